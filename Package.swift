@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "kura",
+    products: [
+        .executable(name: "kurad", targets: ["kurad"]),
+        .executable(name: "kura", targets: ["kura"]),
+        .executable(name: "kura-bench", targets: ["kura-bench"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "CSyscalls"),
+        module("SQLite", ["CSQLite"]),
+        module("KuraProtocol"),
+        module("KuraTransport", ["CSyscalls"]),
+        module("KuraStorage", ["SQLite", "CSyscalls"]),
+        module("KuraServer", ["KuraProtocol", "KuraTransport", "KuraStorage", "SQLite"]),
+        module("KuraClient", ["KuraProtocol", "KuraTransport"]),
+        tool("kurad", ["KuraServer"]),
+        tool("kura", ["KuraClient"]),
+        tool("kura-bench", []),
+        tests("KuraProtocolTests", ["KuraProtocol"]),
+    ]
+)

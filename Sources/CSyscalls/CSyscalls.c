@@ -1,0 +1,134 @@
+#define _GNU_SOURCE 1
+#include "CSyscalls.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int csys_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
+int csys_openat(int directory, const char *path, int flags, unsigned mode) {
+    return openat(directory, path, flags, mode);
+}
+int csys_fcntl(int descriptor, int command, long argument) {
+    return fcntl(descriptor, command, argument);
+}
+int csys_accept4(int descriptor, int flags) { return accept4(descriptor, 0, 0, flags); }
+int csys_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+int csys_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+int csys_epoll_ctl(int epoll, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event;
+    event.events = events;
+    event.data.u64 = token;
+    return epoll_ctl(epoll, operation, descriptor, &event);
+}
+int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity, int timeout) {
+    struct epoll_event ready[512];
+    int count = epoll_wait(epoll, ready, capacity < 512 ? capacity : 512, timeout);
+    for (int i = 0; i < count; i++) { tokens[i] = ready[i].data.u64; events[i] = ready[i].events; }
+    return count;
+}
+long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int *descriptor_count,
+                                int *flags) {
+    struct iovec part = { buffer, length };
+    union { char bytes[CMSG_SPACE(sizeof(int) * 253)]; struct cmsghdr align; } control;
+    struct msghdr message = { 0 };
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    long received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    *descriptor_count = 0;
+    *flags = 0;
+    if (received < 0) return received;
+    *flags = message.msg_flags;
+    if (message.msg_controllen == 0) return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(descriptors + *descriptor_count, CMSG_DATA(header), (size_t)count * sizeof(int));
+        *descriptor_count += count;
+    }
+    return received;
+}
+int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    *pid = credentials.pid; *uid = credentials.uid; *gid = credentials.gid;
+    return 0;
+}
+int csys_unix_address(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) { errno = ENAMETOOLONG; return -1; }
+    strcpy(address->sun_path, path);
+    return 0;
+}
+int csys_bind_unix(int socket, const char *path) {
+    struct sockaddr_un address;
+    if (csys_unix_address(path, &address) != 0) return -1;
+    return bind(socket, (struct sockaddr *)&address, sizeof address);
+}
+int csys_connect_unix(int socket, const char *path) {
+    struct sockaddr_un address;
+    if (csys_unix_address(path, &address) != 0) return -1;
+    return connect(socket, (struct sockaddr *)&address, sizeof address);
+}
+long csys_file_system_type(const char *path) {
+    struct statfs information;
+    return statfs(path, &information) == 0 ? (long)information.f_type : -1;
+}
+int csys_schedule_batch(void) {
+    struct sched_param parameter = { 0 };
+    return sched_setscheduler(0, SCHED_BATCH, &parameter);
+}
+int csys_gettid(void) { return (int)syscall(SYS_gettid); }
+int csys_set_thread_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)csys_gettid(), nice); }
+int csys_raise_descriptor_limit(uint64_t *limit) {
+    struct rlimit value;
+    if (getrlimit(RLIMIT_NOFILE, &value) != 0) return -1;
+    value.rlim_cur = value.rlim_max;
+    int result = setrlimit(RLIMIT_NOFILE, &value);
+    getrlimit(RLIMIT_NOFILE, &value);
+    *limit = value.rlim_cur;
+    return result;
+}
+int csys_signal_descriptor(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &set, 0) != 0) return -1;
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+int csys_next_signal(int descriptor) {
+    struct signalfd_siginfo information;
+    long got = read(descriptor, &information, sizeof information);
+    return got == (long)sizeof information ? (int)information.ssi_signo : 0;
+}
+int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
+    struct stat information;
+    int result = follow ? stat(path, &information) : lstat(path, &information);
+    if (result == 0) { *mode = information.st_mode; *uid = information.st_uid; }
+    return result;
+}
+
+int csys_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
+int csys_set_no_dump(void) { return prctl(PR_SET_DUMPABLE, 0); }

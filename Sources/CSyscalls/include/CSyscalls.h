@@ -1,0 +1,50 @@
+// System calls that the Glibc module map leaves out, and what macros and variadics hide from Swift.
+// Every function is a plain system call under its own name: nothing here decides anything. The bodies are in
+// CSyscalls.c, since a module may not define _GNU_SOURCE under Glibc's feet.
+#ifndef KURA_CSYSCALLS_H
+#define KURA_CSYSCALLS_H
+#include <stddef.h>
+#include <stdint.h>
+
+/// epoll_ctl(2)'s numbers.
+enum {
+    CSYS_EPOLL_ADD = 1, CSYS_EPOLL_DELETE = 2, CSYS_EPOLL_MODIFY = 3,
+    CSYS_EPOLL_IN = 1, CSYS_EPOLL_OUT = 4, CSYS_EPOLL_ERROR = 8, CSYS_EPOLL_HANGUP = 16, CSYS_EPOLL_READ_HANGUP = 0x2000
+};
+/// Most descriptors that one message can carry (SCM_MAX_FD).
+enum { CSYS_MAX_DESCRIPTORS = 253 };
+
+int csys_open(const char *path, int flags, unsigned mode);
+int csys_openat(int directory, const char *path, int flags, unsigned mode);
+int csys_fcntl(int descriptor, int command, long argument);
+int csys_accept4(int descriptor, int flags);
+/// Both close-on-exec, the eventfd non-blocking; -1 with errno.
+int csys_epoll_create(void);
+int csys_eventfd(void);
+int csys_epoll_ctl(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
+/// Fills `tokens` and `events`, both `capacity` long; the return value is epoll_wait's.
+int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity, int timeout);
+/// recvmsg into one buffer; descriptors that came along are put into `descriptors` (at most 253, SCM_MAX_FD),
+/// already close-on-exec. `*descriptor_count` tells how many, `*flags` carries MSG_CTRUNC.
+long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int *descriptor_count,
+                                int *flags);
+/// Peer's process, user and group ids of a connected Unix socket (SO_PEERCRED). 0 or -1 with errno.
+int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/// Binds or connects to a path in the file system; -1 with ENAMETOOLONG when it does not fit into sun_path.
+int csys_bind_unix(int socket, const char *path);
+int csys_connect_unix(int socket, const char *path);
+/// The file system's magic number, or -1 with errno.
+long csys_file_system_type(const char *path);
+/// Lowest scheduling class for the calling thread: it runs when nobody else wants the core.
+int csys_schedule_batch(void);
+int csys_gettid(void);
+int csys_set_thread_nice(int nice);
+int csys_raise_descriptor_limit(uint64_t *limit);
+/// Blocks the signals that the daemon reads from a descriptor and returns that signalfd; -1 with errno.
+int csys_signal_descriptor(void);
+/// The next pending signal's number, 0 when there is none.
+int csys_next_signal(int descriptor);
+int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
+int csys_set_thread_name(const char *name);
+int csys_set_no_dump(void);
+#endif
