@@ -1,0 +1,45 @@
+#ifndef KURA_CSQLITE_SHIM_H
+#define KURA_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+// Swift does not import variadic functions: one spelling for each shape of argument that is used.
+
+static inline int kura_sqlite3_config_int(int option, int value) {
+    return sqlite3_config(option, value);
+}
+
+static inline int kura_sqlite3_db_config_flag(sqlite3 *db, int option, int on) {
+    int result = 0;
+    return sqlite3_db_config(db, option, on, &result);
+}
+
+// Swift does not import casts to function pointers. SQLITE_STATIC is a null destructor.
+
+static inline int kura_sqlite3_bind_text_transient(sqlite3_stmt *statement, int index, const char *text,
+                                                   sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+// A file of the counting VFS. SQLite allocates szOsFile bytes for it: this, and the real file after it.
+// Declared in C since the layout of a C struct is promised: `base` is first.
+typedef struct kura_sqlite3_file {
+    sqlite3_file base;
+    sqlite3_file *real;
+    void *state;
+} kura_sqlite3_file;
+
+// glibc shows preadv2 to _GNU_SOURCE only, which a module cannot ask of another module's header.
+extern ssize_t preadv64v2(int descriptor, const struct iovec *vectors, int count, int64_t offset, int flags);
+
+// RWF_NOWAIT (linux/fs.h): fail with EAGAIN where the read would have to wait.
+static inline ssize_t kura_pread_nowait(int descriptor, void *bytes, size_t count, int64_t offset) {
+    struct iovec vector = {.iov_base = bytes, .iov_len = count};
+    return preadv64v2(descriptor, &vector, 1, offset, 0x00000008);
+}
+
+#endif

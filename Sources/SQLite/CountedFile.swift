@@ -1,0 +1,166 @@
+import CSQLite
+import Glibc
+
+/// One open file of the counting VFS: what SQLite asks of it, over the real unix file.
+///
+/// A file belongs to a connection, so one thread at a time is here.
+final class CountedFile {
+    let real: UnsafeMutablePointer<sqlite3_file>
+    private let role: FileRole
+    private let part: FilePart
+    private let counter: Counter
+    /// Used for WAL files; others leave it empty.
+    private var joiner = FrameJoiner()
+    private let reading: Reading
+
+    /// How reads are done.
+    enum Reading {
+        case real
+        case withoutWaiting(descriptor: Int32, isOwn: Bool)
+    }
+
+    init(real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading) {
+        self.real = real
+        self.role = role
+        self.part = part
+        self.reading = reading
+        counter = Counter.of(role, part)
+    }
+
+    private var methods: sqlite3_io_methods { real.pointee.pMethods.pointee }
+
+    // MARK: Reading
+
+    func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int32 {
+        if let fault = FaultPoints.hit(.vfsRead, role: role) {
+            return failed(ResultCode.ioErrorRead, errno: fault.errno ?? EIO)
+        }
+        if joiner.overlaps(offset, bytes.count) {
+            let result = flushForOthers()
+            if result != SQLITE_OK { return result }
+        }
+        let result =
+            switch reading {
+            // sqlite3_open reads the first 100 bytes of the database, and nothing else reads those: opening may wait.
+            case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
+                readWithoutWaiting(descriptor, bytes, at: offset)
+            case .real, .withoutWaiting:
+                noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+            }
+        counter.add(reads: 1, bytes: result == SQLITE_OK ? bytes.count : 0)
+        return result
+    }
+
+    private func readWithoutWaiting(
+        _ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) -> Int32 {
+        switch NonBlockingReads.read(descriptor, bytes, at: offset) {
+        case .all: return SQLITE_OK
+        case .short(let count):
+            // SQLite requires the rest to be zeros.
+            UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+            return ResultCode.ioErrorShortRead
+        case .wouldBlock: return failed(ResultCode.ioErrorRead, errno: EAGAIN)
+        case .failed(let errno): return failed(ResultCode.ioErrorRead, errno: errno)
+        }
+    }
+
+    // MARK: Writing
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+        guard part == .wal else { return emit(bytes, at: offset) }
+        if joiner.pageSize == 0, offset != 0 { learnPageSize() }
+        switch joiner.take(bytes, at: offset) {
+        case .kept: return SQLITE_OK
+        case .complete: return flush()
+        case .passOn:
+            var result = flush()
+            if result == SQLITE_OK { result = emit(bytes, at: offset) }
+            if result == SQLITE_OK { joiner.passed(bytes, at: offset) }
+            return result
+        }
+    }
+
+    /// Writes the block of joined frames. When that fails the block is dropped, so that it is never written later.
+    private func flush() -> Int32 {
+        guard joiner.count > 0 else { return SQLITE_OK }
+        let result = emit(joiner.block, at: joiner.start)
+        joiner.clear(dropped: result != SQLITE_OK)
+        return result
+    }
+
+    /// The flush in a call that is not a write.
+    ///
+    /// The dropped frames were accepted earlier. SQLite rolls the whole transaction back after SQLITE_IOERR, but after
+    /// SQLITE_FULL from a read it may undo one statement only and then commit over the hole. `errno` still tells that
+    /// the disk is full.
+    private func flushForOthers() -> Int32 {
+        let result = flush()
+        return result == SQLITE_FULL ? failed(ResultCode.ioErrorWrite, errno: ENOSPC) : result
+    }
+
+    /// One write to the real file.
+    private func emit(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+        if let fault = FaultPoints.hit(.vfsWrite, role: role) {
+            return fault == .full ? SQLITE_FULL : failed(ResultCode.ioErrorWrite, errno: fault.errno ?? EIO)
+        }
+        let result = methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
+        if result == SQLITE_OK {
+            counter.add(writes: 1, bytes: bytes.count)
+            return result
+        }
+        var code: Int32 = 0
+        _ = methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
+        // The unix VFS takes ENOSPC only for a full disk.
+        return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
+    }
+
+    /// A WAL that was there before the first write of this file: its header tells.
+    private func learnPageSize() {
+        withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
+            let result = methods.xRead(real, header.baseAddress, Int32(header.count), 0)
+            if result == SQLITE_OK { joiner.learn(header: UnsafeRawBufferPointer(header)) }
+        }
+    }
+
+    func truncate(to size: Int64) -> Int32 {
+        let result = flushForOthers()
+        return result == SQLITE_OK ? noting(methods.xTruncate(real, size)) : result
+    }
+
+    func sync(_ flags: Int32) -> Int32 {
+        let result = flushForOthers()
+        if result != SQLITE_OK { return result }
+        if let fault = FaultPoints.hit(.vfsSync, role: role) {
+            return fault == .skip ? SQLITE_OK : failed(ResultCode.ioErrorSync, errno: fault.errno ?? EIO)
+        }
+        counter.add(syncs: 1)
+        return noting(methods.xSync(real, flags))
+    }
+
+    func size(_ size: UnsafeMutablePointer<sqlite3_int64>?) -> Int32 {
+        let result = flushForOthers()
+        return result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
+    }
+
+    /// Closes the real file. Frames still kept back are of a transaction that was not committed: they are dropped.
+    func close() -> Int32 {
+        if case .withoutWaiting(let descriptor, isOwn: true) = reading { Glibc.close(descriptor) }
+        return noting(methods.xClose(real))
+    }
+
+    // MARK: Errors
+
+    private func failed(_ result: Int32, errno: Int32) -> Int32 {
+        LastErrno.note(result, errno: errno)
+        return result
+    }
+
+    /// Keeps the `errno` of a failed call of the real file. Ends of files and locks of others are no failures.
+    func noting(_ result: Int32) -> Int32 {
+        if result & 0xff == SQLITE_IOERR, result != ResultCode.ioErrorShortRead {
+            LastErrno.note(result, errno: errno)
+        }
+        return result
+    }
+}

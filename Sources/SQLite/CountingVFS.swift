@@ -1,0 +1,174 @@
+import CSQLite
+import Glibc
+
+/// A thin VFS over SQLite's unix VFS that counts what goes to disk, joins a commit's writes into one, and holds fault
+/// points.
+///
+/// Source: https://sqlite.org/vfs.html
+public enum CountingVFS {
+    /// Under which of its two names a connection uses the VFS.
+    public enum Flavor: Sendable {
+        /// Reads wait for the disk as usual.
+        case counting
+        /// Reads of the database and WAL files never wait for the disk: a page that is not in the page cache makes the
+        /// call throw an error that `wouldBlock`. For read-only connections of a thread that must not wait. Opening one
+        /// may wait.
+        case nonBlockingReads
+
+        var name: String {
+            switch self {
+            case .counting: "kura-counting"
+            case .nonBlockingReads: "kura-nonblocking"
+            }
+        }
+    }
+
+    /// Makes both flavors known to SQLite; every connection does so by itself, and once is enough.
+    public static func register() {
+        _ = registered
+    }
+
+    /// What was counted since the process started.
+    public static func snapshot() -> WriteCounts {
+        var counts = WriteCounts()
+        for role in FileRole.allCases {
+            for part in FilePart.allCases { counts[role, part] = Counter.of(role, part).value }
+        }
+        return counts
+    }
+
+    /// Adds what was written or synced past SQLite, on a descriptor of the caller's own.
+    public static func count(
+        role: FileRole, part: FilePart, writes: Int = 0, bytesWritten: Int = 0, syncs: Int = 0
+    ) {
+        let counter = Counter.of(role, part)
+        counter.add(writes: writes, bytes: bytesWritten)
+        counter.add(syncs: syncs)
+    }
+
+    private static let registered: Void = {
+        // Counting every allocation takes a global lock, and nobody asks for the sums. Refused, without harm, when
+        // the library was in use before.
+        _ = kura_sqlite3_config_int(SQLITE_CONFIG_MEMSTATUS, 0)
+        guard let unix = sqlite3_vfs_find("unix") else { preconditionFailure("SQLite has no unix VFS") }
+        for flavor in [Flavor.counting, .nonBlockingReads] {
+            let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+            vfs.initialize(to: description(of: flavor, over: unix))
+            let result = sqlite3_vfs_register(vfs, 0)
+            precondition(result == SQLITE_OK, "sqlite3_vfs_register: \(result)")
+        }
+    }()
+
+    private static func description(of flavor: Flavor, over unix: UnsafeMutablePointer<sqlite3_vfs>) -> sqlite3_vfs {
+        var vfs = sqlite3_vfs()
+        // Version 3 is about replacing system calls, which is left to the real one.
+        vfs.iVersion = 2
+        vfs.szOsFile = Int32(MemoryLayout<kura_sqlite3_file>.stride) + unix.pointee.szOsFile
+        vfs.mxPathname = unix.pointee.mxPathname
+        // SQLite keeps the address for ever.
+        vfs.zName = UnsafePointer(strdup(flavor.name))
+        vfs.pAppData = UnsafeMutableRawPointer(unix)
+        switch flavor {
+        case .counting:
+            vfs.xOpen = { vfs, path, file, flags, outFlags in
+                openFile(real(vfs), path, file!, flags, outFlags, waits: true)
+            }
+        case .nonBlockingReads:
+            vfs.xOpen = { vfs, path, file, flags, outFlags in
+                openFile(real(vfs), path, file!, flags, outFlags, waits: false)
+            }
+        }
+        vfs.xDelete = { vfs, path, syncsDirectory in
+            let result = real(vfs).pointee.xDelete(real(vfs), path, syncsDirectory)
+            if result != SQLITE_OK {
+                LastErrno.note(result, errno: errno)
+            } else if let path, let part = FilePart(deleted: path) {
+                Counter.of(FileRole(path: path), part).addDelete()
+            }
+            return result
+        }
+        vfs.xAccess = { vfs, path, flags, result in real(vfs).pointee.xAccess(real(vfs), path, flags, result) }
+        vfs.xFullPathname = { vfs, path, count, full in
+            let result = real(vfs).pointee.xFullPathname(real(vfs), path, count, full)
+            if result != SQLITE_OK { LastErrno.note(result, errno: errno) }
+            return result
+        }
+        vfs.xDlOpen = { vfs, path in real(vfs).pointee.xDlOpen(real(vfs), path) }
+        vfs.xDlError = { vfs, count, text in real(vfs).pointee.xDlError(real(vfs), count, text) }
+        vfs.xDlSym = { vfs, library, symbol in real(vfs).pointee.xDlSym(real(vfs), library, symbol) }
+        vfs.xDlClose = { vfs, library in real(vfs).pointee.xDlClose(real(vfs), library) }
+        vfs.xRandomness = { vfs, count, bytes in real(vfs).pointee.xRandomness(real(vfs), count, bytes) }
+        vfs.xSleep = { vfs, microseconds in real(vfs).pointee.xSleep(real(vfs), microseconds) }
+        vfs.xCurrentTime = { vfs, time in real(vfs).pointee.xCurrentTime(real(vfs), time) }
+        vfs.xCurrentTimeInt64 = { vfs, time in real(vfs).pointee.xCurrentTimeInt64(real(vfs), time) }
+        vfs.xGetLastError = { _, _, _ in LastErrno.value }
+        return vfs
+    }
+}
+
+// C function pointers cannot be made of closures that use a type's own functions, so these are of the file.
+
+private func real(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
+    vfs!.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
+}
+
+private func openFile(
+    _ unix: UnsafeMutablePointer<sqlite3_vfs>, _ path: UnsafePointer<CChar>?,
+    _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?, waits: Bool
+) -> Int32 {
+    // Without methods SQLite does not call xClose.
+    file.pointee.pMethods = nil
+    let real = UnsafeMutableRawPointer(file)
+        .advanced(by: MemoryLayout<kura_sqlite3_file>.stride)
+        .assumingMemoryBound(to: sqlite3_file.self)
+    real.pointee.pMethods = nil
+    let part = FilePart(openFlags: flags)
+    let role = FileRole(path: path)
+    let isNew = path.map { flags & SQLITE_OPEN_CREATE != 0 && access($0, F_OK) != 0 } ?? true
+    let result = unix.pointee.xOpen(unix, path, real, flags, outFlags)
+    guard result == SQLITE_OK else {
+        LastErrno.note(result, errno: errno)
+        if let methods = real.pointee.pMethods { _ = methods.pointee.xClose(real) }
+        return result
+    }
+    var reading = CountedFile.Reading.real
+    if !waits, let path, part == .database || part == .wal {
+        let descriptor =
+            part == .database
+            ? NonBlockingReads.keptDescriptor(path: path) : NonBlockingReads.ownDescriptor(path: path)
+        guard descriptor >= 0 else {
+            LastErrno.note(SQLITE_CANTOPEN, errno: errno)
+            _ = real.pointee.pMethods.pointee.xClose(real)
+            return SQLITE_CANTOPEN
+        }
+        reading = .withoutWaiting(descriptor: descriptor, isOwn: part == .wal)
+    }
+    if isNew { Counter.of(role, part).addCreate() }
+    let state = CountedFile(real: real, role: role, part: part, reading: reading)
+    let header = FileMethods.header(file)
+    header.pointee.real = real
+    header.pointee.state = Unmanaged.passRetained(state).toOpaque()
+    header.pointee.base.pMethods = FileMethods.table
+    return SQLITE_OK
+}
+
+extension FilePart {
+    fileprivate init(openFlags flags: Int32) {
+        if flags & SQLITE_OPEN_MAIN_DB != 0 {
+            self = .database
+        } else if flags & SQLITE_OPEN_WAL != 0 {
+            self = .wal
+        } else if flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0 {
+            self = .journal
+        } else {
+            self = .temporary
+        }
+    }
+
+    /// The part that SQLite deletes at `path`, or nil for shared memory.
+    fileprivate init?(deleted path: UnsafePointer<CChar>) {
+        let path = String(cString: path)
+        if path.hasSuffix("-shm") { return nil }
+        self = path.hasSuffix("-wal") ? .wal : path.hasSuffix("-journal") ? .journal : .temporary
+    }
+}

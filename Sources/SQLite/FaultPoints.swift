@@ -1,0 +1,173 @@
+import Glibc
+public import Synchronization
+
+/// A place in the durable path where a test can make things go wrong.
+public enum FaultPoint: String, CaseIterable, Sendable {
+    case logAppend = "log.append"
+    case logCommit = "log.commit"
+    case logSync = "log.sync"
+    case logSegmentChange = "log.segmentChange"
+    case logPrepare = "log.prepare"
+    case logRetire = "log.retire"
+    case foldSlice = "fold.slice"
+    case foldCommit = "fold.commit"
+    case foldCheckpoint = "fold.checkpoint"
+    case recoverCopy = "recover.copy"
+    case vfsWrite = "vfs.write"
+    case vfsSync = "vfs.sync"
+    case vfsRead = "vfs.read"
+
+    var isInVFS: Bool { self == .vfsWrite || self == .vfsSync || self == .vfsRead }
+    var isSync: Bool { self == .vfsSync || self == .logSync || self == .recoverCopy }
+}
+
+/// What the code at a point has to do.
+public enum FaultAction: Equatable, Sendable {
+    /// Fail as with EIO.
+    case fail
+    /// Fail as with ENOSPC.
+    case full
+    /// At a sync: leave it out and say that it was done. The control of the proofs.
+    case skip
+
+    /// The `errno` to fail with; nil for `skip`.
+    public var errno: Int32? {
+        switch self {
+        case .fail: EIO
+        case .full: ENOSPC
+        case .skip: nil
+        }
+    }
+}
+
+/// Faults armed by a specification, for tests and proofs of durability.
+///
+/// A specification is a comma-separated list of `point:action[:n]`. Actions are `kill` (SIGKILL to this process, at
+/// once), `fail` (EIO), `full` (ENOSPC), `skip` (sync points only) and `sleep=MS` (milliseconds, then go on). `n` is
+/// the hit that the fault strikes, counted from arming, 1 when left out; `n+` is that one and every later one. A VFS
+/// point takes the role of a file: `vfs.write@durable:full:3`; then only hits of that role count.
+///
+/// Any thread may call anything here. While nothing is armed, `hit` costs one relaxed load.
+public enum FaultPoints {
+    public enum ParseError: Error, Equatable {
+        /// The part of the specification that was not understood.
+        case invalid(String)
+    }
+
+    @usableFromInline static let isArmed = Atomic<Bool>(false)
+    private static let rules = Mutex<[Rule]>([])
+
+    /// Replaces what is armed; an empty specification arms nothing.
+    ///
+    /// - Throws: `ParseError`, and then what was armed before stays.
+    public static func arm(_ specification: String) throws(ParseError) {
+        var parsed: [Rule] = []
+        for part in specification.split(separator: ",") {
+            guard let rule = Rule(part) else { throw .invalid(String(part)) }
+            parsed.append(rule)
+        }
+        rules.withLock { [parsed] in $0 = parsed }
+        isArmed.store(!parsed.isEmpty, ordering: .relaxed)
+    }
+
+    public static func disarm() {
+        isArmed.store(false, ordering: .relaxed)
+        rules.withLock { $0 = [] }
+    }
+
+    /// Says that the code has come to `point`, and does `kill` and `sleep` by itself.
+    ///
+    /// - Parameters:
+    ///   - point: where the code is.
+    ///   - role: of the file, at a VFS point.
+    /// - Returns: what the caller has to do instead of going on, or nil.
+    @inlinable
+    public static func hit(_ point: FaultPoint, role: FileRole? = nil) -> FaultAction? {
+        guard isArmed.load(ordering: .relaxed) else { return nil }
+        return strike(point, role: role)
+    }
+
+    @usableFromInline
+    static func strike(_ point: FaultPoint, role: FileRole?) -> FaultAction? {
+        let effect = rules.withLock { rules in
+            var first: Rule.Effect?
+            // Every rule counts the hit, the first that strikes decides.
+            for index in rules.indices where rules[index].strikes(point, role: role) {
+                first = first ?? rules[index].effect
+            }
+            return first
+        }
+        switch effect {
+        case nil: return nil
+        case .act(let action): return action
+        case .kill:
+            kill(getpid(), SIGKILL)
+            // The signal is on its way; nothing after the point may happen.
+            while true { pause() }
+        case .sleep(let milliseconds):
+            var left = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
+            var time = left
+            while nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
+            return nil
+        }
+    }
+}
+
+private struct Rule: Sendable {
+    enum Effect: Equatable, Sendable {
+        case act(FaultAction), kill, sleep(milliseconds: Int)
+    }
+
+    let point: FaultPoint
+    let role: FileRole?
+    let effect: Effect
+    let first: Int
+    let goesOn: Bool
+    var hits = 0
+
+    init?(_ text: Substring) {
+        let fields = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (2...3).contains(fields.count) else { return nil }
+        let place = fields[0].split(separator: "@", omittingEmptySubsequences: false)
+        guard let point = FaultPoint(rawValue: String(place[0])), place.count <= 2 else { return nil }
+        self.point = point
+        if place.count == 2 {
+            let named = FileRole.allCases.first { "\($0)" == place[1] }
+            guard point.isInVFS, let named else { return nil }
+            role = named
+        } else {
+            role = nil
+        }
+        guard let effect = Self.effect(fields[1], at: point) else { return nil }
+        self.effect = effect
+        var number = fields.count == 3 ? fields[2] : "1"
+        goesOn = number.hasSuffix("+")
+        if goesOn { number.removeLast() }
+        guard let first = Self.decimal(number), first > 0 else { return nil }
+        self.first = first
+    }
+
+    /// Counts the hit when it is this rule's, and says whether the fault strikes.
+    mutating func strikes(_ point: FaultPoint, role: FileRole?) -> Bool {
+        guard point == self.point, self.role == nil || self.role == role else { return false }
+        hits += 1
+        return goesOn ? hits >= first : hits == first
+    }
+
+    private static func effect(_ text: Substring, at point: FaultPoint) -> Effect? {
+        switch text {
+        case "kill": return .kill
+        case "fail": return .act(.fail)
+        case "full": return .act(.full)
+        case "skip": return point.isSync ? .act(.skip) : nil
+        default:
+            guard text.hasPrefix("sleep="), let milliseconds = decimal(text.dropFirst(6)) else { return nil }
+            return .sleep(milliseconds: milliseconds)
+        }
+    }
+
+    /// `Int` would take a sign.
+    private static func decimal(_ text: Substring) -> Int? {
+        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
+    }
+}

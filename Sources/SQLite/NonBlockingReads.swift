@@ -1,0 +1,76 @@
+import CSQLite
+import Glibc
+import Synchronization
+
+/// Reads that are answered from the page cache or not at all, for the event loop's connection.
+///
+/// SQLite hides its descriptors, so each file gets another one for reading.
+enum NonBlockingReads {
+    enum Outcome: Equatable {
+        case all
+        /// The file ended after so many bytes.
+        case short(Int)
+        /// The bytes are not in the page cache.
+        case wouldBlock
+        case failed(errno: Int32)
+    }
+
+    /// A descriptor of the database file at `path`, which is never closed, or -1 with `errno` set.
+    ///
+    /// Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's among them
+    /// (fcntl(2)). So one descriptor a file is opened and kept until the process ends. It also keeps the inode
+    /// number from being used again: when the path leads to another inode than the kept descriptor, the file was
+    /// replaced, and one more is opened. The table grows with replaced files only.
+    static func keptDescriptor(path: UnsafePointer<CChar>) -> Int32 {
+        kept.withLock { kept in
+            var status = stat()
+            guard stat(path, &status) == 0 else { return -1 }
+            let file = FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+            if let descriptor = kept[file] { return descriptor }
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return -1 }
+            guard fstat(descriptor, &status) == 0 else { return -1 }
+            // The path may have been replaced between stat and open; what was opened counts.
+            kept[FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))] = descriptor
+            return descriptor
+        }
+    }
+
+    /// A descriptor of the WAL file at `path`, for the caller to close, or -1 with `errno` set.
+    ///
+    /// SQLite takes no locks on WAL files, so closing is harmless. It is opened just after SQLite's own, which is the
+    /// same inode as long as nobody unlinks the file between: writers set `setPersistWAL(true)`.
+    static func ownDescriptor(path: UnsafePointer<CChar>) -> Int32 {
+        open(path, O_RDONLY | O_CLOEXEC)
+    }
+
+    /// Reads without waiting for the disk, or plainly where the file system cannot say (EOPNOTSUPP, ENOSYS).
+    static func read(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Outcome {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+            var got = kura_pread_nowait(descriptor, rest.baseAddress, rest.count, offset + Int64(done))
+            if got < 0, errno == EOPNOTSUPP || errno == ENOSYS {
+                got = pread(descriptor, rest.baseAddress, rest.count, Int(offset) + done)
+            }
+            if got < 0 {
+                switch errno {
+                case EINTR: continue
+                case EAGAIN: return .wouldBlock
+                default: return .failed(errno: errno)
+                }
+            }
+            // Half a page can be cached and the other half not: only 0 is the end of the file.
+            if got == 0 { return .short(done) }
+            done += got
+        }
+        return .all
+    }
+
+    private struct FileID: Hashable, Sendable {
+        var device: UInt64
+        var inode: UInt64
+    }
+
+    private static let kept = Mutex<[FileID: Int32]>([:])
+}

@@ -1,0 +1,118 @@
+import Glibc
+@testable import SQLite
+import Testing
+
+extension SQLiteModule {
+    @Suite struct ConnectionTests {
+        private let directory = TemporaryDirectory()
+
+        private func failure(_ work: () throws -> Void) -> SQLiteError? {
+            do { try work() } catch { return error as? SQLiteError }
+            return nil
+        }
+
+        @Test func `errors are typed, and equal when their codes are`() throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            try connection.execute("CREATE TABLE t(a UNIQUE, b CHECK(b > 0)); INSERT INTO t VALUES(1, 1)")
+            let unique = try #require(failure { try connection.execute("INSERT INTO t VALUES(1, 1)") })
+            let check = try #require(failure { try connection.execute("INSERT INTO t VALUES(2, 0)") })
+            #expect(unique.isConstraint && check.isConstraint)
+            #expect(unique == check && unique.extendedCode != check.extendedCode)
+            let syntax = try #require(failure { try connection.execute("SELEC 1") })
+            #expect(syntax != unique && !syntax.isConstraint)
+            #expect(syntax.message.contains("SELEC"))
+
+            let missing = try #require(
+                failure { _ = try Connection(path: directory.path + "/none/x", mode: .readWrite) })
+            #expect(missing.code == 14 && missing.systemErrno == ENOENT)
+            write(Array("This is not a database, whatever its name says. It is text.".utf8), to: directory.log)
+            let text = try Connection(path: directory.log, mode: .readWrite)
+            #expect(failure { _ = try text.scalar("SELECT count(*) FROM sqlite_schema") }?.isCorrupt == true)
+        }
+
+        @Test func `a message never holds a value`() throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            let statement = try connection.prepare("SELECT json_extract('{}', ?1)")
+            try statement.bind(1, text: "hunter2")
+            let error = try #require(failure { _ = try statement.step() })
+            #expect(error.code == 1 && !error.description.contains("hunter2"))
+        }
+
+        @Test func `another connection's write lock is busy`() throws {
+            let one = try Connection.writer(directory.durable)
+            let other = try Connection(path: directory.durable, mode: .readWrite)
+            try one.execute("BEGIN IMMEDIATE")
+            #expect(one.isInTransaction && !other.isInTransaction)
+            #expect(failure { try other.execute("BEGIN IMMEDIATE") }?.isBusy == true)
+            try one.execute("ROLLBACK")
+            try other.execute("BEGIN IMMEDIATE")
+        }
+
+        @Test func `a read-only connection does not write`() throws {
+            try Connection.writer(directory.durable).execute("CREATE TABLE t(a)")
+            let reader = try Connection(path: directory.durable, mode: .readOnly)
+            #expect(failure { try reader.execute("INSERT INTO t VALUES(1)") }?.code == 8)
+        }
+
+        @Test func `SQL cannot reach the schema's own table`() throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            try connection.execute("CREATE TABLE t(a); PRAGMA writable_schema=ON")
+            #expect(failure { try connection.execute("DELETE FROM sqlite_schema") } != nil)
+        }
+
+        @Test func `prepare takes exactly one statement`() throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            #expect(failure { _ = try connection.prepare("SELECT 1; SELECT 2") }?.code == 21)
+            #expect(failure { _ = try connection.prepare("  -- nothing") }?.code == 21)
+            #expect(failure { _ = try connection.prepare("SELECT 1; -- and no more\n ; ") } == nil)
+            #expect(try connection.scalar("SELECT 3;") == 3)
+            #expect(try connection.scalar("SELECT NULL") == nil)
+            #expect(try connection.scalar("SELECT 1 WHERE 0") == nil)
+        }
+
+        @Test func `a closed connection says so and closes again`() throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            connection.close()
+            connection.close()
+            #expect(failure { try connection.execute("SELECT 1") }?.code == 21)
+            #expect(connection.changes == 0 && !connection.isInTransaction)
+        }
+
+        @Test func `interrupt from another thread ends a statement`() async throws {
+            let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+            // Only `interrupt` is called elsewhere, and the connection is open until that has ended.
+            nonisolated(unsafe) let shared = connection
+            let interrupter = Task.detached {
+                while !Task.isCancelled {
+                    shared.interrupt()
+                    usleep(1000)
+                }
+            }
+            let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+            #expect(failure { _ = try connection.scalar(endless) }?.code == 9)
+            interrupter.cancel()
+            await interrupter.value
+        }
+
+        @Test(arguments: [true, false])
+        func `a WAL that persists is there after the last connection closed`(_ persists: Bool) throws {
+            do {
+                let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
+                try connection.execute("PRAGMA journal_mode=WAL; CREATE TABLE t(a)")
+                try connection.setPersistWAL(persists)
+            }
+            #expect((size(directory.durable + "-wal") >= 0) == persists)
+        }
+
+        @Test func `a checkpoint says how many frames it copied`() throws {
+            let connection = try Connection.writer(directory.durable)
+            try connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+            let (inLog, done) = try connection.checkpoint(.passive)
+            #expect(inLog >= 3 && done == inLog)
+            try connection.execute("INSERT INTO t VALUES(2)")
+            #expect(try connection.checkpoint(.truncate) == (0, 0))
+            #expect(size(directory.durable + "-wal") == 0)
+            connection.releaseMemory()
+        }
+    }
+}
