@@ -1,0 +1,110 @@
+/// What went wrong, as `error.data.kind` names it: stable, camelCase, one meaning each.
+///
+/// JSON-RPC's own faults have JSON-RPC's codes; ours are -32000…-32099.
+public enum ErrorKind: UInt8, CaseIterable, Sendable {
+    case parseError, invalidRequest, methodNotFound, invalidParams, internalError
+    case lineTooLong, batchTooLarge
+    case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
+    case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
+
+    public struct Facts: Sendable {
+        public let name: StaticString
+        public let code: Int
+        public let message: StaticString
+        /// The same request may succeed later as it is.
+        public let retryable: Bool
+        public let when: StaticString
+        public let remedy: StaticString
+    }
+
+    public var facts: Facts {
+        switch self {
+        case .parseError:
+            Facts(
+                name: "parseError", code: -32700, message: "Parse error", retryable: false,
+                when: """
+                    The line is not one JSON text, or not I-JSON: invalid UTF-8, a lone surrogate, a repeated name, \
+                    nesting over the limit. `data.reason` and `data.offset` (bytes) say where.
+                    """,
+                remedy: "Send one compact UTF-8 JSON object or batch array a line.")
+        case .invalidRequest:
+            Facts(
+                name: "invalidRequest", code: -32600, message: "Invalid Request", retryable: false,
+                when: """
+                    Valid JSON, but not a JSON-RPC 2.0 request: wrong or missing `jsonrpc`, a method that is no string, \
+                    an id that is no string, number or null, params that are no object or array, unknown members, `[]`.
+                    """,
+                remedy: "Send {\"jsonrpc\":\"2.0\",\"id\":…,\"method\":…,\"params\":{…}}.")
+        case .methodNotFound:
+            Facts(
+                name: "methodNotFound", code: -32601, message: "Method not found", retryable: false,
+                when: "No method has that name.", remedy: "Ask `rpc.discover` for the list.")
+        case .invalidParams:
+            Facts(
+                name: "invalidParams", code: -32602, message: "Invalid params", retryable: false,
+                when: """
+                    A parameter is unknown, missing, given twice, of the wrong type or outside its limits; \
+                    `data.parameter` names it, `data.hint` says what is expected.
+                    """,
+                remedy: "Compare with the method's table; nothing was changed.")
+        case .internalError:
+            Facts(
+                name: "internalError", code: -32603, message: "Internal error", retryable: false,
+                when: "A fault of the daemon's own, or of the disk under a read; the log has a line on it.",
+                remedy: "Look at the daemon's log and report it.")
+        case .lineTooLong:
+            Facts(
+                name: "lineTooLong", code: -32001, message: "Line too long", retryable: false,
+                when: "A request line is longer than `data.limit` bytes. It was skipped to its end, whatever its id.",
+                remedy: "Split the request; `session.hello` tells the limits.")
+        case .batchTooLarge:
+            Facts(
+                name: "batchTooLarge", code: -32002, message: "Batch too large", retryable: false,
+                when: "A batch has more than `data.limit` members; none was begun.", remedy: "Send smaller batches.")
+        case .conflict:
+            Facts(
+                name: "conflict", code: -32003, message: "Conflict", retryable: false,
+                when: "`ifRev` is not the item's revision; `data.currentRev` is (0: the item is absent). Nothing was written.",
+                remedy: "Read the item again, apply the change to what is there, write with its `rev`.")
+        case .valueTooLarge:
+            Facts(
+                name: "valueTooLarge", code: -32004, message: "Value too large", retryable: false,
+                when: "A value's JSON text is longer than `data.limit` bytes.", remedy: "Store less under one key.")
+        case .quotaExceeded:
+            Facts(
+                name: "quotaExceeded", code: -32005, message: "Quota exceeded", retryable: false,
+                when: "The store as a whole would grow over `data.limit` bytes. Other keys are untouched.",
+                remedy: "Delete what is not needed; settings are for small values, documents and blobs for large ones.")
+        case .typeMismatch:
+            Facts(
+                name: "typeMismatch", code: -32006, message: "Type mismatch", retryable: false,
+                when: "`increment` met a stored value that is no integer.", remedy: "Put a number first.")
+        case .outOfRange:
+            Facts(
+                name: "outOfRange", code: -32007, message: "Out of range", retryable: false,
+                when: "`increment` would leave the range of safe integers, ±(2^53 − 1).", remedy: "Use a smaller step.")
+        case .noSpace:
+            Facts(
+                name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,
+                when: "The disk is full: this change was not stored, and nobody else's was touched. Reads go on.",
+                remedy: "Free space and send it again.")
+        case .outcomeUnknown:
+            Facts(
+                name: "outcomeUnknown", code: -32009, message: "Outcome unknown", retryable: false,
+                when: "The disk failed to sync: whether this change survives is not known. The daemon stops after saying so.",
+                remedy: "Reconnect when it runs again, read the item and its `rev`, then decide.")
+        case .overloaded:
+            Facts(
+                name: "overloaded", code: -32010, message: "Overloaded", retryable: true,
+                when: "A bound on connections or memory is reached.", remedy: "Try again after a pause; close idle connections.")
+        case .shuttingDown:
+            Facts(
+                name: "shuttingDown", code: -32011, message: "Shutting down", retryable: true,
+                when: "The daemon is draining: this request was not begun.", remedy: "Reconnect and send it again.")
+        case .replyTooLarge:
+            Facts(
+                name: "replyTooLarge", code: -32012, message: "Reply too large", retryable: false,
+                when: "The reply would be longer than `data.limit` bytes.", remedy: "Ask for fewer items at once.")
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// Walks over the members of an object or the elements of an array inside a request that has already been checked.
+public struct JSONWalk {
+    private var reader: JSONReader
+    private var isFirst = true
+    private let close: UInt8
+    private let scratch: Scratch
+
+    /// - Parameter container: an object's or array's text, already checked, brackets included.
+    public init(_ container: UnsafeRawBufferPointer, storage: WalkStorage) {
+        reader = JSONReader(container, grammar: .rfc8259, names: storage.names)
+        close = container.first == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: "]")
+        scratch = storage.scratch
+        reader.open()
+    }
+
+    /// The next element's text; nil at the end.
+    public mutating func nextElement() -> UnsafeRawBufferPointer? {
+        guard hasNext() else { return nil }
+        return valueBytes()
+    }
+
+    /// The next member: its name with escapes resolved (good until the next call) and its value's text.
+    public mutating func nextMember() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+        guard hasNext(), let name = try? reader.name() else { return nil }
+        let raw = UnsafeRawBufferPointer(start: reader.text + Int(name.start), count: name.count)
+        let resolved = name.hasEscapes ? scratch.unescape(raw) : raw
+        guard let value = valueBytes() else { return nil }
+        return (resolved, value)
+    }
+
+    private mutating func hasNext() -> Bool {
+        if isFirst {
+            isFirst = false
+            return reader.peek() != close
+        }
+        return reader.take(UInt8(ascii: ","))
+    }
+
+    private mutating func valueBytes() -> UnsafeRawBufferPointer? {
+        guard let value = try? reader.value() else { return nil }
+        return UnsafeRawBufferPointer(start: reader.text + Int(value.start), count: value.count)
+    }
+
+    /// The bytes of a string's text with quotes, escapes resolved into `storage`; nil when the text is no string.
+    public static func string(_ text: UnsafeRawBufferPointer, storage: WalkStorage) -> UnsafeRawBufferPointer? {
+        guard text.count >= 2, text[0] == UInt8(ascii: "\"") else { return nil }
+        let raw = UnsafeRawBufferPointer(rebasing: text[1..<text.count - 1])
+        return raw.contains(UInt8(ascii: "\\")) ? storage.text.unescape(raw) : raw
+    }
+
+    /// Whether bytes can be a name of at most `limit` bytes: not empty, no control characters.
+    public static func isName(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        !bytes.isEmpty && bytes.count <= limit && !RequestReader.hasControls(bytes)
+    }
+}
+
+/// Scratch of one level of walking; one for each walk that is under way at the same time.
+public final class WalkStorage {
+    let names = NameStack()
+    let scratch = Scratch()
+    let text = Scratch()
+
+    public init() {}
+}
+
+extension JSONReader {
+    /// Steps inside the bracket that comes next.
+    mutating func open() {
+        if peek() != nil { try? descend() }
+    }
+}

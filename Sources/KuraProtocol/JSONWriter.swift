@@ -1,0 +1,120 @@
+import Glibc
+
+/// JSON text into a byte buffer. Each function appends one token; commas and brackets are the caller's.
+extension ByteBuffer {
+    /// An integer in decimal.
+    public mutating func append(integer value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        append(unsigned: value.magnitude)
+    }
+
+    /// An unsigned integer in decimal.
+    public mutating func append(unsigned value: UInt64) {
+        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+            var position = 20
+            var rest = value
+            repeat {
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                position -= 1
+                digits[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+                rest = quotient
+            } while rest > 0
+            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[position...]))
+        }
+    }
+
+    /// A string with its quotes; `utf8` is well-formed UTF-8, not yet escaped.
+    public mutating func append(quoted utf8: UnsafeRawBufferPointer) {
+        reserve(utf8.count + 2)
+        append(UInt8(ascii: "\""))
+        var start = 0
+        for (position, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+            append(UnsafeRawBufferPointer(rebasing: utf8[start..<position]))
+            appendEscape(of: byte)
+            start = position + 1
+        }
+        append(UnsafeRawBufferPointer(rebasing: utf8[start...]))
+        append(UInt8(ascii: "\""))
+    }
+
+    public mutating func append(quoted text: String) {
+        var text = text
+        text.withUTF8 { append(quoted: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x22, 0x5C: append(byte)
+        case 0x08: append(UInt8(ascii: "b"))
+        case 0x09: append(UInt8(ascii: "t"))
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0C: append(UInt8(ascii: "f"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        default:
+            append("u00")
+            append(hexDigit: byte >> 4)
+            append(hexDigit: byte & 15)
+        }
+    }
+
+    private mutating func append(hexDigit value: UInt8) {
+        append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+    }
+
+    /// A moment as RFC 3339 UTC with milliseconds, quoted.
+    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z; years 0000 to 9999.
+    public mutating func append(timestamp milliseconds: Int64) {
+        let (days, time) = Calendar.split(milliseconds)
+        let (year, month, day) = Calendar.civil(fromDays: days)
+        append(UInt8(ascii: "\""))
+        append(digits: year, width: 4)
+        append(UInt8(ascii: "-"))
+        append(digits: month, width: 2)
+        append(UInt8(ascii: "-"))
+        append(digits: day, width: 2)
+        append(UInt8(ascii: "T"))
+        append(digits: time / 3_600_000, width: 2)
+        append(UInt8(ascii: ":"))
+        append(digits: time / 60_000 % 60, width: 2)
+        append(UInt8(ascii: ":"))
+        append(digits: time / 1000 % 60, width: 2)
+        append(UInt8(ascii: "."))
+        append(digits: time % 1000, width: 3)
+        append("Z\"")
+    }
+
+    private mutating func append(digits value: Int64, width: Int) {
+        var divisor: Int64 = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+    }
+}
+
+/// Days and dates of the proleptic Gregorian calendar, without a time zone.
+enum Calendar {
+    static func split(_ milliseconds: Int64) -> (days: Int64, millisecondsOfDay: Int64) {
+        let day: Int64 = 86_400_000
+        var (days, rest) = milliseconds.quotientAndRemainder(dividingBy: day)
+        if rest < 0 {
+            days -= 1
+            rest += day
+        }
+        return (days, rest)
+    }
+
+    /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+    static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+}

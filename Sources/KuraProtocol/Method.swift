@@ -1,0 +1,89 @@
+/// A parameter's or result member's type, with its limits. Sizes are bytes of UTF-8.
+public indirect enum ValueType: Sendable {
+    /// An identifier: 1…`maxBytes` bytes, no control characters (U+0000…U+001F, U+007F).
+    case name(maxBytes: Int)
+    /// Text of at most `maxBytes` bytes.
+    case text(maxBytes: Int)
+    /// Any JSON value. Its limit is the store's, which is an error of its own.
+    case json
+    /// A whole number; `5.0` is one, as in JSON Schema.
+    case integer(ClosedRange<Int64>)
+    case boolean
+    /// RFC 3339 UTC with milliseconds; results only.
+    case timestamp
+    /// Members by name, each of the same type.
+    case map(of: ValueType)
+    case list(of: ValueType, maxItems: Int)
+    case object([Field])
+    /// One of these words.
+    case word([String])
+}
+
+/// A parameter or a member of a result.
+public struct Field: Sendable {
+    public let name: String
+    public let type: ValueType
+    public let isRequired: Bool
+    public let summary: String
+
+    public init(_ name: String, _ type: ValueType, required: Bool = false, _ summary: String) {
+        self.name = name
+        self.type = type
+        self.isRequired = required
+        self.summary = summary
+    }
+}
+
+/// One method, declared once. Dispatch, validation, `rpc.discover`, the tables of proto-docs, CLI help and the coverage
+/// test are all made from this.
+public struct Method: Sendable {
+    public enum Store: String, Sendable, CaseIterable {
+        case rpc, session, storage, settings, documents
+    }
+    public enum Access: String, Sendable {
+        case read, write
+    }
+
+    public let name: String
+    public let store: Store
+    public let access: Access
+    /// One line, for lists and help.
+    public let summary: String
+    /// In the order in which they may be given by position.
+    public let parameters: [Field]
+    public let result: [Field]
+    /// Kinds that this method adds to those that any request can meet.
+    public let errors: [ErrorKind]
+    /// Parameters of an example request, as JSON text; the CLI's help shows it.
+    public let example: String
+
+    public init(
+        _ name: String, _ store: Store, _ access: Access, _ summary: String, parameters: [Field] = [],
+        result: [Field], errors: [ErrorKind] = [], example: String = "{}"
+    ) {
+        self.name = name
+        self.store = store
+        self.access = access
+        self.summary = summary
+        self.parameters = parameters
+        self.result = result
+        self.errors = errors
+        self.example = example
+    }
+}
+
+/// The limits that the wire states; `session.hello` and `storage.status` repeat them.
+public enum WireLimits {
+    /// Name of a domain, a collection.
+    public static let scopeBytes = 128
+    /// A settings key, a document id.
+    public static let keyBytes = 512
+    public static let settingsValueBytes = 1 << 20
+    public static let settingsTotalBytes = 64 << 20
+    public static let documentBytes = 8 << 20
+    public static let getManyItems = 1000
+    public static let listItems = 10_000
+    /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).
+    public static let safeInteger: Int64 = 9_007_199_254_740_991
+    public static let replyBytes = 32 << 20
+}

@@ -1,0 +1,117 @@
+import Glibc
+
+/// The names of all objects that are open while a text is read, so that a repeated one is found.
+///
+/// Names are compared after their escapes are resolved. Each is kept as a hash under a secret seed and verified when two
+/// hashes agree, so an object costs n·log n however its names are chosen. Used by one thread.
+public final class NameStack {
+    private struct Entry {
+        var hash: UInt64
+        var name: JSONString
+    }
+    private var entries: UnsafeMutablePointer<Entry>
+    private var capacity: Int
+    public private(set) var count = 0
+    private var scratch = ByteBuffer()
+    private var otherScratch = ByteBuffer()
+    private let seed: UInt64
+
+    public init() {
+        capacity = 64
+        entries = .allocate(capacity: capacity)
+        seed = UInt64.random(in: 1...UInt64.max)
+    }
+
+    deinit {
+        entries.deallocate()
+    }
+
+    func push(_ name: JSONString, in text: UnsafePointer<UInt8>) {
+        if count == capacity { grow() }
+        let bytes = resolved(name, in: text, scratch: &scratch)
+        (entries + count).initialize(to: Entry(hash: Hash.bytes(bytes, seed: seed), name: name))
+        count += 1
+    }
+
+    public func truncate(to mark: Int) {
+        count = mark
+        // One hostile object must not pin its memory for ever.
+        if mark == 0, capacity > 65_536 {
+            entries.deallocate()
+            capacity = 64
+            entries = .allocate(capacity: capacity)
+        }
+    }
+
+    func hasDuplicate(from mark: Int, in text: UnsafePointer<UInt8>) -> Bool {
+        let length = count - mark
+        guard length > 1 else { return false }
+        let own = entries + mark
+        if length <= 12 {
+            for later in 1..<length {
+                for earlier in 0..<later where own[earlier].hash == own[later].hash {
+                    if same(own[earlier].name, own[later].name, in: text) { return true }
+                }
+            }
+            return false
+        }
+        var run = UnsafeMutableBufferPointer(start: own, count: length)
+        run.sort { $0.hash < $1.hash }
+        for position in 1..<length where own[position - 1].hash == own[position].hash {
+            if same(own[position - 1].name, own[position].name, in: text) { return true }
+        }
+        return false
+    }
+
+    private func same(_ left: JSONString, _ right: JSONString, in text: UnsafePointer<UInt8>) -> Bool {
+        let first = resolved(left, in: text, scratch: &scratch)
+        let second = resolved(right, in: text, scratch: &otherScratch)
+        return first.count == second.count
+            && (first.count == 0 || memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0)
+    }
+
+    private func resolved(
+        _ name: JSONString, in text: UnsafePointer<UInt8>, scratch: inout ByteBuffer
+    ) -> UnsafeRawBufferPointer {
+        let raw = UnsafeRawBufferPointer(start: text + Int(name.start), count: name.count)
+        guard name.hasEscapes else { return raw }
+        scratch.removeAll()
+        JSONText.unescape(raw, into: &scratch)
+        return scratch.bytes
+    }
+
+    private func grow() {
+        let larger = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: entries, count: count)
+        entries.deallocate()
+        entries = larger
+        capacity *= 2
+    }
+}
+
+/// Seeded hash of short byte runs, by folded multiplication (the construction of wyhash, Wang Yi, 2019).
+public enum Hash {
+    public static func bytes(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+        var state = seed ^ 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: bytes.count)
+        guard var cursor = bytes.baseAddress else { return fold(state, 0xD6E8_FEB8_6659_FD93) }
+        var left = bytes.count
+        while left >= 8 {
+            state = fold(state ^ cursor.loadUnaligned(as: UInt64.self), 0xA076_1D64_78BD_642F)
+            cursor += 8
+            left -= 8
+        }
+        var tail: UInt64 = 0
+        while left > 0 {
+            tail = tail << 8 | UInt64(cursor.load(as: UInt8.self))
+            cursor += 1
+            left -= 1
+        }
+        return fold(state ^ tail, 0xE703_7ED1_A0B4_28DB ^ seed)
+    }
+
+    @inline(__always)
+    static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

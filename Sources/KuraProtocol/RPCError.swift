@@ -1,0 +1,102 @@
+/// One error reply, before it is bytes. It holds no heap memory, so that refusing costs nothing.
+public struct RPCError: Error {
+    public var kind: ErrorKind
+    /// A short fixed sentence on what would have been right.
+    public var hint: StaticString?
+    /// The parameter's name as JSON text without quotes. It points into the request line or the method table, so the reply
+    /// has to be rendered before the line goes. Only names are ever echoed: values may be secret.
+    // Unsafe is the address alone: an error is rendered on the thread that made it, before its line goes.
+    public nonisolated(unsafe) var parameter: UnsafeRawBufferPointer?
+    public var limit: Int?
+    public var currentRev: UInt64?
+    public var reason: StaticString?
+    public var offset: Int?
+    /// Position in a list parameter of the element that is at fault.
+    public var index: Int?
+
+    public init(
+        _ kind: ErrorKind, hint: StaticString? = nil, parameter: UnsafeRawBufferPointer? = nil, limit: Int? = nil,
+        currentRev: UInt64? = nil, index: Int? = nil
+    ) {
+        self.kind = kind
+        self.hint = hint
+        self.parameter = parameter
+        self.limit = limit
+        self.currentRev = currentRev
+        self.index = index
+    }
+
+    public init(_ fault: JSONFault) {
+        self.init(.parseError)
+        offset = fault.offset
+        reason =
+            switch fault.reason {
+            case .unexpectedEnd: "unexpectedEnd"
+            case .unexpectedByte: "unexpectedByte"
+            case .badNumber: "badNumber"
+            case .badEscape: "badEscape"
+            case .controlCharacter: "controlCharacter"
+            case .badUTF8: "badUTF8"
+            case .loneSurrogate: "loneSurrogate"
+            case .duplicateName: "duplicateName"
+            case .tooDeep: "tooDeep"
+            case .trailingBytes: "trailingBytes"
+            }
+    }
+
+    /// Names the element of a list parameter that is at fault.
+    public func at(index: Int) -> RPCError {
+        var copy = self
+        copy.index = index
+        return copy
+    }
+}
+
+extension ByteBuffer {
+    /// One error reply without its line end.
+    /// - Parameter id: the request's id as it came; an empty one is written as null.
+    public mutating func append(error: RPCError, id: UnsafeRawBufferPointer) {
+        let facts = error.kind.facts
+        appendReplyHead(id: id)
+        append("\"error\":{\"code\":")
+        append(integer: Int64(facts.code))
+        append(",\"message\":\"")
+        append(facts.message)
+        append("\",\"data\":{\"kind\":\"")
+        append(facts.name)
+        append("\",\"retryable\":")
+        append(facts.retryable ? "true" : "false")
+        if let parameter = error.parameter {
+            append(",\"parameter\":\"")
+            append(parameter)
+            append("\"")
+        }
+        if let index = error.index { append(",\"index\":", Int64(index)) }
+        if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
+        if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
+        if let reason = error.reason {
+            append(",\"reason\":\"")
+            append(reason)
+            append("\"")
+        }
+        if let offset = error.offset { append(",\"offset\":", Int64(offset)) }
+        if let hint = error.hint {
+            append(",\"hint\":\"")
+            append(hint)
+            append("\"")
+        }
+        append("}}}")
+    }
+
+    private mutating func append(_ name: StaticString, _ value: Int64) {
+        append(name)
+        append(integer: value)
+    }
+
+    /// `{"jsonrpc":"2.0","id":ID,` — a result or an error follows.
+    public mutating func appendReplyHead(id: UnsafeRawBufferPointer) {
+        append("{\"jsonrpc\":\"2.0\",\"id\":")
+        if id.isEmpty { append("null") } else { append(id) }
+        append(UInt8(ascii: ","))
+    }
+}

@@ -1,0 +1,150 @@
+import Glibc
+
+/// Binding: the parameters that a request gave, against those that its method has.
+extension RequestReader {
+    func bind() throws(RPCError) {
+        let entry = table.entries[methodIndex]
+        for position in 0..<entry.parameterCount { slots[position].isPresent = false }
+        for index in 0..<memberCount {
+            let member = members[index]
+            var position = index
+            if member.hasName {
+                position = find(member.name, in: entry)
+                guard position >= 0 else {
+                    let shown = member.name.count <= 64 ? bytes(member.name) : nil
+                    throw RPCError(.invalidParams, hint: "unknown parameter", parameter: shown)
+                }
+            } else if index >= entry.parameterCount {
+                throw RPCError(.invalidParams, hint: "too many parameters", limit: entry.parameterCount)
+            }
+            try check(member.value, against: entry.parameters[position], into: position)
+        }
+        for position in 0..<entry.parameterCount where entry.parameters[position].isRequired {
+            guard slots[position].isPresent else {
+                throw RPCError(.invalidParams, hint: "missing parameter", parameter: entry.parameters[position].name)
+            }
+        }
+    }
+
+    private func find(_ name: JSONString, in entry: MethodTable.Entry) -> Int {
+        let found = find(bytes(name), in: entry)
+        guard found < 0, name.hasEscapes, let resolved = escaped(bytes(name)) else { return found }
+        return find(resolved, in: entry)
+    }
+
+    private func find(_ name: UnsafeRawBufferPointer, in entry: MethodTable.Entry) -> Int {
+        for position in 0..<entry.parameterCount {
+            let candidate = entry.parameters[position].name
+            if Self.areEqual(candidate, name) { return position }
+        }
+        return -1
+    }
+
+    private func check(_ value: JSONValue, against parameter: MethodTable.Parameter, into position: Int) throws(RPCError) {
+        var slot = Slot(value: value, isPresent: true)
+        var fits: Bool
+        var limit: Int?
+        switch parameter.shape {
+        case .json:
+            fits = true
+        case .name, .text, .word:
+            fits = value.kind == .string
+            if parameter.shape != .word { limit = Int(parameter.upper) }
+            if fits {
+                slot.string = JSONString(start: value.start + 1, end: value.end - 1)
+                let contents = resolve(&slot, position)
+                fits = contents.count >= parameter.lower && contents.count <= parameter.upper
+                if fits, parameter.shape == .name { fits = !Self.hasControls(contents) }
+                if parameter.shape == .word { fits = parameter.words.contains { Self.areEqual($0, contents) } }
+            }
+        case .integer:
+            fits = false
+            if value.kind == .number, let number = Self.integer(bytes(value)) {
+                slot.integer = number
+                fits = number >= parameter.lower && number <= parameter.upper
+            }
+        case .boolean:
+            fits = value.kind == .true || value.kind == .false
+            slot.integer = value.kind == .true ? 1 : 0
+        case .map, .object:
+            fits = value.kind == .object
+        case .list:
+            // Its length is checked by whoever walks over it.
+            fits = value.kind == .array
+            limit = Int(parameter.upper)
+        }
+        guard fits else {
+            throw RPCError(.invalidParams, hint: parameter.hint, parameter: parameter.name, limit: limit)
+        }
+        slots[position] = slot
+    }
+
+    /// The string's bytes with escapes resolved; where there are any, they go into the slot's own scratch.
+    private func resolve(_ slot: inout Slot, _ position: Int) -> UnsafeRawBufferPointer {
+        let raw = bytes(slot.string)
+        guard raw.count > 0, memchr(raw.baseAddress!, 0x5C, raw.count) != nil else { return raw }
+        slot.string.hasEscapes = true
+        return scratch[position].unescape(raw)
+    }
+
+    private static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        left.count == right.count
+            && (left.isEmpty || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
+    }
+
+    static func hasControls(_ contents: UnsafeRawBufferPointer) -> Bool {
+        for byte in contents where byte < 0x20 || byte == 0x7F { return true }
+        return false
+    }
+
+    /// The whole number that a JSON number's text stands for; nil when it has a fraction or does not fit.
+    public static func integer(_ number: UnsafeRawBufferPointer) -> Int64? {
+        JSONNumber.integer(number)
+    }
+
+    // MARK: Answers for handlers
+
+    /// The id as it came; empty when it is unknown, absent or null.
+    public var replyID: UnsafeRawBufferPointer {
+        id.kind == .null ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes(id)
+    }
+
+    public func has(_ parameter: Int) -> Bool { slots[parameter].isPresent }
+
+    /// A string parameter's bytes, escapes resolved; empty when it is absent. Good until the next request is read.
+    public func string(_ parameter: Int) -> UnsafeRawBufferPointer {
+        let slot = slots[parameter]
+        guard slot.isPresent else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return slot.string.hasEscapes ? scratch[parameter].bytes : bytes(slot.string)
+    }
+
+    public func integer(_ parameter: Int) -> Int64? {
+        slots[parameter].isPresent ? slots[parameter].integer : nil
+    }
+
+    public func boolean(_ parameter: Int) -> Bool {
+        slots[parameter].isPresent && slots[parameter].integer != 0
+    }
+
+    /// A JSON parameter's text, without white space between its tokens. Good until the next request is read.
+    public func json(_ parameter: Int) -> UnsafeRawBufferPointer {
+        let slot = slots[parameter]
+        guard slot.isPresent else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return slot.value.hasWhitespace ? scratch[parameter].compact(bytes(slot.value)) : bytes(slot.value)
+    }
+
+    /// A parameter's name as the table has it, for errors.
+    public func name(_ parameter: Int) -> UnsafeRawBufferPointer {
+        table.entries[methodIndex].parameters[parameter].name
+    }
+
+    /// Most items that a list parameter may have.
+    public func listLimit(_ parameter: Int) -> Int {
+        Int(table.entries[methodIndex].parameters[parameter].upper)
+    }
+
+    /// Gives back scratch that large values have made grow; for a daemon that falls idle.
+    public func trim() {
+        for scratch in scratch { scratch.trim() }
+    }
+}

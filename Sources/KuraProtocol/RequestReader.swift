@@ -1,0 +1,306 @@
+import Glibc
+
+/// Reads request lines: the envelope, the parameters, their types and limits. One pass over the bytes, no tree, and no
+/// memory of its own beyond scratch that is used again. One instance serves one thread; what it holds is about the
+/// request that was read last.
+public final class RequestReader {
+    /// What a line turned out to be.
+    public enum Line {
+        /// A request or notification; its parameters are bound.
+        case request
+        /// A batch of `count` members, the first of which starts at `offset`; read each by `nextMember`.
+        case batch(count: Int, offset: Int)
+    }
+
+    public let table: MethodTable
+    private let names = NameStack()
+    private let nameScratch = Scratch()
+
+    // MARK: What the last request said
+
+    var text = UnsafeRawBufferPointer(start: nil, count: 0)
+    var id = JSONValue()
+    /// The request has an `id`, so it gets a reply.
+    public private(set) var hasID = false
+    public private(set) var methodIndex = 0
+
+    struct Slot {
+        var value = JSONValue()
+        var string = JSONString()
+        var integer: Int64 = 0
+        var isPresent = false
+    }
+    struct Member {
+        var name = JSONString()
+        var value = JSONValue()
+        var hasName = false
+    }
+    let slots: UnsafeMutablePointer<Slot>
+    let members: UnsafeMutablePointer<Member>
+    var memberCount = 0
+    private var paramsKind = JSONKind.null
+    private var hasParams = false
+    var scratch: [Scratch]
+
+    public init(table: MethodTable = .standard) {
+        self.table = table
+        slots = .allocate(capacity: MethodTable.maximumParameters)
+        slots.initialize(repeating: Slot(), count: MethodTable.maximumParameters)
+        members = .allocate(capacity: MethodTable.maximumParameters + 1)
+        members.initialize(repeating: Member(), count: MethodTable.maximumParameters + 1)
+        scratch = (0..<MethodTable.maximumParameters).map { _ in Scratch() }
+    }
+
+    deinit {
+        slots.deallocate()
+        members.deallocate()
+    }
+
+    // MARK: Reading
+
+    /// Reads one line: a request (then it is bound), or the outline of a batch.
+    /// - Parameter line: stays in place until the request is answered.
+    /// - Throws: what the reply must say; `replyID` and `hasID` tell whether there is one.
+    public func read(_ line: UnsafeRawBufferPointer, batchLimit: Int) throws(RPCError) -> Line {
+        reset(line)
+        names.truncate(to: 0)
+        var reader = JSONReader(line, names: names)
+        switch reader.peek() {
+        case UInt8(ascii: "{"):
+            var envelope = Envelope()
+            do throws(JSONFault) {
+                envelope = try readEnvelope(&reader)
+                try reader.expectEnd()
+            } catch { throw refuseText(error) }
+            try accept(envelope)
+            try bind()
+            return .request
+        case UInt8(ascii: "["):
+            return try outline(&reader, batchLimit: batchLimit)
+        default:
+            do throws(JSONFault) {
+                _ = try reader.value()
+                try reader.expectEnd()
+            } catch { throw refuseText(error) }
+            hasID = true
+            throw RPCError(.invalidRequest, hint: "a request is an object, a batch is an array")
+        }
+    }
+
+    /// Checks a whole batch's text and counts it: a fault anywhere means that nothing is begun.
+    private func outline(_ reader: inout JSONReader, batchLimit: Int) throws(RPCError) -> Line {
+        var count = 0
+        var first = 0
+        do throws(JSONFault) {
+            try reader.descend()
+            first = reader.index
+            if !reader.take(UInt8(ascii: "]")) {
+                while true {
+                    _ = try reader.value()
+                    count += 1
+                    if reader.take(UInt8(ascii: ",")) { continue }
+                    try reader.expect(UInt8(ascii: "]"))
+                    break
+                }
+            }
+            reader.ascend()
+            try reader.expectEnd()
+        } catch { throw refuseText(error) }
+        hasID = true
+        if count == 0 { throw RPCError(.invalidRequest, hint: "a batch has at least one member") }
+        if count > batchLimit { throw RPCError(.batchTooLarge, limit: batchLimit) }
+        return .batch(count: count, offset: first)
+    }
+
+    /// Reads and binds the batch member at `offset`; afterwards `offset` is the next one's.
+    public func nextMember(of line: UnsafeRawBufferPointer, at offset: inout Int) throws(RPCError) {
+        reset(line)
+        names.truncate(to: 0)
+        var reader = JSONReader(line, from: offset, names: names)
+        let isObject = reader.peek() == UInt8(ascii: "{")
+        var envelope = Envelope()
+        do throws(JSONFault) {
+            // The line has been checked, so this finds the member's end and cannot fail.
+            if isObject { envelope = try readEnvelope(&reader) } else { _ = try reader.value() }
+            _ = reader.take(UInt8(ascii: ","))
+            offset = reader.index
+        } catch { throw refuseText(error) }
+        guard isObject else {
+            hasID = true
+            throw RPCError(.invalidRequest, hint: "a request is an object")
+        }
+        try accept(envelope)
+        try bind()
+    }
+
+    private func reset(_ line: UnsafeRawBufferPointer) {
+        text = line
+        hasID = false
+        id = JSONValue()
+        memberCount = 0
+        hasParams = false
+        paramsKind = .null
+    }
+
+    /// A text that cannot be read is answered under id null, since its id is not known.
+    private func refuseText(_ fault: JSONFault) -> RPCError {
+        hasID = true
+        id = JSONValue()
+        return RPCError(fault)
+    }
+
+    /// What the envelope said besides id and params.
+    private struct Envelope {
+        var version = JSONValue()
+        var method = JSONValue()
+        var hasID = false
+        var hasVersion = false
+        var hasMethod = false
+        var hasOther = false
+    }
+
+    private func readEnvelope(_ reader: inout JSONReader) throws(JSONFault) -> Envelope {
+        var envelope = Envelope()
+        let mark = names.count
+        try reader.descend()
+        if !reader.take(UInt8(ascii: "}")) {
+            while true {
+                let name = try reader.name()
+                var member = envelopeMember(bytes(name))
+                if member == .other, name.hasEscapes { member = envelopeMember(nameScratch.unescape(bytes(name))) }
+                switch member {
+                case .id:
+                    id = try reader.value()
+                    envelope.hasID = true
+                case .jsonrpc:
+                    envelope.version = try reader.value()
+                    envelope.hasVersion = true
+                case .method:
+                    envelope.method = try reader.value()
+                    envelope.hasMethod = true
+                case .params:
+                    try readParams(&reader)
+                case .other:
+                    _ = try reader.value()
+                    envelope.hasOther = true
+                }
+                if reader.take(UInt8(ascii: ",")) { continue }
+                try reader.expect(UInt8(ascii: "}"))
+                break
+            }
+        }
+        try reader.closeNames(from: mark)
+        reader.ascend()
+        return envelope
+    }
+
+    /// Judges the envelope, once the whole text is known to be JSON, and finds the method.
+    private func accept(_ envelope: Envelope) throws(RPCError) {
+        hasID = envelope.hasID
+        if envelope.hasID, id.kind != .string, id.kind != .number, id.kind != .null {
+            id = JSONValue()
+            throw RPCError(.invalidRequest, hint: "id is a string, a number or null")
+        }
+        // Not a request at all, so not a notification either: it is answered, under id null when there is no id.
+        func refuse(_ hint: StaticString) -> RPCError {
+            hasID = true
+            return RPCError(.invalidRequest, hint: hint)
+        }
+        guard envelope.hasVersion, envelope.version.kind == .string, isTwoPointZero(envelope.version) else {
+            throw refuse("jsonrpc is the string 2.0")
+        }
+        guard envelope.hasMethod, envelope.method.kind == .string else { throw refuse("method is a string") }
+        if envelope.hasOther { throw refuse("members are jsonrpc, id, method and params") }
+        if hasParams, paramsKind != .object, paramsKind != .array { throw refuse("params is an object or an array") }
+        let name = inside(envelope.method)
+        // No method's name has a character that must be escaped, so escapes are looked at only when nothing was found.
+        guard let index = table.index(of: name) ?? escaped(name).flatMap({ table.index(of: $0) }) else {
+            throw RPCError(.methodNotFound)
+        }
+        methodIndex = index
+    }
+
+    private func isTwoPointZero(_ version: JSONValue) -> Bool {
+        let text = inside(version)
+        func matches(_ text: UnsafeRawBufferPointer) -> Bool {
+            text.count == 3 && text[0] == UInt8(ascii: "2") && text[1] == UInt8(ascii: ".") && text[2] == UInt8(ascii: "0")
+        }
+        return matches(text) || escaped(text).map(matches) ?? false
+    }
+
+    /// A string value's inside, escapes as they stand.
+    private func inside(_ string: JSONValue) -> UnsafeRawBufferPointer {
+        bytes(JSONString(start: string.start + 1, end: string.end - 1))
+    }
+
+    /// The same with its escapes resolved; nil when it has none. Good until the next one is resolved.
+    func escaped(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        raw.contains(UInt8(ascii: "\\")) ? nameScratch.unescape(raw) : nil
+    }
+
+    private enum EnvelopeMember { case jsonrpc, id, method, params, other }
+
+    private func envelopeMember(_ name: UnsafeRawBufferPointer) -> EnvelopeMember {
+        func matches(_ word: StaticString) -> Bool {
+            memcmp(name.baseAddress!, word.utf8Start, name.count) == 0
+        }
+        switch name.count {
+        case 2: return matches("id") ? .id : .other
+        case 6: return matches("method") ? .method : matches("params") ? .params : .other
+        case 7: return matches("jsonrpc") ? .jsonrpc : .other
+        default: return .other
+        }
+    }
+
+    /// Notes where each parameter stands; which method they belong to may come later in the line.
+    private func readParams(_ reader: inout JSONReader) throws(JSONFault) {
+        hasParams = true
+        memberCount = 0
+        switch reader.peek() {
+        case UInt8(ascii: "{"):
+            paramsKind = .object
+            let mark = names.count
+            try reader.descend()
+            if !reader.take(UInt8(ascii: "}")) {
+                while true {
+                    let name = try reader.name()
+                    note(name: name, try reader.value())
+                    if reader.take(UInt8(ascii: ",")) { continue }
+                    try reader.expect(UInt8(ascii: "}"))
+                    break
+                }
+            }
+            try reader.closeNames(from: mark)
+            reader.ascend()
+        case UInt8(ascii: "["):
+            paramsKind = .array
+            try reader.descend()
+            if !reader.take(UInt8(ascii: "]")) {
+                while true {
+                    note(name: nil, try reader.value())
+                    if reader.take(UInt8(ascii: ",")) { continue }
+                    try reader.expect(UInt8(ascii: "]"))
+                    break
+                }
+            }
+            reader.ascend()
+        default:
+            paramsKind = try reader.value().kind
+        }
+    }
+
+    private func note(name: JSONString?, _ value: JSONValue) {
+        // One more than any method has is kept, so that the binder sees that there are too many.
+        guard memberCount <= MethodTable.maximumParameters else { return }
+        members[memberCount] = Member(name: name ?? JSONString(), value: value, hasName: name != nil)
+        memberCount += 1
+    }
+
+    func bytes(_ value: JSONValue) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)])
+    }
+
+    func bytes(_ string: JSONString) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text[Int(string.start)..<Int(string.end)])
+    }
+}

@@ -1,0 +1,22 @@
+/// Reference scratch for one parameter's resolved bytes.
+final class Scratch {
+    private var buffer = ByteBuffer()
+    var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+    func unescape(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        buffer.removeAll()
+        JSONText.unescape(raw, into: &buffer)
+        return buffer.bytes
+    }
+
+    func compact(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        buffer.removeAll()
+        JSONText.compact(raw, into: &buffer)
+        return buffer.bytes
+    }
+
+    /// Gives back what one large value has made it grow to.
+    func trim() {
+        if buffer.capacity > 65_536 { buffer.releaseMemory() }
+    }
+}

@@ -1,0 +1,18 @@
+import Glibc
+
+/// Where the daemon's socket is, so that client and daemon agree without being told.
+public enum SocketPath {
+    /// $KURA_SOCKET; else /run/kura/kura.sock for root, $XDG_RUNTIME_DIR/kura/kura.sock for others, and where there is no
+    /// such directory /tmp/kura-UID/kura.sock, whose directory only its owner enters.
+    public static func standard(_ environment: (String) -> String?) -> String {
+        if let path = environment("KURA_SOCKET"), !path.isEmpty { return path }
+        if geteuid() == 0 { return "/run/kura/kura.sock" }
+        if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") { return runtime + "/kura/kura.sock" }
+        return "/tmp/kura-\(geteuid())/kura.sock"
+    }
+
+    /// The process's own environment.
+    public static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+}
