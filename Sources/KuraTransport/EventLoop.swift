@@ -1,0 +1,136 @@
+import CSyscalls
+import Glibc
+import Synchronization
+
+/// A thread that waits on descriptors with epoll(7) and runs an actor.
+///
+/// It is the `SerialExecutor` of the storage actor: jobs enqueued from anywhere run on it between turns, and
+/// `assumeIsolated` holds inside a turn. What runs here must not block. Level-triggered: a descriptor that was not read
+/// to its end comes up again.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
+    // The epoll descriptor may be used from any thread; the event arrays only from `wait`, on the loop's own thread; jobs
+    // are behind a lock.
+
+    public struct Interest: OptionSet, Sendable {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        public static let read = Interest(rawValue: UInt32(CSYS_EPOLL_IN))
+        public static let write = Interest(rawValue: UInt32(CSYS_EPOLL_OUT))
+    }
+
+    /// What epoll said of one registration.
+    public struct Event {
+        public var token: UInt64
+        public var isReadable: Bool
+        public var isWritable: Bool
+        /// The other side is gone, or the descriptor is in error.
+        public var isClosed: Bool
+    }
+
+    /// Most events of one turn.
+    public static let capacity = 512
+    private static let wakeToken = UInt64.max
+
+    private let epoll: Int32
+    private let wakeDescriptor: Int32
+    private let isWakePending = Atomic<Bool>(false)
+    private let jobs = Mutex<[UnownedJob]>([])
+    private let thread = Atomic<UInt>(0)
+    private let tokens: UnsafeMutablePointer<UInt64>
+    private let masks: UnsafeMutablePointer<UInt32>
+
+    public init() throws(SystemError) {
+        epoll = csys_epoll_create()
+        guard epoll >= 0 else { throw SystemError("epoll_create1") }
+        wakeDescriptor = csys_eventfd()
+        tokens = .allocate(capacity: Self.capacity)
+        masks = .allocate(capacity: Self.capacity)
+        guard wakeDescriptor >= 0 else { throw SystemError("eventfd") }
+        try add(wakeDescriptor, token: Self.wakeToken, .read)
+    }
+
+    deinit {
+        close(epoll)
+        close(wakeDescriptor)
+        tokens.deallocate()
+        masks.deallocate()
+    }
+
+    // MARK: Descriptors
+
+    public func add(_ descriptor: Int32, token: UInt64, _ interest: Interest) throws(SystemError) {
+        guard csys_epoll_ctl(epoll, Int32(CSYS_EPOLL_ADD), descriptor, interest.rawValue, token) == 0 else {
+            throw SystemError("epoll_ctl")
+        }
+    }
+
+    public func modify(_ descriptor: Int32, token: UInt64, _ interest: Interest) {
+        // It can only fail for a descriptor that is not registered, which is a fault of ours.
+        let result = csys_epoll_ctl(epoll, Int32(CSYS_EPOLL_MODIFY), descriptor, interest.rawValue, token)
+        precondition(result == 0, "epoll_ctl: \(errno)")
+    }
+
+    public func remove(_ descriptor: Int32) {
+        _ = csys_epoll_ctl(epoll, Int32(CSYS_EPOLL_DELETE), descriptor, 0, 0)
+    }
+
+    // MARK: Turns
+
+    /// Takes the calling thread as the loop's own; `wait` and every isolated call happen on it.
+    public func adoptThread() {
+        thread.store(UInt(pthread_self()), ordering: .releasing)
+    }
+
+    /// Waits for events and calls `body` for each.
+    /// - Parameter timeout: milliseconds; 0 looks without waiting, -1 waits for ever.
+    public func wait(timeout: Int32, _ body: (Event) -> Void) {
+        let count = csys_epoll_wait(epoll, tokens, masks, Int32(Self.capacity), timeout)
+        guard count > 0 else { return }
+        for position in 0..<Int(count) {
+            let mask = masks[position]
+            guard tokens[position] != Self.wakeToken else {
+                isWakePending.store(false, ordering: .sequentiallyConsistent)
+                var value: UInt64 = 0
+                _ = read(wakeDescriptor, &value, 8)
+                continue
+            }
+            let ended = UInt32(CSYS_EPOLL_ERROR | CSYS_EPOLL_HANGUP)
+            body(
+                Event(
+                    token: tokens[position], isReadable: mask & UInt32(CSYS_EPOLL_IN) != 0,
+                    isWritable: mask & UInt32(CSYS_EPOLL_OUT) != 0, isClosed: mask & ended != 0))
+        }
+    }
+
+    /// Makes `wait` return soon. From any thread; calls between two turns cost one system call together.
+    public func wake() {
+        guard !isWakePending.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        var one: UInt64 = 1
+        _ = write(wakeDescriptor, &one, 8)
+    }
+
+    // MARK: SerialExecutor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        wake()
+    }
+
+    /// Runs what was enqueued for the actor.
+    public func runJobs() {
+        let ready = jobs.withLock { jobs in
+            defer { jobs.removeAll(keepingCapacity: true) }
+            return jobs
+        }
+        for job in ready { job.runSynchronously(on: asUnownedSerialExecutor()) }
+    }
+
+    public func checkIsolated() {
+        precondition(isIsolatingCurrentContext() == true, "not on the event loop")
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? {
+        thread.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+}

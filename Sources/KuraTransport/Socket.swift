@@ -1,0 +1,105 @@
+import CSyscalls
+import Glibc
+
+/// A connected stream socket, non-blocking, closed with its owner.
+public struct Socket: ~Copyable {
+    public let descriptor: Int32
+
+    /// Takes the descriptor over.
+    public init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Connects to a Unix socket, blocking.
+    public static func connect(to path: String) throws(SystemError) -> Socket {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError("socket") }
+        guard csys_connect_unix(descriptor, path) == 0 else {
+            let error = SystemError("connect", path: path)
+            Glibc.close(descriptor)
+            throw error
+        }
+        return Socket(owning: descriptor)
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+
+    /// Tells the other side that this is the end, also while the descriptor is still referred to.
+    public borrowing func shutdown() {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// What a receive brought.
+    public enum Received {
+        case bytes(Int)
+        case nothing
+        case end
+        case failed
+    }
+
+    /// Reads what is there into `buffer`, without waiting. Descriptors that came along are closed: nothing asks for them.
+    public borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
+            var count: Int32 = 0
+            var flags: Int32 = 0
+            let received = csys_recvmsg(descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, &count, &flags)
+            for position in 0..<Int(count) { Glibc.close(descriptors[position]) }
+            if received > 0 { return .bytes(received) }
+            if received == 0 { return .end }
+            return errno == EAGAIN || errno == EINTR ? .nothing : .failed
+        }
+    }
+
+    /// Writes as much as the socket takes.
+    /// - Returns: bytes written; 0 when it takes none now; nil when the other side is gone.
+    public borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        let sent = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        if sent >= 0 { return sent }
+        return errno == EAGAIN || errno == EINTR ? 0 : nil
+    }
+}
+
+/// Who is at the other end of a connection, as the kernel knows it (SO_PEERCRED).
+public struct PeerCredentials: Sendable {
+    public var uid: UInt32
+    public var gid: UInt32
+
+    /// - Returns: nil when the kernel does not tell.
+    public init?(of descriptor: Int32) {
+        var pid: Int32 = 0
+        var uid: UInt32 = 0
+        var gid: UInt32 = 0
+        guard csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
+        self.uid = uid
+        self.gid = gid
+    }
+}
+
+/// Signals as a descriptor that the loop waits on.
+public enum Signals {
+    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGCHLD for this thread and those it starts, ignores SIGPIPE.
+    public static func descriptor() throws(SystemError) -> Int32 {
+        let descriptor = csys_signal_descriptor()
+        guard descriptor >= 0 else { throw SystemError("signalfd") }
+        return descriptor
+    }
+
+    /// The next signal that came; nil when there is none.
+    public static func next(_ descriptor: Int32) -> Int32? {
+        let number = csys_next_signal(descriptor)
+        return number == 0 ? nil : number
+    }
+}
+
+/// Limits of the process.
+public enum ProcessLimits {
+    /// Raises the number of descriptors to what is allowed, and returns it.
+    public static func raiseDescriptors() -> Int {
+        var limit: UInt64 = 1024
+        _ = csys_raise_descriptor_limit(&limit)
+        return Int(clamping: limit)
+    }
+}

@@ -1,0 +1,22 @@
+import Glibc
+
+/// A system call that failed.
+public struct SystemError: Error, CustomStringConvertible, Sendable {
+    public let call: StaticString
+    public let code: Int32
+    public let path: String?
+
+    /// Takes `errno` as it is now.
+    public init(_ call: StaticString, path: String? = nil) {
+        self.call = call
+        self.path = path
+        code = errno
+    }
+
+    public var description: String {
+        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            strerror_r(code, buffer.baseAddress!, 128) == 0 ? String(cString: buffer.baseAddress!) : "error \(code)"
+        }
+        return path.map { "\(call) \($0): \(text)" } ?? "\(call): \(text)"
+    }
+}
