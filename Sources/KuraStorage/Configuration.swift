@@ -1,0 +1,62 @@
+/// How much memory and disk the storage may take for its own ends.
+public struct StorageConfiguration: Sendable {
+    public enum Profile: String, Sendable, CaseIterable {
+        case small, `default`, large
+    }
+
+    public var dataDirectory: String
+    public var profile: Profile
+    /// Bytes of a log segment, given to it in advance.
+    public var segmentBytes: Int
+    /// Most bytes that changes may take in memory before they are folded; writers wait beyond it.
+    public var overlayBytes: Int
+    /// Bytes of changes that start a fold before their time has come.
+    public var foldBytes: Int
+    /// Most milliseconds that a change waits to be folded when nothing else is going on.
+    public var foldMilliseconds: Int
+    /// Bytes of documents kept in memory after they are folded or read.
+    public var cacheBytes: Int
+    /// Bytes of changes in one commit; what exceeds them goes into the next.
+    public var turnBytes: Int
+    /// Bytes of kura.sqlite's WAL at which it is checkpointed.
+    public var checkpointBytes: Int
+    /// Bytes of folded segments that are kept for the change feed.
+    public var retentionBytes: Int
+
+    public init(dataDirectory: String, profile: Profile = .default) {
+        self.dataDirectory = dataDirectory
+        self.profile = profile
+        let mebibyte = 1 << 20
+        switch profile {
+        case .small:
+            segmentBytes = mebibyte
+            overlayBytes = 4 * mebibyte
+            cacheBytes = 4 * mebibyte
+            turnBytes = mebibyte / 4
+            checkpointBytes = 4 * mebibyte
+            retentionBytes = 4 * mebibyte
+        case .default:
+            segmentBytes = 16 * mebibyte
+            overlayBytes = 64 * mebibyte
+            cacheBytes = 64 * mebibyte
+            turnBytes = 4 * mebibyte
+            checkpointBytes = 64 * mebibyte
+            retentionBytes = 64 * mebibyte
+        case .large:
+            segmentBytes = 64 * mebibyte
+            overlayBytes = 256 * mebibyte
+            cacheBytes = 512 * mebibyte
+            turnBytes = 16 * mebibyte
+            checkpointBytes = 256 * mebibyte
+            retentionBytes = 512 * mebibyte
+        }
+        foldBytes = overlayBytes / 2
+        foldMilliseconds = 1000
+    }
+
+    var logDirectory: String { dataDirectory + "/log" }
+    var durableDirectory: String { dataDirectory + "/durable" }
+    var temporaryDirectory: String { dataDirectory + "/tmp" }
+    var tablesPath: String { durableDirectory + "/kura.sqlite" }
+    var sparePath: String { logDirectory + "/spare-wal" }
+}

@@ -1,0 +1,100 @@
+import CSyscalls
+import Glibc
+
+/// The data directory, checked and locked. Whoever holds one may touch what is inside; the lock ends with the process.
+///
+/// It is a directory of our own (never a symbolic link), closed to others (0700), on a local file system, and held by one
+/// daemon at a time.
+struct DataDirectory: ~Copyable {
+    private let lock: Int32
+
+    static func open(_ path: String, configuration: StorageConfiguration) throws(StorageFault) -> DataDirectory {
+        if !FileSystem.exists(path), csysIsDanglingLink(path) { throw .refused("\(path) is a symbolic link") }
+        try FileSystem.makeDirectories(path)
+        try check(path)
+        let lock = try acquire(path + "/lock")
+        do throws(StorageFault) { try furnish(configuration) } catch {
+            close(lock)
+            throw error
+        }
+        return DataDirectory(lock: lock)
+    }
+
+    private init(lock: Int32) {
+        self.lock = lock
+    }
+
+    deinit {
+        close(lock)
+    }
+
+    private static func furnish(_ configuration: StorageConfiguration) throws(StorageFault) {
+        try FileSystem.makeDirectory(configuration.logDirectory)
+        try FileSystem.makeDirectory(configuration.durableDirectory)
+        try FileSystem.makeDirectory(configuration.temporaryDirectory)
+        for name in try FileSystem.names(in: configuration.temporaryDirectory) {
+            try FileSystem.remove(configuration.temporaryDirectory + "/" + name)
+        }
+        try FileSystem.syncDirectory(configuration.dataDirectory)
+    }
+
+    private static func check(_ path: String) throws(StorageFault) {
+        var mode: UInt32 = 0
+        var owner: UInt32 = 0
+        guard csys_mode(path, &mode, &owner, 0) == 0 else { throw FileSystem.fail("stat", path) }
+        switch mode & UInt32(S_IFMT) {
+        case UInt32(S_IFLNK): throw .refused("\(path) is a symbolic link; name the directory itself")
+        case UInt32(S_IFDIR): break
+        default: throw .refused("\(path) is no directory")
+        }
+        guard owner == geteuid() else { throw .refused("\(path) belongs to user \(owner), this is user \(geteuid())") }
+        guard mode & 0o077 == 0 else {
+            throw .refused("\(path) is open to others (mode \(String(mode & 0o7777, radix: 8))); chmod 700 it")
+        }
+        let type = csys_file_system_type(path)
+        if let name = networkFileSystems[type] {
+            throw .refused("\(path) is on a network file system (\(name)), where locks and syncs cannot be relied on")
+        }
+    }
+
+    /// Source: statfs(2), linux/magic.h.
+    private static let networkFileSystems: [Int: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x0102_1997: "9P", 0x00C3_6400: "Ceph",
+        0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x564C: "NCP", 0x0BD0_0BD0: "Lustre",
+        0x0161_1970: "GFS2", 0x7461_636F: "OCFS2",
+    ]
+
+    private static func acquire(_ path: String) throws(StorageFault) -> Int32 {
+        let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            let holder = readPID(descriptor)
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw .system(errno: code, call: "flock", path: path) }
+            throw .inUse(pid: holder, path: String(path.dropLast("/lock".count)))
+        }
+        let text = Array("\(getpid())\n".utf8)
+        guard ftruncate(descriptor, 0) == 0 else {
+            close(descriptor)
+            throw FileSystem.fail("ftruncate", path)
+        }
+        // On a full disk the number may be missing; the lock holds all the same.
+        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        return descriptor
+    }
+
+    private static func readPID(_ descriptor: Int32) -> Int32? {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { buffer in
+            let count = pread(descriptor, buffer.baseAddress, 16, 0)
+            guard count > 0 else { return nil }
+            let digits = buffer[..<count].prefix { $0 >= 0x30 && $0 <= 0x39 }
+            return Int32(String(decoding: digits, as: UTF8.self))
+        }
+    }
+}
+
+private func csysIsDanglingLink(_ path: String) -> Bool {
+    var mode: UInt32 = 0
+    var owner: UInt32 = 0
+    return csys_mode(path, &mode, &owner, 0) == 0 && mode & UInt32(S_IFMT) == UInt32(S_IFLNK)
+}

@@ -1,0 +1,168 @@
+import Glibc
+
+/// Documents: JSON values by collection and id, never lost and never purged by themselves.
+///
+/// A read asks memory (changes that are not folded, then the cache), then the tables. A write looks the old document up
+/// first: its revision for the condition, its version, the time of its creation and its row. Belongs to the loop.
+public final class DocumentsStore {
+    private let ledger: Ledger
+    private let reader: DocumentReader
+
+    public static let valueLimit = 8 << 20
+
+    init(ledger: Ledger, reader: DocumentReader) {
+        self.ledger = ledger
+        self.reader = reader
+    }
+
+    /// The key that the last `.cold` was about; the page warmer reads it in.
+    var coldKey: (scope: UInt32, key: [UInt8])?
+
+    // MARK: Reading
+
+    /// - Throws: `.cold`, `.unreadable`.
+    public func get(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Lookup {
+        guard let scope = ledger.scopes.find(.documents, collection), let item = try find(scope, id) else {
+            return Lookup(item: nil, shownRev: 0)
+        }
+        ledger.markRead(item)
+        return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+    }
+
+    public func count(_ collection: Bytes) -> (count: Int, shownRev: UInt64) {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return (0, 0) }
+        return (scope.count, scope.lastRev)
+    }
+
+    public func scopes() -> [ScopeSummary] { ledger.summaries(.documents) }
+
+    private func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
+        if let item = ledger.find(scope, id) { return item }
+        guard scope.mayHaveRows else { return nil }
+        do throws(StoreError) {
+            guard let item = try reader.find(scope: scope.id, id: id) else { return nil }
+            ledger.adopt(clean: item)
+            return item
+        } catch {
+            if error == .cold { coldKey = (scope.id, Array(id)) }
+            throw error
+        }
+    }
+
+    // MARK: Writing
+
+    /// - Parameters:
+    ///   - id: nil for a new UUIDv7, which `identifier` then receives.
+    ///   - value: JSON text without white space between its tokens.
+    public func put(_ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError)
+        -> WriteResult
+    {
+        let scope = try ledger.scope(.documents, making: collection)
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    /// A transaction over one collection: all or nothing, one revision.
+    public func putMany(
+        _ collection: Bytes, _ body: (Batch) throws(StoreError) -> Void
+    ) throws(StoreError) -> WriteResult {
+        let scope = try ledger.scope(.documents, making: collection)
+        let batch = Batch(store: self, scope: scope)
+        let rev = try ledger.transaction { () throws(StoreError) in try body(batch) }
+        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed)
+    }
+
+    public final class Batch {
+        fileprivate let store: DocumentsStore
+        fileprivate let scope: Scope
+        fileprivate var changed = 0
+
+        init(store: DocumentsStore, scope: Scope) {
+            self.store = store
+            self.scope = scope
+        }
+
+        /// - Throws: `.duplicate` when the id came before in this batch.
+        public func put(_ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError) {
+            if let item = store.ledger.find(scope, id), item.pointee.rev > store.ledger.rev {
+                throw .duplicate(index: changed)
+            }
+            try store.stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
+            changed += 1
+        }
+    }
+
+    public func delete(_ collection: Bytes, _ id: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+        let scope = ledger.scopes.find(.documents, collection)
+        var old: ItemRef?
+        if let scope { old = try find(scope, id) }
+        try ledger.check(ifRev, old)
+        guard let scope, let old, !old.isTombstone else {
+            ledger.countNoOp()
+            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try ledger.stage(
+                scope, key: id, value: Bytes(start: nil, count: 0), isTombstone: true, carrying: old.value, old: old,
+                oldBytes: old.value.count, newBytes: 0
+            ) { item in Self.succeed(item, old) }
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    private func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError)
+    {
+        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+        let old = isNewID ? nil : try find(scope, id)
+        try ledger.check(ifRev, old)
+        try ledger.stage(
+            scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old), newBytes: value.count
+        ) { item in
+            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
+        }
+    }
+
+    private static func size(_ item: ItemRef?) -> Int {
+        item.map { $0.isTombstone ? 0 : $0.value.count } ?? 0
+    }
+
+    /// A new version of a document keeps its row and its birth, unless it had been deleted.
+    private static func succeed(_ item: ItemRef, _ old: ItemRef) {
+        item.pointee.row = old.pointee.row
+        item.pointee.version = old.pointee.version &+ 1
+        if !old.isTombstone || item.isTombstone { item.pointee.createdAt = old.pointee.createdAt }
+    }
+
+    private static func takeRow(_ scope: Scope) -> Int64 {
+        defer { scope.nextRow += 1 }
+        return scope.nextRow
+    }
+
+    // MARK: Maintenance
+
+    /// Takes in a change that the log has and the tables have not.
+    func replay(_ record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
+        guard let scope = ledger.scopes.findOrMake(.documents, record.scope) else { return }
+        var old = ledger.find(scope, record.key)
+        if old == nil, scope.mayHaveRows {
+            do throws(StoreError) {
+                if let item = try reader.find(scope: scope.id, id: record.key) {
+                    ledger.adopt(clean: item)
+                    old = item
+                }
+            } catch {
+                throw .refused("a document could not be read during recovery: \(error)")
+            }
+        }
+        if record.isTombstone, old == nil { return }
+        ledger.replay(
+            scope, key: record.key, value: record.value, isTombstone: record.isTombstone,
+            carrying: record.isTombstone ? old?.value : nil, rev: record.rev, at: at, old: old,
+            oldBytes: Self.size(old), newBytes: record.value.count
+        ) { item in
+            if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CSyscalls
+import Glibc
+
+/// errno in words.
+enum Errno {
+    static func text(_ code: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            guard strerror_r(code, buffer.baseAddress!, 128) == 0 else { return "error \(code)" }
+            return String(cString: buffer.baseAddress!)
+        }
+    }
+}
+
+/// The few file operations that the storage needs, each spelled once, errno translated in one place.
+enum FileSystem {
+    static func fail(_ call: String, _ path: String) -> StorageFault {
+        .system(errno: errno, call: call, path: path)
+    }
+
+    static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(StorageFault) -> Int32 {
+        let descriptor = csys_open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw fail("open", path) }
+        return descriptor
+    }
+
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// Makes a directory that only its owner enters; one that is there already is fine.
+    static func makeDirectory(_ path: String, mode: mode_t = 0o700) throws(StorageFault) {
+        guard mkdir(path, mode) == 0 || errno == EEXIST else { throw fail("mkdir", path) }
+    }
+
+    /// Makes a directory and those above it.
+    static func makeDirectories(_ path: String) throws(StorageFault) {
+        if exists(path) { return }
+        if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            try makeDirectories(String(path[..<slash]))
+        }
+        try makeDirectory(path)
+    }
+
+    /// Names and removals in a directory become durable.
+    static func syncDirectory(_ path: String) throws(StorageFault) {
+        let descriptor = try open(path, O_RDONLY | O_DIRECTORY)
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
+    }
+
+    static func sync(_ path: String) throws(StorageFault) {
+        let descriptor = try open(path, O_RDONLY)
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
+    }
+
+    static func names(in path: String) throws(StorageFault) -> [String] {
+        guard let directory = opendir(path) else { throw fail("opendir", path) }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Removes a file; one that is not there is fine.
+    static func remove(_ path: String) throws(StorageFault) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw fail("unlink", path) }
+    }
+
+    static func rename(_ from: String, _ to: String) throws(StorageFault) {
+        guard Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
+    }
+
+    static func size(_ path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    /// Writes all bytes at `offset`.
+    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String) throws(StorageFault)
+    {
+        var done = 0
+        while done < bytes.count {
+            let written = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw fail("write", path) }
+            done += written
+        }
+    }
+}
+
+/// Milliseconds since 1970, by the system's clock.
+func nowMilliseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}
+
+/// Nanoseconds on a clock that never goes back.
+func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

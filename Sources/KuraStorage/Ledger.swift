@@ -1,0 +1,338 @@
+import Glibc
+import SQLite
+
+/// The revision counter and everything that hangs on it: changes staged in the turn, their commit to the log, the overlay
+/// of what is not folded yet, and the slices for the fold thread.
+///
+/// The rooms share it and stage their changes here; it belongs to the loop. A turn goes so:
+///
+/// 1. Requests are checked and their changes staged: at once visible to the requests behind them, each undoable.
+/// 2. `commit` appends them to the log as one row. When that fails for want of space, every staged change is taken back.
+/// 3. A sync is asked for; replies that show a revision above `syncedRev` wait for it.
+final class Ledger {
+    let configuration: StorageConfiguration
+    let table = ItemTable()
+    let scopes: ScopeTable
+    private(set) var cache: DocumentCache
+
+    // MARK: Revisions
+
+    /// Newest revision given out, staged ones included.
+    private(set) var rev: UInt64
+    /// Newest revision in the log.
+    private(set) var committedRev: UInt64
+    /// The tables are as of this revision.
+    private(set) var foldedRev: UInt64
+
+    // MARK: The turn
+
+    /// The time of the turn's changes, milliseconds since 1970.
+    var now: Int64 = nowMilliseconds()
+    /// What the client whose request is being handled calls itself.
+    var writer: [UInt8] = []
+    /// The turn is being repeated after its commit found the disk full: nothing may be staged.
+    var isRefusingChanges = false
+    /// The fold cannot write for want of space: when the overlay is full, waiting would not end.
+    var isFoldOutOfSpace = false
+    private struct Staged {
+        var old: ItemRef?
+        var new: ItemRef
+        var scopeRev: UInt64
+    }
+    private var staged: ContiguousArray<Staged> = []
+    private var records = RecordBuffer()
+    private var transactionStart = 0
+
+    // MARK: The overlay
+
+    /// Changes that no slice has taken yet, in the order of their revisions.
+    private var queue: ContiguousArray<ItemRef> = []
+    private(set) var overlayBytes = 0
+    private(set) var overlayItems = 0
+    /// Largest size that the overlay ever had, in bytes.
+    private(set) var overlayPeak = 0
+    private(set) var noOpWrites: UInt64 = 0
+
+    init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
+        self.configuration = configuration
+        self.scopes = scopes
+        self.rev = rev
+        committedRev = rev
+        foldedRev = rev
+        cache = DocumentCache(limit: configuration.cacheBytes)
+    }
+
+    var isOverlayFull: Bool { overlayBytes >= configuration.overlayBytes }
+    /// Bytes of changes that no slice has taken yet, about.
+    var hasUnfolded: Bool { !queue.isEmpty }
+
+    // MARK: Looking up
+
+    func find(_ scope: Scope, _ key: Bytes) -> ItemRef? {
+        table.find(scope: scope.id, key: key, hash: table.hash(scope: scope.id, key: key))
+    }
+
+    /// Takes a document that was read from the tables into the cache; its reference passes to the table.
+    func adopt(clean item: ItemRef) {
+        item.pointee.hash = table.hash(scope: item.pointee.scope, key: item.key)
+        table.insert(item)
+        cache.add(item)
+        trimCache()
+    }
+
+    func markRead(_ item: ItemRef) {
+        item.pointee.flags.insert(.visited)
+    }
+
+    private func trimCache() {
+        cache.trim(budget: 64) { item in
+            table.remove(item)
+            item.release()
+        }
+    }
+
+    // MARK: Staging
+
+    struct Mark {
+        fileprivate var staged: Int
+        fileprivate var records: Int
+    }
+
+    /// Begins a transaction: the changes staged until `end` share one revision.
+    func begin() -> Mark {
+        transactionStart = staged.count
+        return Mark(staged: staged.count, records: records.count)
+    }
+
+    /// Ends the transaction; its changes are the turn's now.
+    /// - Returns: its revision, or nil when nothing was staged.
+    func end(_ mark: Mark) -> UInt64? {
+        guard staged.count > mark.staged else { return nil }
+        rev += 1
+        return rev
+    }
+
+    /// Takes back what was staged since `mark`.
+    func undo(to mark: Mark) {
+        while staged.count > mark.staged { unstage(staged.removeLast()) }
+        records.truncate(to: mark.records)
+    }
+
+    /// Stages one change: the log's record, the item in memory, the scope's numbers.
+    /// - Parameters:
+    ///   - old: the item that the table has under this key now, tombstones included.
+    ///   - wasPresent: whether the key had a value.
+    ///   - shape: fills in what the room keeps in the item.
+    /// - Throws: `.busy` when the overlay or the turn is full, `.noSpace`.
+    func stage(
+        _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
+        oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
+    ) throws(StoreError) {
+        if isRefusingChanges { throw .noSpace }
+        // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
+        if staged.count == transactionStart {
+            if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
+            if records.count > configuration.turnBytes { throw .busy }
+        }
+        let new = ItemRef.make(key: key, value: body ?? value)
+        new.pointee.rev = rev + 1
+        new.pointee.scope = scope.id
+        new.pointee.store = scope.store
+        new.pointee.updatedAt = now
+        new.pointee.createdAt = now
+        new.pointee.version = 1
+        new.pointee.hash = old?.pointee.hash ?? table.hash(scope: scope.id, key: key)
+        new.pointee.flags = isTombstone ? [.dirty, .tombstone] : [.dirty]
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
+        new.pointee.bytesDelta = Int32(newBytes - oldBytes)
+        shape(new)
+
+        scope.withName { name in
+            writer.withUnsafeBytes { writer in
+                records.append(
+                    LogRecord(
+                        store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key, writer: writer,
+                        value: value))
+            }
+        }
+        staged.append(Staged(old: old, new: new, scopeRev: scope.lastRev))
+        enter(new, over: old, scope)
+    }
+
+    /// A write that changed nothing was answered.
+    func countNoOp() { noOpWrites += 1 }
+
+    private func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
+        if let old {
+            old.pointee.supersededBy = new.pointee.rev
+            if old.pointee.flags.contains(.linked) {
+                if scope.store == .settings { scope.members.remove(old) } else { cache.remove(old) }
+            }
+            table.replace(old, with: new)
+        } else {
+            table.insert(new)
+        }
+        scope.count += Int(new.pointee.countDelta)
+        scope.bytes += Int(new.pointee.bytesDelta)
+        scope.lastRev = new.pointee.rev
+        if scope.store == .settings {
+            scope.members.append(new)
+            scope.replaceSorted(old, with: new)
+        }
+        new.retain()  // for the fold queue
+        queue.append(new)
+        overlayItems += 1
+        overlayBytes += new.footprint
+        overlayPeak = max(overlayPeak, overlayBytes)
+    }
+
+    private func unstage(_ change: Staged) {
+        let new = change.new
+        let scope = scopes[new.pointee.scope]
+        precondition(queue.last == new, "changes are taken back in reverse order")
+        queue.removeLast()
+        overlayItems -= 1
+        overlayBytes -= new.footprint
+        scope.count -= Int(new.pointee.countDelta)
+        scope.bytes -= Int(new.pointee.bytesDelta)
+        scope.lastRev = change.scopeRev
+        if scope.store == .settings { scope.members.remove(new) }
+        if let old = change.old {
+            old.pointee.supersededBy = 0
+            table.replace(new, with: old)
+            if scope.store == .settings { scope.members.append(old) } else if !old.isDirty { cache.add(old) }
+        } else {
+            table.remove(new)
+        }
+        if scope.store == .settings { scope.replaceSorted(new, with: change.old) }
+        new.release()
+        new.release()
+    }
+
+    // MARK: Committing
+
+    enum Outcome {
+        case nothing
+        /// Appended, not synced.
+        case committed
+        /// Nothing was appended, and every change of the turn is taken back.
+        case noSpace
+        /// Whether the changes survive is not known.
+        case unknown(SQLiteError)
+    }
+
+    func commit(to log: Log) -> Outcome {
+        guard !staged.isEmpty else { return .nothing }
+        do throws(SQLiteError) {
+            try log.append(rev: rev, at: now, records: records.bytes)
+        } catch {
+            guard error.isFull else { return .unknown(error) }
+            undo(to: Mark(staged: 0, records: 0))
+            rev = committedRev
+            return .noSpace
+        }
+        committedRev = rev
+        for change in staged { change.old?.release() }
+        staged.removeAll(keepingCapacity: true)
+        records.truncate(to: 0)
+        return .committed
+    }
+
+    // MARK: Folding
+
+    /// Cuts a slice of everything that is synced; nil when there is nothing to fold.
+    ///
+    /// Only what is synced is folded: otherwise the tables could show, after a crash of the process and then of the power,
+    /// what the log has lost.
+    func cutSlice(syncedRev: UInt64, log: Log?) -> FoldSlice? {
+        var end = queue.count
+        while end > 0, queue[end - 1].pointee.rev > syncedRev { end -= 1 }
+        guard end > 0 || log?.hasNews == true else { return nil }
+        let slice = FoldSlice()
+        if end > 0 {
+            slice.rev = queue[end - 1].pointee.rev
+            let rest = ContiguousArray(queue[end...])
+            queue.removeLast(queue.count - end)
+            slice.items = queue
+            queue = rest
+        }
+        slice.newScopes = scopes.takeNew().map { scope in
+            scope.mayHaveRows = true
+            return FoldSlice.NewScope(id: scope.id, store: scope.store, name: scope.name)
+        }
+        if let log {
+            slice.closed = log.takeUnrecorded()
+            slice.retired = log.takeRetired()
+        }
+        return slice
+    }
+
+    /// The slice is in the tables: up to `budget` of its changes leave the overlay. Settings stay in memory, documents
+    /// become the cache's.
+    /// - Returns: whether all of them have.
+    func settle(_ slice: FoldSlice, budget: Int) -> Bool {
+        let end = min(slice.settled + budget, slice.items.count)
+        for position in slice.settled..<end { settle(slice.items[position]) }
+        slice.settled = end
+        trimCache()
+        guard end == slice.items.count else { return false }
+        foldedRev = max(foldedRev, slice.rev)
+        return true
+    }
+
+    private func settle(_ item: ItemRef) {
+        overlayBytes -= item.footprint
+        overlayItems -= 1
+        item.pointee.flags.remove(.dirty)
+        if item.pointee.supersededBy == 0 {
+            if item.pointee.store == .documents {
+                cache.add(item)
+            } else if item.isTombstone {
+                let scope = scopes[item.pointee.scope]
+                scope.members.remove(item)
+                table.remove(item)
+                item.release()
+            }
+        }
+        item.release()
+    }
+
+    // MARK: Recovery
+
+    /// Takes in a change that the log has and the tables have not.
+    func replay(
+        _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes?, rev: UInt64, at: Int64,
+        old: ItemRef?, oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
+    ) {
+        let new = ItemRef.make(key: key, value: body ?? value)
+        new.pointee.rev = rev
+        new.pointee.scope = scope.id
+        new.pointee.store = scope.store
+        new.pointee.updatedAt = at
+        new.pointee.createdAt = at
+        new.pointee.version = 1
+        new.pointee.hash = table.hash(scope: scope.id, key: key)
+        new.pointee.flags = isTombstone ? [.dirty, .tombstone] : [.dirty]
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
+        new.pointee.bytesDelta = Int32(newBytes - oldBytes)
+        shape(new)
+        enter(new, over: old, scope)
+        old?.release()
+        self.rev = max(self.rev, rev)
+        committedRev = self.rev
+    }
+
+    /// Takes in a setting that the tables have.
+    func load(setting key: Bytes, value: Bytes, rev: UInt64, updatedAt: Int64, _ scope: Scope) {
+        let item = ItemRef.make(key: key, value: value)
+        item.pointee.rev = rev
+        item.pointee.scope = scope.id
+        item.pointee.updatedAt = updatedAt
+        item.pointee.createdAt = updatedAt
+        item.pointee.hash = table.hash(scope: scope.id, key: key)
+        table.insert(item)
+        scope.members.append(item)
+    }
+}

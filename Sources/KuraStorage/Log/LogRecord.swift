@@ -1,0 +1,117 @@
+import Glibc
+
+/// One change as the log keeps it.
+///
+/// A row of the log holds the changes of one commit, one behind the other. All numbers are little endian:
+///
+///     0  u32  bytes that follow this field
+///     4  u8   store (`Store`)
+///     5  u8   1: the item was deleted, there is no value
+///     6  u16  length of the scope's name
+///     8  u16  length of the key
+///    10  u16  length of the writer's name (what the client called itself; empty when it did not)
+///    12  u32  length of the value
+///    16  u64  revision; the changes of one transaction share it
+///    24       scope, key, writer, value
+///
+/// The order is that of revisions. Damage is found by the checksums of the WAL frames around it; a record that does not
+/// fit into its row is treated as damage too.
+struct LogRecord {
+    var store: Store
+    var isTombstone: Bool
+    var rev: UInt64
+    var scope: Bytes
+    var key: Bytes
+    var writer: Bytes
+    var value: Bytes
+
+    static let headLength = 24
+
+    /// Steps through a row's records; nil at its end.
+    /// - Throws: `StorageFault.damagedLog` when the bytes are no records.
+    static func next(in row: Bytes, at offset: inout Int) throws(StorageFault) -> LogRecord? {
+        guard offset < row.count else { return nil }
+        guard row.count - offset >= headLength else { throw .damagedLog }
+        func number<T: FixedWidthInteger>(_ position: Int, _ type: T.Type) -> T {
+            T(littleEndian: row.loadUnaligned(fromByteOffset: offset + position, as: T.self))
+        }
+        let length = Int(number(0, UInt32.self)) + 4
+        let scopeLength = Int(number(6, UInt16.self))
+        let keyLength = Int(number(8, UInt16.self))
+        let writerLength = Int(number(10, UInt16.self))
+        let valueLength = Int(number(12, UInt32.self))
+        guard length == headLength + scopeLength + keyLength + writerLength + valueLength, length <= row.count - offset,
+            let store = Store(rawValue: number(4, UInt8.self))
+        else { throw .damagedLog }
+        var position = offset + headLength
+        func take(_ count: Int) -> Bytes {
+            defer { position += count }
+            return Bytes(rebasing: row[position..<position + count])
+        }
+        let record = LogRecord(
+            store: store, isTombstone: number(5, UInt8.self) & 1 != 0, rev: number(16, UInt64.self),
+            scope: take(scopeLength), key: take(keyLength), writer: take(writerLength), value: take(valueLength))
+        offset += length
+        return record
+    }
+}
+
+/// The records of one turn, encoded; its memory is used again from turn to turn.
+struct RecordBuffer: ~Copyable {
+    private var base: UnsafeMutableRawPointer
+    private(set) var count = 0
+    private var capacity = 64 << 10
+
+    init() {
+        base = malloc(capacity)!
+    }
+
+    deinit {
+        free(base)
+    }
+
+    var bytes: Bytes { Bytes(start: base, count: count) }
+
+    mutating func append(_ record: LogRecord) {
+        let length =
+            LogRecord.headLength + record.scope.count + record.key.count + record.writer.count + record.value.count
+        reserve(length)
+        let start = base + count
+        start.storeBytes(of: UInt32(length - 4).littleEndian, toByteOffset: 0, as: UInt32.self)
+        start.storeBytes(of: record.store.rawValue, toByteOffset: 4, as: UInt8.self)
+        start.storeBytes(of: record.isTombstone ? 1 : 0, toByteOffset: 5, as: UInt8.self)
+        start.storeBytes(of: UInt16(record.scope.count).littleEndian, toByteOffset: 6, as: UInt16.self)
+        start.storeBytes(of: UInt16(record.key.count).littleEndian, toByteOffset: 8, as: UInt16.self)
+        start.storeBytes(of: UInt16(record.writer.count).littleEndian, toByteOffset: 10, as: UInt16.self)
+        start.storeBytes(of: UInt32(record.value.count).littleEndian, toByteOffset: 12, as: UInt32.self)
+        start.storeBytes(of: record.rev.littleEndian, toByteOffset: 16, as: UInt64.self)
+        count += LogRecord.headLength
+        copy(record.scope)
+        copy(record.key)
+        copy(record.writer)
+        copy(record.value)
+    }
+
+    mutating func truncate(to length: Int) {
+        count = length
+        // What one large turn needed is not kept for ever.
+        if length == 0, capacity > 4 << 20 {
+            capacity = 64 << 10
+            free(base)
+            base = malloc(capacity)!
+        }
+    }
+
+    private mutating func copy(_ source: Bytes) {
+        guard source.count > 0 else { return }
+        memcpy(base + count, source.baseAddress!, source.count)
+        count += source.count
+    }
+
+    private mutating func reserve(_ length: Int) {
+        guard count + length > capacity else { return }
+        while capacity < count + length { capacity *= 2 }
+        guard let grown = realloc(base, capacity) else { fatalError("out of memory") }
+        base = grown
+    }
+}

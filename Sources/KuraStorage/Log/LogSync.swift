@@ -1,0 +1,115 @@
+import Glibc
+import SQLite
+import Synchronization
+
+/// Makes appended revisions durable: one `fdatasync` for all that came since the last.
+///
+/// Its thread sleeps until the loop names a revision, syncs the segments concerned, publishes the revision and wakes the
+/// loop; whatever was appended meanwhile rides the next sync. A failed sync is never retried (the kernel may have dropped
+/// the pages it could not write and report success next time): `failure` is set for good and the daemon must stop.
+final class LogSync: @unchecked Sendable {
+    // `state` is behind its lock, the rest are atomics.
+
+    private struct State {
+        var wantedRev: UInt64 = 0
+        var segments: [Segment] = []
+        var isRunning = false
+        var isStopping = false
+    }
+    private let state = Mutex(State())
+    private let request = Semaphore()
+    private let synced: Atomic<UInt64>
+    private let failedWith = Atomic<Int32>(0)
+    private let syncCount = Atomic<UInt64>(0)
+    private let wake: @Sendable () -> Void
+    private var thread: WorkerThread?
+
+    /// - Parameter wake: called on the log-sync thread after each sync; makes the loop look.
+    init(syncedRev: UInt64, wake: @escaping @Sendable () -> Void) {
+        synced = Atomic(syncedRev)
+        self.wake = wake
+        thread = WorkerThread(name: "kura-sync", isBackground: false) { [unowned self] in run() }
+    }
+
+    /// Everything up to this revision is on the disk.
+    var syncedRev: UInt64 { synced.load(ordering: .acquiring) }
+
+    /// errno of the sync that failed; nil while all went well.
+    var failure: Int32? {
+        let code = failedWith.load(ordering: .acquiring)
+        return code == 0 ? nil : code
+    }
+
+    var count: UInt64 { syncCount.load(ordering: .relaxed) }
+
+    /// Whether a sync is under way or asked for.
+    var isBusy: Bool { state.withLock { $0.isRunning } }
+
+    /// Asks for a sync up to `rev`, whose records lie in `segments`.
+    func sync(to rev: UInt64, segments: [Segment]) {
+        let mustWake = state.withLock { state in
+            state.wantedRev = rev
+            for segment in segments where !state.segments.contains(where: { $0 === segment }) {
+                state.segments.append(segment)
+            }
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if mustWake { request.signal() }
+    }
+
+    /// Syncs on the calling thread. Only while `isBusy` is false.
+    func syncInline(to rev: UInt64, segments: [Segment]) {
+        finish(rev, perform(segments))
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        request.signal()
+        thread?.join()
+        thread = nil
+    }
+
+    private func run() {
+        while true {
+            request.wait()
+            while let (rev, segments) = next() {
+                finish(rev, perform(segments))
+                wake()
+            }
+            if state.withLock({ $0.isStopping }) { return }
+        }
+    }
+
+    private func next() -> (UInt64, [Segment])? {
+        state.withLock { state in
+            guard failure == nil, !state.segments.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            defer { state.segments = [] }
+            return (state.wantedRev, state.segments)
+        }
+    }
+
+    private func perform(_ segments: [Segment]) -> Int32 {
+        for segment in segments {
+            if let action = FaultPoints.hit(.logSync) {
+                if let code = action.errno { return code }
+                continue
+            }
+            guard fdatasync(segment.descriptor) == 0 else { return errno }
+            CountingVFS.count(role: .log, part: .wal, syncs: 1)
+        }
+        return 0
+    }
+
+    private func finish(_ rev: UInt64, _ code: Int32) {
+        syncCount.add(1, ordering: .relaxed)
+        if code == 0 {
+            synced.store(rev, ordering: .releasing)
+        } else {
+            failedWith.store(code, ordering: .releasing)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import CSyscalls
+import Glibc
+import SQLite
+
+/// One file of the log: a SQLite database whose rows all lie in its WAL.
+///
+/// `log/NNNNNN.sqlite` holds the empty table, `log/NNNNNN.sqlite-wal` the changes. The WAL is filled with zeros before it
+/// is used, so that a commit overwrites and `fdatasync` has no metadata to write. It is never checkpointed: a segment is
+/// read as it stands until it is retired, which saves writing every change a third time. The connection holds the file
+/// exclusively (the wal-index lies in memory, no locks are taken per commit).
+///
+/// Made and closed by the housekeeper, written by the loop, synced through its own descriptor by the log-sync thread.
+final class Segment: @unchecked Sendable {
+    // Handed from the housekeeper to the loop and back, one at a time; the descriptor is only ever passed to fdatasync.
+
+    let number: Int
+    let path: String
+    /// The -wal file, for fdatasync.
+    let descriptor: Int32
+    /// Bytes that the WAL had in advance; beyond them the file grows and a sync costs twice as much.
+    let capacity: Int
+    private let connection: Connection
+    private var insert: StatementBox
+    /// Revision of the first commit in here; 0 while there is none, or for a segment of an earlier run.
+    private(set) var firstRev: UInt64 = 0
+    private(set) var lastRev: UInt64 = 0
+    /// Bytes of the WAL in use, never less than the truth.
+    private(set) var used = 0
+
+    static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
+    static let pageSize = 4096
+    static let frameSize = pageSize + 24
+    private static let schema = Migrator(steps: [
+        .init(
+            version: 1,
+            sql: """
+                CREATE TABLE log(rev INTEGER PRIMARY KEY, at INTEGER NOT NULL, records BLOB NOT NULL);
+                """)
+    ])
+
+    static func path(_ directory: String, _ number: Int) -> String {
+        let digits = String(number)
+        return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".sqlite"
+    }
+
+    /// The number in a segment file's name; nil for other files.
+    static func number(ofFile name: String) -> Int? {
+        guard name.hasSuffix(".sqlite") else { return nil }
+        return Int(name.dropLast(7))
+    }
+
+    /// Makes a segment: file, schema, zero-filled WAL, all of it synced, the directory too.
+    /// - Parameters:
+    ///   - recycled: a retired segment's WAL to use again instead of writing zeros; it is renamed.
+    ///   - capacity: bytes of the WAL.
+    convenience init(creating number: Int, in directory: String, capacity: Int, recycled: String?) throws(StorageFault) {
+        let path = Self.path(directory, number)
+        let wal = path + "-wal"
+        if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
+            throw .system(errno: code, call: "prepare", path: path)
+        }
+        try FileSystem.remove(path)
+        try FileSystem.remove(wal)
+        let connection: Connection
+        do {
+            do {
+                let maker = try Connection(path: path, mode: .readWriteCreate)
+                try maker.execute("PRAGMA page_size=\(Self.pageSize); PRAGMA journal_mode=DELETE;")
+                _ = try Self.schema.migrate(maker, applicationID: Self.applicationID)
+                try maker.execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA locking_mode=NORMAL;")
+                _ = try maker.checkpoint(.truncate)
+                maker.close()
+            }
+            try FileSystem.remove(wal)
+            try FileSystem.sync(path)
+            try Self.fill(wal, capacity: capacity, recycled: recycled)
+            try FileSystem.syncDirectory(directory)
+            connection = try Self.open(path)
+        } catch let error as StorageFault {
+            throw error
+        } catch let error as SQLiteError {
+            throw .database(error, file: path)
+        } catch let error as Migrator.Failure {
+            throw .refused("\(path): \(error)")
+        } catch { throw .refused("\(path): \(error)") }
+        try self.init(number: number, path: path, capacity: capacity, connection: connection)
+    }
+
+    /// Opens a segment that an earlier run left, for reading its rows and, if it has none, for going on with it.
+    convenience init(opening number: Int, in directory: String) throws(StorageFault) {
+        let path = Self.path(directory, number)
+        let connection: Connection
+        let last: Int64
+        do throws(SQLiteError) {
+            connection = try Self.open(path)
+            last = try connection.scalar("SELECT max(rev) FROM log") ?? 0
+        } catch { throw .database(error, file: path) }
+        try self.init(number: number, path: path, capacity: FileSystem.size(path + "-wal"), connection: connection)
+        lastRev = UInt64(last)
+    }
+
+    private init(number: Int, path: String, capacity: Int, connection: Connection) throws(StorageFault) {
+        self.number = number
+        self.path = path
+        self.capacity = capacity
+        self.connection = connection
+        do throws(SQLiteError) {
+            insert = StatementBox(try connection.prepare("INSERT INTO log(rev, at, records) VALUES(?1, ?2, ?3)"))
+        } catch { throw .database(error, file: path) }
+        descriptor = try FileSystem.open(path + "-wal", O_RDWR | O_CREAT)
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+        connection.close()
+    }
+
+    private static func open(_ path: String) throws(SQLiteError) -> Connection {
+        let connection = try Connection(path: path, mode: .readWrite)
+        try connection.setCheckpointOnClose(false)
+        try connection.setPersistWAL(true)
+        try connection.execute(
+            """
+            PRAGMA locking_mode=EXCLUSIVE;
+            PRAGMA journal_mode=WAL;
+            PRAGMA synchronous=OFF;
+            PRAGMA wal_autocheckpoint=0;
+            PRAGMA cache_size=-512;
+            PRAGMA temp_store=MEMORY;
+            """)
+        // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
+        try connection.setCacheSpill(false)
+        return connection
+    }
+
+    /// Gives the WAL its bytes in advance: overwriting and syncing them later changes no metadata.
+    private static func fill(_ wal: String, capacity: Int, recycled: String?) throws(StorageFault) {
+        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { zeros.deallocate() }
+        zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        let descriptor = try FileSystem.open(recycled ?? wal, O_RDWR | O_CREAT)
+        defer { Glibc.close(descriptor) }
+        var offset = 0
+        if let recycled {
+            // Without its header no frame counts: SQLite writes a new one with other salts. Durable before the file gets
+            // its new name, so that no old frame is ever seen under it.
+            try FileSystem.write(descriptor, .init(rebasing: zeros[..<4096]), at: 0, path: recycled)
+            CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: 4096, syncs: 1)
+            guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", recycled) }
+            offset = FileSystem.size(recycled)
+            try FileSystem.rename(recycled, wal)
+        }
+        while offset < capacity {
+            let length = min(zeros.count, capacity - offset)
+            try FileSystem.write(descriptor, .init(rebasing: zeros[..<length]), at: offset, path: wal)
+            CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: length)
+            offset += length
+        }
+        guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }
+    }
+
+    // MARK: Writing
+
+    /// Whether a commit of that many bytes should go to the next segment.
+    func isFull(for bytes: Int) -> Bool {
+        used + Self.cost(of: bytes) > capacity
+    }
+
+    /// What a commit takes in the WAL at most: the leaf, the pages of a long row, the database's first page.
+    private static func cost(of bytes: Int) -> Int {
+        (bytes / (pageSize - 4) + 2) * frameSize
+    }
+
+    /// Appends one row in a transaction of its own. Not synced.
+    /// - Parameter rev: the revision of the last record in `records`.
+    func append(rev: UInt64, at: Int64, records: Bytes) throws(SQLiteError) {
+        try insert.statement.bind(1, Int64(rev))
+        try insert.statement.bind(2, at)
+        try insert.statement.bind(3, bytes: records)
+        try insert.statement.run()
+        if firstRev == 0 { firstRev = rev }
+        lastRev = rev
+        used += Self.cost(of: records.count)
+    }
+
+    /// Gives back what an unfinished transaction holds, so that the next one starts clean.
+    func abandon() {
+        if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+    }
+
+    // MARK: Reading
+
+    /// Calls `body` for each row above `rev`, in order, with its newest revision, its time and its records.
+    func rows(after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault) {
+        do {
+            let select = try connection.prepare("SELECT rev, at, records FROM log WHERE rev > ?1 ORDER BY rev")
+            try select.bind(1, Int64(rev))
+            while try select.step() {
+                try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2))
+            }
+        } catch let error as SQLiteError {
+            throw .database(error, file: path)
+        } catch let error as StorageFault {
+            throw error
+        } catch { throw .damagedLog }
+    }
+}
+
+/// Keeps a statement (which is not copyable) inside a class.
+final class StatementBox {
+    let statement: Statement
+
+    init(_ statement: consuming Statement) {
+        self.statement = statement
+    }
+}

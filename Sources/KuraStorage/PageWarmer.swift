@@ -1,0 +1,68 @@
+import Synchronization
+
+/// The reader thread: pulls the pages of documents into the page cache that the loop found missing, by looking them up
+/// with a connection that waits. What it reads it throws away: the loop asks again and gets it without waiting, so no
+/// stale answer can ever come from here.
+final class PageWarmer: Sendable {
+    private struct State {
+        var requests: [(ticket: UInt64, scope: UInt32, id: [UInt8])] = []
+        var done: [UInt64] = []
+        var isStopping = false
+    }
+    private let state = Mutex(State())
+    private let pending = Semaphore()
+    private let thread = Mutex<WorkerThread?>(nil)
+    private let path: String
+    private let wake: @Sendable () -> Void
+
+    /// - Parameter wake: called when a request is done.
+    init(path: String, wake: @escaping @Sendable () -> Void) {
+        self.path = path
+        self.wake = wake
+        thread.withLock { thread in
+            thread = WorkerThread(name: "kura-reader", isBackground: false) { [unowned self] in run() }
+        }
+    }
+
+    func warm(_ ticket: UInt64, scope: UInt32, id: [UInt8]) {
+        state.withLock { $0.requests.append((ticket, scope, id)) }
+        pending.signal()
+    }
+
+    /// Tickets of the requests that are done.
+    func takeDone() -> [UInt64] {
+        state.withLock { state in
+            defer { state.done = [] }
+            return state.done
+        }
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        pending.signal()
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    private func run() {
+        var reader: DocumentReader?
+        while true {
+            pending.wait()
+            let (request, isStopping) = state.withLock { state in
+                (state.requests.isEmpty ? nil : state.requests.removeFirst(), state.isStopping)
+            }
+            guard let request else {
+                if isStopping { return }
+                continue
+            }
+            // A failure here is no answer: the loop's own try meets it again and reports it.
+            if reader == nil { reader = try? DocumentReader(path: path, mayWait: true) }
+            let item = request.id.withUnsafeBytes { id in try? reader?.find(scope: request.scope, id: id) }
+            item?.release()
+            state.withLock { $0.done.append(request.ticket) }
+            wake()
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Glibc
+
+/// Settings: small values by domain and key, in memory whole, durable through the log.
+///
+/// Writing the value that is there changes nothing and costs no disk. The quotas are per value and over all domains;
+/// going over one touches no other key. Belongs to the loop.
+public final class SettingsStore {
+    private let ledger: Ledger
+    /// Bytes of keys and values in all domains.
+    public private(set) var bytes = 0
+    public private(set) var count = 0
+
+    public static let valueLimit = 1 << 20
+    public static let totalLimit = 64 << 20
+
+    init(ledger: Ledger) {
+        self.ledger = ledger
+        recount()
+    }
+
+    /// Takes the sums from the domains anew: after loading, and after changes were taken back.
+    func recount() {
+        let domains = ledger.scopes.all.filter { $0.store == .settings }
+        bytes = domains.reduce(0) { $0 + $1.bytes }
+        count = domains.reduce(0) { $0 + $1.count }
+    }
+
+    // MARK: Reading
+
+    public func get(_ domain: Bytes, _ key: Bytes) -> Lookup {
+        guard let scope = ledger.scopes.find(.settings, domain), let item = ledger.find(scope, key) else {
+            return Lookup(item: nil, shownRev: 0)
+        }
+        return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+    }
+
+    /// Calls `body` for the domain's settings in the order of their keys' bytes, from the first key that starts with
+    /// `prefix` and follows `after`, until it returns false.
+    /// - Returns: the revision that the answer gives away.
+    public func list(_ domain: Bytes, prefix: Bytes, after: Bytes?, _ body: (StoredItem) -> Bool) -> UInt64 {
+        guard let scope = ledger.scopes.find(.settings, domain) else { return 0 }
+        let members = scope.sortedMembers()
+        let start = after.map { $0.precedes(prefix) ? prefix : $0 } ?? prefix
+        var position = scope.lowerBound(of: start)
+        while position < members.count {
+            let item = members[position]
+            position += 1
+            if let after, !after.precedes(item.key) { continue }
+            guard item.key.starts(with: prefix), body(StoredItem(item)) else { break }
+        }
+        return scope.lastRev
+    }
+
+    public func count(_ domain: Bytes) -> (count: Int, shownRev: UInt64) {
+        guard let scope = ledger.scopes.find(.settings, domain) else { return (0, 0) }
+        return (scope.count, scope.lastRev)
+    }
+
+    public func scopes() -> [ScopeSummary] { ledger.summaries(.settings) }
+
+    // MARK: Writing
+
+    /// Writes one setting.
+    /// - Parameter value: JSON text without white space between its tokens.
+    public func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+        let scope = try ledger.scope(.settings, making: domain)
+        let old = ledger.find(scope, key)
+        try ledger.check(ifRev, old)
+        if let old, !old.isTombstone, old.value.equals(value) {
+            ledger.countNoOp()
+            return WriteResult(rev: old.pointee.rev, changed: 0)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stage(scope, key, value, old)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    public func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+        let scope = ledger.scopes.find(.settings, domain)
+        let old = scope.flatMap { ledger.find($0, key) }
+        try ledger.check(ifRev, old)
+        guard let scope, let old, !old.isTombstone else {
+            ledger.countNoOp()
+            // That the key is absent may itself be news that is not synced yet.
+            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stageDeletion(scope, key, old)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    /// A transaction over one domain: calls `body` with the domain opened for changes.
+    /// - Parameter ifRev: the domain must not have changed since.
+    public func putMany(
+        _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
+    ) throws(StoreError) -> WriteResult {
+        let scope = try ledger.scope(.settings, making: domain)
+        if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: scope.lastRev) }
+        var batch = Batch(store: self, scope: scope)
+        let rev = try ledger.transaction { () throws(StoreError) in
+            do throws(StoreError) { try body(&batch) } catch {
+                bytes -= batch.bytesAdded
+                count -= batch.countAdded
+                throw error
+            }
+        }
+        if rev == nil { ledger.countNoOp() }
+        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed)
+    }
+
+    public struct Batch {
+        fileprivate let store: SettingsStore
+        fileprivate let scope: Scope
+        fileprivate var changed = 0
+        fileprivate var bytesAdded = 0
+        fileprivate var countAdded = 0
+
+        /// - Throws: `.duplicate` when the key was put or deleted before in this batch.
+        public mutating func put(_ key: Bytes, _ value: Bytes) throws(StoreError) {
+            let old = store.ledger.find(scope, key)
+            if let old, old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
+            if let old, !old.isTombstone, old.value.equals(value) { return }
+            let before = (bytes: store.bytes, count: store.count)
+            try store.stage(scope, key, value, old)
+            note(since: before)
+        }
+
+        public mutating func delete(_ key: Bytes) throws(StoreError) {
+            guard let old = store.ledger.find(scope, key), !old.isTombstone else { return }
+            let before = (bytes: store.bytes, count: store.count)
+            try store.stageDeletion(scope, key, old)
+            note(since: before)
+        }
+
+        private mutating func note(since before: (bytes: Int, count: Int)) {
+            changed += 1
+            bytesAdded += store.bytes - before.bytes
+            countAdded += store.count - before.count
+        }
+    }
+
+    /// Adds to an integer setting.
+    /// - Parameter initial: what an absent setting counts as.
+    public func increment(_ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64) throws(StoreError) -> (
+        value: Int64, rev: UInt64
+    ) {
+        let scope = try ledger.scope(.settings, making: domain)
+        let old = ledger.find(scope, key)
+        var current = initial
+        if let old, !old.isTombstone {
+            guard let number = Self.integer(old.value) else { throw .typeMismatch }
+            current = number
+        }
+        let (sum, overflow) = current.addingReportingOverflow(step)
+        guard !overflow, abs(sum) <= 9_007_199_254_740_991 else { throw .outOfRange }
+        let digits = Array(String(sum).utf8)
+        let result = try digits.withUnsafeBufferPointer { (utf8) throws(StoreError) in
+            try put(domain, key, Bytes(utf8), ifRev: nil)
+        }
+        return (sum, result.rev)
+    }
+
+    /// The integer that a value's text is; nil for anything else.
+    private static func integer(_ text: Bytes) -> Int64? {
+        Int64(String(decoding: text, as: UTF8.self)).flatMap { text.first == UInt8(ascii: "+") ? nil : $0 }
+    }
+
+    private func stage(_ scope: Scope, _ key: Bytes, _ value: Bytes, _ old: ItemRef?) throws(StoreError) {
+        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        let oldBytes = wasPresent ? old!.key.count + old!.value.count : 0
+        let newBytes = key.count + value.count
+        guard newBytes <= oldBytes || bytes + newBytes - oldBytes <= Self.totalLimit else {
+            throw .quotaExceeded(limit: Self.totalLimit)
+        }
+        try ledger.stage(
+            scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes, newBytes: newBytes
+        ) { _ in }
+        bytes += newBytes - oldBytes
+        if !wasPresent { count += 1 }
+    }
+
+    private func stageDeletion(_ scope: Scope, _ key: Bytes, _ old: ItemRef) throws(StoreError) {
+        let oldBytes = old.key.count + old.value.count
+        try ledger.stage(
+            scope, key: key, value: Bytes(start: nil, count: 0), isTombstone: true, old: old, oldBytes: oldBytes,
+            newBytes: 0
+        ) { _ in }
+        bytes -= oldBytes
+        count -= 1
+    }
+
+    // MARK: Maintenance
+
+    /// Takes in a change that the log has and the tables have not.
+    func replay(_ record: LogRecord, at: Int64) {
+        guard let scope = ledger.scopes.findOrMake(.settings, record.scope) else { return }
+        let old = ledger.find(scope, record.key)
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        if record.isTombstone, !wasPresent { return }
+        ledger.replay(
+            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil, rev: record.rev,
+            at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
+            newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
+        ) { _ in }
+    }
+}

@@ -1,0 +1,328 @@
+import Glibc
+public import SQLite
+
+/// The one writer: every durable store of the daemon, behind one revision.
+///
+/// Runs on the event loop's thread, which is its executor; it is entered once a turn. Nothing in here waits for the disk,
+/// except the inline sync that `commitTurn` is told to make. A turn: `beginTurn`, any number of calls to the rooms,
+/// `commitTurn`; then `upkeep` once in a while. Replies that show a revision above `syncedRev` must wait.
+public actor Storage {
+    // MARK: Executor
+
+    private nonisolated let executor: any SerialExecutor
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    // MARK: Rooms
+
+    public let settings: SettingsStore
+    public let documents: DocumentsStore
+
+    private let directory: DataDirectory
+    private let ledger: Ledger
+    private let log: Log
+    private let logSync: LogSync
+    private let folder: Folder
+    private let housekeeper: Housekeeper
+    private let warmer: PageWarmer
+    public nonisolated let configuration: StorageConfiguration
+
+    /// Names the history that revisions belong to.
+    public nonisolated let epoch: String
+    public nonisolated let startedAt: Int64
+    /// Changes that an unclean stop had left in the log only.
+    public nonisolated let replayedChanges: Int
+    public private(set) var durableRev: UInt64 = 0
+    private var slice: FoldSlice?
+    private var isSettling = false
+    private var retrySliceAt: UInt64?
+    private var firstUnfoldedAt: UInt64?
+    private var hasPendingWAL = false
+    private var isCheckpointing = false
+    private var lastFoldAt: UInt64 = 0
+    private var nextTicket: UInt64 = 1
+    private var fault: StorageFault?
+    /// Called with one line for the log when something happened that the operator should know.
+    private let report: @Sendable (String) -> Void
+    private var isReportedFull = false
+
+    /// Opens the data directory, recovers what the last run left, and starts the threads.
+    /// - Parameters:
+    ///   - executor: the event loop.
+    ///   - wake: makes the loop take another turn; called from any thread.
+    ///   - report: takes lines for the operator; called on the loop.
+    /// - Throws: what keeps the storage from starting; then nothing was changed beyond a recovery that is safe to repeat.
+    public init(
+        _ configuration: StorageConfiguration, executor: any SerialExecutor, wake: @escaping @Sendable () -> Void,
+        report: @escaping @Sendable (String) -> Void
+    ) throws(StorageFault) {
+        directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
+        let housekeeper = Housekeeper()
+        let recovery: Recovery
+        do throws(StorageFault) {
+            recovery = try Recovery(configuration, housekeeper: housekeeper)
+        } catch {
+            housekeeper.stop()
+            throw error
+        }
+        self.configuration = configuration
+        self.executor = executor
+        self.housekeeper = housekeeper
+        self.report = report
+        epoch = recovery.epoch
+        replayedChanges = recovery.replayedChanges
+        startedAt = nowMilliseconds()
+        ledger = recovery.ledger
+        log = recovery.log
+        settings = recovery.settings
+        documents = recovery.documents
+        // The connection's only other user, the recovery, ends with this initialiser.
+        nonisolated(unsafe) let writer = recovery.writer
+        folder = try Folder(
+            connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
+        logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
+        warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
+        if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
+    }
+
+    // MARK: Revisions
+
+    /// Newest revision given out.
+    public var rev: UInt64 { ledger.rev }
+    /// Everything up to this revision is on the disk.
+    public var syncedRev: UInt64 { logSync.syncedRev }
+    public var foldedRev: UInt64 { ledger.foldedRev }
+
+    /// Why the storage must stop: a sync or a commit whose outcome is not known. Replies that waited for it say so.
+    public var failure: StorageFault? {
+        if let fault { return fault }
+        return logSync.failure.map { .syncFailed(errno: $0) }
+    }
+
+    // MARK: Turns
+
+    public func beginTurn() {
+        ledger.now = nowMilliseconds()
+    }
+
+    /// Milliseconds since 1970, as of the turn's beginning.
+    public var now: Int64 { ledger.now }
+
+    /// Names the client whose requests follow, for the log.
+    public func setWriter(_ name: [UInt8]) {
+        ledger.writer = name
+    }
+
+    /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
+    public func setRefusingChanges(_ on: Bool) {
+        ledger.isRefusingChanges = on
+    }
+
+    public enum TurnOutcome {
+        case nothing
+        /// Appended; replies wait for the sync.
+        case committed
+        /// The disk is full, nothing of the turn is stored: answer its requests again, refusing changes.
+        case noSpace
+        /// `failure` says why; nothing more can be promised.
+        case failed
+    }
+
+    /// Appends the turn's changes to the log.
+    public func commitTurn() -> TurnOutcome {
+        switch ledger.commit(to: log) {
+        case .nothing:
+            return .nothing
+        case .committed:
+            if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
+            return .committed
+        case .noSpace:
+            settings.recount()
+            if !isReportedFull { report("disk full: changes are refused until there is space") }
+            isReportedFull = true
+            return .noSpace
+        case .unknown(let error):
+            fault = .database(error, file: log.active.path)
+            return .failed
+        }
+    }
+
+    /// Whether revisions wait for a sync that nobody has asked for.
+    public var needsSync: Bool { ledger.committedRev > 0 && !log.unsynced.isEmpty }
+    public var isSyncing: Bool { logSync.isBusy }
+
+    /// Has everything appended so far synced.
+    /// - Parameter inline: on this thread, now; allowed only while `isSyncing` is false.
+    public func sync(inline: Bool) {
+        let segments = log.takeUnsynced()
+        guard !segments.isEmpty else { return }
+        if inline {
+            logSync.syncInline(to: ledger.committedRev, segments: segments)
+        } else {
+            logSync.sync(to: ledger.committedRev, segments: segments)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Whether a write that was refused as `.busy` may be tried again.
+    public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
+
+    /// Has the page read in that the last `.cold` was about.
+    /// - Returns: a ticket that `takeWarmed` gives back when it is.
+    public func warm() -> UInt64 {
+        let ticket = nextTicket
+        nextTicket += 1
+        if let (scope, key) = documents.coldKey { warmer.warm(ticket, scope: scope, id: key) }
+        return ticket
+    }
+
+    public func takeWarmed() -> [UInt64] { warmer.takeDone() }
+
+    // MARK: Upkeep
+
+    /// Folds, checkpoints, prepares and retires segments: a bounded piece of each.
+    /// - Returns: nanoseconds until it wants to be called again; 0 for at once, nil when only a change or a wake can
+    ///   give it work.
+    public func upkeep() -> UInt64? {
+        let time = monotonicNanoseconds()
+        for outcome in folder.outcomes() { take(outcome, time) }
+        if isSettling, let slice, ledger.settle(slice, budget: 1000) {
+            self.slice = nil
+            isSettling = false
+            lastFoldAt = time
+        }
+        log.noticeFailures(now: time)
+        if ledger.committedRev > 0 { log.prepareNext(now: time) }
+        log.retire(durableRev: durableRev)
+        startFold(time)
+        if isSettling { return 0 }
+        if let retrySliceAt { return retrySliceAt > time ? retrySliceAt - time : 0 }
+        if slice != nil { return nil }
+        if let firstUnfoldedAt {
+            let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
+            return due > time ? due - time : 1_000_000
+        }
+        return idleCheckpoint(time)
+    }
+
+    private func startFold(_ time: UInt64) {
+        if let slice, let retryAt = retrySliceAt, time >= retryAt {
+            retrySliceAt = nil
+            folder.submit(slice)
+            return
+        }
+        guard slice == nil, let since = firstUnfoldedAt else { return }
+        let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
+        guard isDue || ledger.overlayBytes >= configuration.foldBytes else { return }
+        guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+        slice = cut
+        firstUnfoldedAt = ledger.hasUnfolded ? time : nil
+        folder.submit(cut)
+    }
+
+    /// When nothing has been folded for a while, the WAL goes into the database file, so that the log can be let go.
+    private func idleCheckpoint(_ time: UInt64) -> UInt64? {
+        guard hasPendingWAL, !isCheckpointing else { return nil }
+        let due = lastFoldAt + 10_000_000_000
+        if time < due { return due - time }
+        isCheckpointing = true
+        folder.checkpoint()
+        return nil
+    }
+
+    private func take(_ outcome: Folder.Outcome, _ time: UInt64) {
+        durableRev = max(durableRev, outcome.durableRev)
+        hasPendingWAL = outcome.hasPendingWAL
+        if outcome.slice == nil {
+            isCheckpointing = false
+            lastFoldAt = time
+        }
+        if let error = outcome.error {
+            if error.isFull {
+                // Kept and tried again: nothing is lost, the changes are in the log and in memory.
+                ledger.isFoldOutOfSpace = true
+                if outcome.slice != nil { retrySliceAt = time + 250_000_000 }
+                return
+            }
+            if outcome.slice == nil, error.isBusy { return }
+            fault = .database(error, file: configuration.tablesPath)
+            return
+        }
+        if outcome.slice != nil {
+            ledger.isFoldOutOfSpace = false
+            isReportedFull = false
+            isSettling = true
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Folds and checkpoints everything, then ends the threads. The storage is not used afterwards.
+    /// - Returns: whether all is in the tables.
+    public func close() -> Bool {
+        if failure == nil, needsSync || syncedRev < ledger.committedRev {
+            while logSync.isBusy { usleep(200) }
+            sync(inline: true)
+        }
+        if failure == nil { drainFold() }
+        warmer.stop()
+        logSync.stop()
+        folder.stop()
+        housekeeper.stop()
+        return failure == nil && ledger.overlayItems == 0
+    }
+
+    private func drainFold() {
+        var attempts = 0
+        while attempts < 3, failure == nil {
+            if slice == nil {
+                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+                slice = cut
+                folder.submit(cut)
+            } else if retrySliceAt != nil, let slice {
+                retrySliceAt = nil
+                attempts += 1
+                folder.submit(slice)
+            }
+            while let current = slice, retrySliceAt == nil, failure == nil {
+                for outcome in folder.outcomes() { take(outcome, monotonicNanoseconds()) }
+                if isSettling {
+                    while !ledger.settle(current, budget: 100_000) {}
+                    slice = nil
+                    isSettling = false
+                } else {
+                    usleep(500)
+                }
+            }
+        }
+    }
+
+    // MARK: Status
+
+    public struct Status: Sendable {
+        public var rev: UInt64
+        public var syncedRev: UInt64
+        public var foldedRev: UInt64
+        public var durableRev: UInt64
+        public var segments: Int
+        public var logBytes: Int
+        public var commits: UInt64
+        public var syncs: UInt64
+        public var overlayItems: Int
+        public var overlayBytes: Int
+        public var overlayPeak: Int
+        public var cacheItems: Int
+        public var cacheBytes: Int
+        public var noOpWrites: UInt64
+        public var disk: WriteCounts
+    }
+
+    public func status() -> Status {
+        Status(
+            rev: ledger.rev, syncedRev: syncedRev, foldedRev: ledger.foldedRev, durableRev: durableRev,
+            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
+            overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
+            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
+            disk: CountingVFS.snapshot())
+    }
+}

@@ -1,0 +1,50 @@
+public import SQLite
+
+/// Why a request to a store was refused. Nothing of the request has taken effect.
+public enum StoreError: Error, Equatable, Sendable {
+    /// The item's revision is not the one that was asked for; 0: it is absent.
+    case conflict(currentRev: UInt64)
+    /// The value is longer than `limit` bytes.
+    case valueTooLarge(limit: Int)
+    /// The store would grow over `limit` (bytes, or scopes when they are too many).
+    case quotaExceeded(limit: Int)
+    /// The stored value is no integer.
+    case typeMismatch
+    /// The sum is no safe integer.
+    case outOfRange
+    /// The disk is full.
+    case noSpace
+    /// What is asked for is on the disk and not in the page cache: have it warmed (`Storage.warm`), then ask again.
+    case cold
+    /// Too much is waiting to be folded, or the turn is full: ask again when `Storage` says so.
+    case busy
+    /// The same key comes twice in one request.
+    case duplicate(index: Int)
+    /// The tables could not be read.
+    case unreadable(SQLiteError)
+}
+
+/// Why the storage as a whole cannot start or go on.
+public enum StorageFault: Error, Sendable, CustomStringConvertible {
+    case database(SQLiteError, file: String)
+    case system(errno: Int32, call: String, path: String)
+    case refused(String)
+    case inUse(pid: Int32?, path: String)
+    case damagedLog
+    /// A commit or sync failed in a way that leaves the outcome unknown.
+    case syncFailed(errno: Int32)
+
+    public var description: String {
+        switch self {
+        case .database(let error, let file): "\(file): \(error.message) (SQLite \(error.extendedCode))"
+        case .system(let errno, let call, let path): "\(call) \(path): \(Self.text(errno))"
+        case .refused(let why): why
+        case .inUse(let pid, let path):
+            pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
+        case .damagedLog: "the log holds a record that cannot be read"
+        case .syncFailed(let errno): "the disk failed to sync: \(Self.text(errno))"
+        }
+    }
+
+    static func text(_ errno: Int32) -> String { Errno.text(errno) }
+}

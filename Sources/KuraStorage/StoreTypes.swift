@@ -1,0 +1,74 @@
+/// An item as a room shows it. The bytes lie in the storage's memory: good until the next change or turn.
+public struct StoredItem {
+    public var key: Bytes
+    /// JSON text.
+    public var value: Bytes
+    public var rev: UInt64
+    /// How often it has been written since it was first created.
+    public var version: UInt32
+    /// Milliseconds since 1970.
+    public var createdAt: Int64
+    public var updatedAt: Int64
+
+    init(_ item: ItemRef) {
+        key = item.key
+        value = item.value
+        rev = item.pointee.rev
+        version = item.pointee.version
+        createdAt = item.pointee.createdAt
+        updatedAt = item.pointee.updatedAt
+    }
+}
+
+/// What a look-up found. `shownRev` is the newest revision that the answer gives away, absence included: the answer may
+/// only leave when that revision is synced.
+public struct Lookup {
+    public var item: StoredItem?
+    public var shownRev: UInt64
+}
+
+/// What a write did. `rev` is the revision to answer; it is also what the answer gives away.
+public struct WriteResult {
+    public var rev: UInt64
+    /// Items that changed.
+    public var changed: Int
+}
+
+/// A scope's numbers as of the newest change.
+public struct ScopeSummary {
+    public var name: [UInt8]
+    public var count: Int
+    public var bytes: Int
+    public var rev: UInt64
+}
+
+/// A condition on the revision of an item: absent, or a revision it must have (0: it must be absent).
+public typealias Precondition = UInt64?
+
+extension Ledger {
+    /// - Throws: `.conflict` when the item is not as the writer thought.
+    func check(_ condition: Precondition, _ item: ItemRef?) throws(StoreError) {
+        guard let condition else { return }
+        let current = item.map { $0.isTombstone ? 0 : $0.pointee.rev } ?? 0
+        guard current == condition else { throw .conflict(currentRev: current) }
+    }
+
+    func summaries(_ store: Store) -> [ScopeSummary] {
+        scopes.list(store).map { ScopeSummary(name: $0.name, count: $0.count, bytes: $0.bytes, rev: $0.lastRev) }
+    }
+
+    func scope(_ store: Store, making name: Bytes) throws(StoreError) -> Scope {
+        guard let scope = scopes.findOrMake(store, name) else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        return scope
+    }
+
+    /// Runs a transaction: everything `body` stages gets one revision, or nothing is staged when it throws.
+    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
+        let mark = begin()
+        do throws(StoreError) { try body() } catch {
+            undo(to: mark)
+            throw error
+        }
+        return end(mark)
+    }
+}

@@ -1,0 +1,108 @@
+import CSyscalls
+import Glibc
+import Synchronization
+
+/// A counting semaphore (sem_overview(7)): one futex call to wake, none when nobody waits.
+final class Semaphore: @unchecked Sendable {
+    // sem_t may be used from every thread; its address never changes.
+    private let handle: UnsafeMutablePointer<sem_t>
+
+    init() {
+        handle = .allocate(capacity: 1)
+        handle.initialize(to: sem_t())
+        sem_init(handle, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(handle)
+        handle.deallocate()
+    }
+
+    func signal() { sem_post(handle) }
+
+    func wait() {
+        while sem_wait(handle) != 0 {}
+    }
+}
+
+/// A thread of our own: named, with signals blocked, joined before the process ends.
+final class WorkerThread: @unchecked Sendable {
+    // Written once in `init`, joined once by the owner.
+    private var handle = pthread_t()
+
+    private final class Start {
+        let name: String
+        let isBackground: Bool
+        let body: @Sendable () -> Void
+        init(name: String, isBackground: Bool, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.isBackground = isBackground
+            self.body = body
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: at most 15 bytes, as top and gdb show it.
+    ///   - isBackground: yields to everybody else (SCHED_BATCH, nice 10).
+    init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
+        let start = Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
+        let result = pthread_create(
+            &handle, nil,
+            { argument in
+                let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+                _ = csys_set_thread_name(start.name)
+                if start.isBackground {
+                    _ = csys_schedule_batch()
+                    _ = csys_set_thread_nice(10)
+                }
+                start.body()
+                return nil
+            }, start.toOpaque())
+        precondition(result == 0, "pthread_create: \(result)")
+    }
+
+    func join() {
+        pthread_join(handle, nil)
+    }
+}
+
+/// Runs jobs one after the other on a background thread: what may take long and nobody waits for.
+final class Housekeeper: Sendable {
+    private let jobs = Mutex<[@Sendable () -> Void]>([])
+    private let pending = Semaphore()
+    private let isStopping = Atomic<Bool>(false)
+    private let thread = Mutex<WorkerThread?>(nil)
+
+    init() {
+        thread.withLock { thread in
+            thread = WorkerThread(name: "kura-keeper", isBackground: true) { [unowned self] in run() }
+        }
+    }
+
+    func submit(_ job: @escaping @Sendable () -> Void) {
+        jobs.withLock { $0.append(job) }
+        pending.signal()
+    }
+
+    /// Ends after the jobs that have been submitted.
+    func stop() {
+        isStopping.store(true, ordering: .releasing)
+        pending.signal()
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    private func run() {
+        while true {
+            pending.wait()
+            let batch = jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+            for job in batch { job() }
+            if isStopping.load(ordering: .acquiring), jobs.withLock({ $0.isEmpty }) { return }
+        }
+    }
+}
