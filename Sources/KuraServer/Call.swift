@@ -1,0 +1,112 @@
+import KuraProtocol
+import KuraStorage
+
+/// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all
+/// requests, one after the other.
+final class Call {
+    let reader: RequestReader
+    let server: ServerFacts
+    /// Newest revision that the answer shows; it leaves when that is synced.
+    private(set) var shownRev: UInt64 = 0
+    var connection: Connection?
+    var identifiers = UUIDv7Generator()
+    /// For walking over list and map parameters, one a level.
+    let walk = WalkStorage()
+    let innerWalk = WalkStorage()
+    /// Bytes that a handler needs while it answers.
+    var scratch = ByteBuffer()
+    var otherScratch = ByteBuffer()
+
+    init(reader: RequestReader, server: ServerFacts) {
+        self.reader = reader
+        self.server = server
+    }
+
+    func begin(_ connection: Connection) {
+        self.connection = connection
+        shownRev = 0
+    }
+
+    func shows(_ rev: UInt64) {
+        shownRev = max(shownRev, rev)
+    }
+
+    /// The condition that `ifRev` states.
+    func condition(_ parameter: Int) -> Precondition {
+        reader.integer(parameter).map { UInt64($0) }
+    }
+}
+
+/// Why a handler gave no result.
+enum Refusal: Error {
+    /// The reply is this error.
+    case error(RPCError)
+    /// Not yet: begin the request again when there is room, or when a page has been read in.
+    case later(isPage: Bool)
+}
+
+/// Answers one method: appends the result's JSON to the output, or throws and has changed nothing.
+typealias Handler = @Sendable (Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
+
+extension Refusal {
+    /// A store's error in the words of the wire. This is the one place where they meet.
+    init(_ error: StoreError, call: Call) {
+        switch error {
+        case .conflict(let currentRev):
+            call.shows(currentRev)
+            self = .error(RPCError(.conflict, currentRev: currentRev))
+        case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
+        case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
+        case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
+        case .outOfRange: self = .error(RPCError(.outOfRange))
+        case .noSpace: self = .error(RPCError(.noSpace))
+        case .cold: self = .later(isPage: true)
+        case .busy: self = .later(isPage: false)
+        case .duplicate(let index):
+            self = .error(RPCError(.invalidParams, hint: "the same id comes twice", index: index))
+        case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
+        }
+    }
+}
+
+extension Call {
+    /// Runs what touches a store and translates its errors.
+    func run<R>(_ body: () throws(StoreError) -> R) throws(Refusal) -> R {
+        do throws(StoreError) { return try body() } catch { throw Refusal(error, call: self) }
+    }
+}
+
+/// What handlers may say about the daemon itself.
+final class ServerFacts {
+    let version: String
+    let limits: ServerLimits
+    let profile: String
+    let openRPC: [UInt8]
+    var connections = 0
+    var accepted: UInt64 = 0
+    var requests: UInt64 = 0
+    var bufferBytes = 0
+
+    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8]) {
+        self.version = version
+        self.limits = limits
+        self.profile = profile
+        self.openRPC = openRPC
+    }
+}
+
+/// Bounds of a connection and of all of them; `session.hello` and `storage.status` state them.
+public struct ServerLimits: Sendable, Equatable {
+    /// Bytes of a request line.
+    public var lineBytes = 16 << 20
+    public var batchItems = 1000
+    public var connections = 16_384
+    /// Bytes of replies that a client has not read; beyond them its requests wait.
+    public var outputBytes = 1 << 20
+    /// Bytes of requests that are read ahead while one waits.
+    public var inputBytes = 256 << 10
+    /// Requests of one connection in one turn; the rest come in the next, so that others get theirs.
+    public var requestsPerTurn = 512
+
+    public init() {}
+}

@@ -1,0 +1,139 @@
+import Glibc
+import KuraProtocol
+public import KuraStorage
+
+/// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
+public struct Configuration: Sendable {
+    public var dataDirectory: String?
+    public var socket: String?
+    public var profile: StorageConfiguration.Profile = .default
+    public var logLevel: Journal.Level = .info
+    /// Data in a temporary directory that is gone at the end.
+    public var isEphemeral = false
+    public var limits = ServerLimits()
+    /// Bytes of folded log segments to keep; the profile's when nil.
+    public var retentionBytes: Int?
+
+    public init() {}
+
+    /// Why a configuration is refused.
+    public struct Refusal: Error, CustomStringConvertible, Sendable {
+        public let description: String
+    }
+
+    // MARK: The file
+
+    /// Takes in a configuration file: one JSON object, every key known, every value of its type.
+    public mutating func read(file path: String) throws(Refusal) {
+        guard let text = Self.contents(of: path) else {
+            throw Refusal(description: "\(path): \(String(cString: strerror(errno)))")
+        }
+        do throws(Refusal) {
+            try text.withUnsafeBufferPointer { (text) throws(Refusal) in try read(UnsafeRawBufferPointer(text)) }
+        } catch { throw Refusal(description: "\(path): \(error.description)") }
+    }
+
+    mutating func read(_ text: UnsafeRawBufferPointer) throws(Refusal) {
+        let storage = WalkStorage()
+        var reader = JSONReader(text, names: NameStack())
+        do throws(JSONFault) {
+            let kind = try reader.value().kind
+            try reader.expectEnd()
+            guard kind == .object else { throw JSONFault(reason: .unexpectedByte, offset: 0) }
+        } catch { throw Refusal(description: "no JSON object (\(error.reason) at byte \(error.offset))") }
+        var compact = ByteBuffer()
+        JSONText.compact(text, into: &compact)
+        var walk = JSONWalk(compact.bytes, storage: storage)
+        while let (name, value) = walk.nextMember() {
+            try take(String(decoding: name, as: UTF8.self), value)
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+        switch name {
+        case "dataDir": dataDirectory = try Self.text(name, value)
+        case "socket": socket = try Self.text(name, value)
+        case "profile": profile = try Self.profile(Self.text(name, value))
+        case "logLevel": logLevel = try Self.level(Self.text(name, value))
+        case "retentionBytes": retentionBytes = try Self.number(name, value, 0...(1 << 40))
+        case "limits":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
+        default:
+            throw Refusal(
+                description: "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, retentionBytes, limits")
+        }
+    }
+
+    private mutating func takeLimit(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+        switch name {
+        case "lineBytes": limits.lineBytes = try Self.number(name, value, 1024...(64 << 20))
+        case "batchItems": limits.batchItems = try Self.number(name, value, 1...100_000)
+        case "connections": limits.connections = try Self.number(name, value, 1...1_000_000)
+        case "outputBytes": limits.outputBytes = try Self.number(name, value, 4096...(1 << 30))
+        case "inputBytes": limits.inputBytes = try Self.number(name, value, 4096...(1 << 30))
+        case "requestsPerTurn": limits.requestsPerTurn = try Self.number(name, value, 1...100_000)
+        default:
+            throw Refusal(
+                description: """
+                    unknown limit "\(name)"; known are lineBytes, batchItems, connections, outputBytes, inputBytes, \
+                    requestsPerTurn
+                    """)
+        }
+    }
+
+    // MARK: Words
+
+    public static func profile(_ name: String) throws(Refusal) -> StorageConfiguration.Profile {
+        guard let profile = StorageConfiguration.Profile(rawValue: name) else {
+            throw Refusal(description: "profile \"\(name)\": small, default or large")
+        }
+        return profile
+    }
+
+    public static func level(_ name: String) throws(Refusal) -> Journal.Level {
+        guard let level = Journal.Level(name: name) else {
+            throw Refusal(description: "log level \"\(name)\": debug, info, warning or error")
+        }
+        return level
+    }
+
+    private static func text(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> String {
+        let storage = WalkStorage()
+        guard let text = JSONWalk.string(value, storage: storage) else { throw Refusal(description: "\(name) is a string") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func number(
+        _ name: String, _ value: UnsafeRawBufferPointer, _ range: ClosedRange<Int>
+    ) throws(Refusal) -> Int {
+        guard let number = RequestReader.integer(value), range.contains(Int(number)) else {
+            throw Refusal(description: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return Int(number)
+    }
+
+    private static func contents(of path: String) -> [UInt8]? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count < 16 << 20 {
+            let count = fread(&chunk, 1, chunk.count, file)
+            if count == 0 { break }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+        return ferror(file) == 0 ? bytes : nil
+    }
+
+    // MARK: Defaults
+
+    /// Where data lies when nobody says otherwise: /var/lib/kura for root, else $XDG_STATE_HOME/kura
+    /// (~/.local/state/kura). Source: XDG Base Directory Specification 0.8.
+    public static func defaultDataDirectory(_ environment: (String) -> String?) -> String {
+        if geteuid() == 0 { return "/var/lib/kura" }
+        if let state = environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/kura" }
+        return (environment("HOME") ?? "") + "/.local/state/kura"
+    }
+}

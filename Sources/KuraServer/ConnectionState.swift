@@ -1,0 +1,74 @@
+/// What a connection has decided, apart from any I/O: which of its replies may leave, whether it goes on, why it waits.
+///
+/// A value whose mutating functions take what happened; `Connection` performs. Positions count the bytes of output since
+/// the connection began, so that they stay true while the buffer moves on.
+struct ConnectionState {
+    /// Bytes from `position` on may only leave when `rev` is synced.
+    private struct Barrier {
+        var position: UInt64
+        var rev: UInt64
+    }
+
+    /// Why the next request is not begun.
+    enum Wait: Equatable {
+        case none
+        /// Too many changes wait to be folded, or the turn is full.
+        case room
+        /// A page is being read in; the ticket comes back when it is there.
+        case page(UInt64)
+    }
+
+    /// The batch that is under way: where its next member stands in the line at `lower..<upper`.
+    struct Batch {
+        var lower: Int
+        var upper: Int
+        var offset: Int
+        var left: Int
+        /// A member's reply has been written, so the bracket is open.
+        var hasOutput = false
+        /// Position in the output where it began.
+        var outputStart: Int
+    }
+
+    private var barriers: ContiguousArray<Barrier> = []
+    private var firstBarrier = 0
+    /// The barrier of the turn that is under way: one is enough, since the turn is synced as a whole.
+    private var turnPosition: UInt64 = 0
+    private var turnRev: UInt64 = 0
+
+    var wait = Wait.none
+    var batch: Batch?
+    /// The client has said all that it will (half-close), or the daemon is draining.
+    var hasEnded = false
+
+    /// The reply that begins at `position` shows `rev`.
+    mutating func shows(_ rev: UInt64, at position: UInt64) {
+        if turnRev == 0 { turnPosition = position }
+        turnRev = max(turnRev, rev)
+    }
+
+    /// The turn's changes are in the log.
+    mutating func endTurn() {
+        guard turnRev > 0 else { return }
+        if barriers.count > firstBarrier, barriers[barriers.count - 1].rev >= turnRev {
+            turnRev = 0
+            return
+        }
+        barriers.append(Barrier(position: turnPosition, rev: turnRev))
+        turnRev = 0
+    }
+
+    /// How far the output may leave, given what is synced and how long it is.
+    mutating func sendable(syncedRev: UInt64, end: UInt64) -> UInt64 {
+        while firstBarrier < barriers.count, barriers[firstBarrier].rev <= syncedRev { firstBarrier += 1 }
+        guard firstBarrier < barriers.count else {
+            barriers.removeAll(keepingCapacity: barriers.capacity <= 64)
+            firstBarrier = 0
+            return end
+        }
+        return barriers[firstBarrier].position
+    }
+
+    /// Whether replies wait for a sync.
+    var awaitsSync: Bool { firstBarrier < barriers.count }
+}

@@ -1,0 +1,192 @@
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.*`. Numbers of parameters are positions in the method table.
+enum DocumentsHandlers {
+    static let all: [String: Handler] = [
+        "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
+        "documents.delete": delete, "documents.count": count, "documents.scopes": scopes,
+    ]
+
+    // MARK: Reading
+
+    static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let found = try call.run { () throws(StoreError) in
+            try storage.documents.get(call.reader.string(0), call.reader.string(1))
+        }
+        call.shows(found.shownRev)
+        if let item = found.item {
+            out.append("{\"value\":")
+            out.append(item.value)
+            out.append(",\"rev\":")
+            out.append(unsigned: item.rev)
+            out.append(",\"version\":")
+            out.append(unsigned: UInt64(item.version))
+            out.append(",\"createdAt\":")
+            out.append(timestamp: item.createdAt)
+            out.append(",\"updatedAt\":")
+            out.append(timestamp: item.updatedAt)
+            out.append("}")
+        } else if call.reader.has(2) {
+            out.append("{\"value\":")
+            out.append(call.reader.json(2))
+            out.append(",\"rev\":0}")
+        } else {
+            out.append("{\"rev\":0}")
+        }
+    }
+
+    static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let collection = call.reader.string(0)
+        let start = out.count
+        var isFirst = true
+        var hasMissing = false
+        call.scratch.removeAll()
+        out.append("{\"documents\":[")
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (id) throws(Refusal) in
+            let found = try call.run { () throws(StoreError) in try storage.documents.get(collection, id) }
+            call.shows(found.shownRev)
+            guard let item = found.item else {
+                if hasMissing { call.scratch.append(UInt8(ascii: ",")) }
+                hasMissing = true
+                call.scratch.append(quoted: id)
+                return
+            }
+            guard out.count - start < WireLimits.replyBytes else {
+                throw .error(RPCError(.replyTooLarge, limit: WireLimits.replyBytes))
+            }
+            out.append(isFirst ? "{\"id\":" : ",{\"id\":")
+            isFirst = false
+            out.append(quoted: item.key)
+            out.append(",\"value\":")
+            out.append(item.value)
+            out.append(",\"rev\":")
+            out.append(unsigned: item.rev)
+            out.append("}")
+        }
+        out.append("],\"missing\":[")
+        out.append(call.scratch.bytes)
+        out.append("],\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let counted = storage.documents.count(call.reader.string(0))
+        call.appendCount(counted.count, to: &out, storage)
+    }
+
+    static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        call.append(scopes: storage.documents.scopes(), named: "collection", to: &out, storage)
+    }
+
+    // MARK: Writing
+
+    static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let isNewID = !call.reader.has(1)
+        if isNewID {
+            call.scratch.removeAll()
+            call.identifiers.next(at: storage.now).withUnsafeBytes { call.scratch.append($0) }
+        }
+        let id = isNewID ? call.scratch.bytes : call.reader.string(1)
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.put(
+                call.reader.string(0), id, call.reader.json(2), isNewID: isNewID, ifRev: call.condition(3))
+        }
+        out.append("{\"id\":")
+        out.append(quoted: id)
+        out.append(",\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append("}")
+        call.shows(result.rev)
+    }
+
+    static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.delete(call.reader.string(0), call.reader.string(1), ifRev: call.condition(2))
+        }
+        call.append(deletion: result, to: &out)
+    }
+
+    static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        var refusal: Refusal?
+        let result: WriteResult
+        out.append("{\"ids\":[")
+        let idsStart = out.count
+        do throws(StoreError) {
+            // `out` is borrowed by the closure, which ends before it is used again.
+            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
+                do throws(Refusal) { try fill(batch, call, &out, idsStart, storage) } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+        } catch { throw refusal ?? Refusal(error, call: call) }
+        out.append("],\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append("}")
+        call.shows(result.rev)
+    }
+
+    private static func fill(
+        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int, _ storage: isolated Storage
+    ) throws(Refusal) {
+        var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        var index = 0
+        while let element = walk.nextElement() {
+            guard index < WireLimits.listItems else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "too many documents", parameter: call.reader.name(1),
+                        limit: WireLimits.listItems))
+            }
+            let entry: DocumentEntry
+            do throws(RPCError) { entry = try DocumentEntry(element, call) } catch { throw .error(error.at(index: index)) }
+            var id = entry.id
+            if id == nil {
+                call.scratch.removeAll()
+                call.identifiers.next(at: storage.now).withUnsafeBytes { call.scratch.append($0) }
+                id = call.scratch.bytes
+            }
+            do throws(StoreError) {
+                try batch.put(id!, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
+            } catch { throw Refusal(error, call: call).at(index: index) }
+            if out.count > idsStart { out.append(UInt8(ascii: ",")) }
+            out.append(quoted: id!)
+            index += 1
+        }
+    }
+}
+
+/// One element of `documents.putMany`.
+private struct DocumentEntry {
+    var id: UnsafeRawBufferPointer?
+    var value = UnsafeRawBufferPointer(start: nil, count: 0)
+    var ifRev: Precondition = nil
+
+    init(_ element: UnsafeRawBufferPointer, _ call: Call) throws(RPCError) {
+        guard element.first == UInt8(ascii: "{") else {
+            throw RPCError(.invalidParams, hint: "a document is an object with value, id and ifRev")
+        }
+        var walk = JSONWalk(element, storage: call.innerWalk)
+        while let (name, text) = walk.nextMember() {
+            if name.elementsEqual("value".utf8) {
+                value = text
+            } else if name.elementsEqual("id".utf8) {
+                guard let text = JSONWalk.string(text, storage: call.innerWalk),
+                    JSONWalk.isName(text, limit: WireLimits.keyBytes)
+                else { throw RPCError(.invalidParams, hint: "an id is a string of 1 to 512 bytes without control characters") }
+                id = text
+            } else if name.elementsEqual("ifRev".utf8) {
+                guard let number = RequestReader.integer(text), number >= 0, number <= WireLimits.safeInteger else {
+                    throw RPCError(.invalidParams, hint: "ifRev is a revision")
+                }
+                ifRev = UInt64(number)
+            } else {
+                throw RPCError(.invalidParams, hint: "members of a document are value, id and ifRev")
+            }
+        }
+        guard !value.isEmpty else { throw RPCError(.invalidParams, hint: "a document has a value") }
+    }
+}

@@ -1,0 +1,141 @@
+import KuraProtocol
+import KuraStorage
+
+/// Pieces of results that several rooms share.
+extension Call {
+    /// `{"rev":N` — the caller closes the object.
+    func append(rev: UInt64, to out: inout ByteBuffer) {
+        out.append("{\"rev\":")
+        out.append(unsigned: rev)
+        shows(rev)
+    }
+
+    /// The result of a deletion. That nothing was there is shown as well, so its revision counts even when it is not told.
+    func append(deletion result: WriteResult, to out: inout ByteBuffer) {
+        out.append("{\"rev\":")
+        out.append(unsigned: result.changed > 0 ? result.rev : 0)
+        out.append(result.changed > 0 ? ",\"deleted\":true}" : ",\"deleted\":false}")
+        shows(result.rev)
+    }
+
+    func appendCount(_ count: Int, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        out.append("{\"count\":")
+        out.append(integer: Int64(count))
+        out.append(",\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        shows(storage.rev)
+    }
+
+    func append(
+        scopes: [ScopeSummary], named name: StaticString, to out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
+        out.append("{\"scopes\":[")
+        var isFirst = true
+        for scope in scopes {
+            out.append(isFirst ? "{\"" : ",{\"")
+            isFirst = false
+            out.append(name)
+            out.append("\":")
+            scope.name.withUnsafeBytes { out.append(quoted: $0) }
+            out.append(",\"count\":")
+            out.append(integer: Int64(scope.count))
+            out.append(",\"bytes\":")
+            out.append(integer: Int64(scope.bytes))
+            out.append(",\"rev\":")
+            out.append(unsigned: scope.rev)
+            out.append("}")
+        }
+        out.append("],\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        shows(storage.rev)
+    }
+
+    /// Calls `body` for each name in a list parameter.
+    /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
+    func forEachName(
+        of parameter: Int, limit: Int, _ body: (UnsafeRawBufferPointer) throws(Refusal) -> Void
+    ) throws(Refusal) {
+        var walk = JSONWalk(reader.json(parameter), storage: walk)
+        var index = 0
+        while let element = walk.nextElement() {
+            guard index < limit else {
+                throw .error(RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
+            }
+            guard let name = JSONWalk.string(element, storage: innerWalk), JSONWalk.isName(name, limit: WireLimits.keyBytes)
+            else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "items are strings of 1 to 512 bytes without control characters",
+                        parameter: reader.name(parameter), index: index))
+            }
+            try body(name)
+            index += 1
+        }
+    }
+}
+
+extension Refusal {
+    /// Names the element of a list that is at fault.
+    func at(index: Int) -> Refusal {
+        switch self {
+        case .error(let error): .error(error.at(index: index))
+        case .later: self
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// `"key":value`, with a comma before all but the first.
+    mutating func append(member key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, isFirst: inout Bool) {
+        if !isFirst { append(UInt8(ascii: ",")) }
+        isFirst = false
+        append(quoted: key)
+        append(UInt8(ascii: ":"))
+        append(value)
+    }
+}
+
+/// Where a page of a list ended. Opaque to clients: a version digit and the last key in hexadecimal.
+enum Cursor {
+    static func append(key: UnsafeRawBufferPointer, to out: inout ByteBuffer) {
+        let digits: StaticString = "0123456789abcdef"
+        out.append("\"1")
+        for byte in key {
+            out.append(digits.utf8Start[Int(byte >> 4)])
+            out.append(digits.utf8Start[Int(byte & 15)])
+        }
+        out.append("\"")
+    }
+
+    /// The key after which the page starts; nil when there is no cursor.
+    static func key(_ call: Call, parameter: Int) throws(Refusal) -> [UInt8]? {
+        guard call.reader.has(parameter) else { return nil }
+        let text = call.reader.string(parameter)
+        var key: [UInt8] = []
+        var isGood = text.first == UInt8(ascii: "1") && text.count % 2 == 1
+        var position = 1
+        while isGood, position < text.count {
+            if let high = digit(text[position]), let low = digit(text[position + 1]) {
+                key.append(high << 4 | low)
+            } else {
+                isGood = false
+            }
+            position += 2
+        }
+        guard isGood else {
+            throw .error(
+                RPCError(.invalidParams, hint: "a cursor comes from an earlier page", parameter: call.reader.name(parameter)))
+        }
+        return key
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import KuraProtocol
+
+/// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.
+public final class Journal: @unchecked Sendable {
+    // Immutable after `init`; one write(2) a line keeps lines whole.
+
+    public enum Level: Int, Comparable, Sendable, CaseIterable {
+        case debug, info, warning, error
+
+        public init?(name: String) {
+            guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = level
+        }
+
+        public var name: String {
+            switch self {
+            case .debug: "debug"
+            case .info: "info"
+            case .warning: "warning"
+            case .error: "error"
+            }
+        }
+
+        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private let threshold: Level
+    private let isTerminal: Bool
+    private let descriptor: Int32
+
+    public init(threshold: Level, descriptor: Int32 = 2) {
+        self.threshold = threshold
+        self.descriptor = descriptor
+        isTerminal = isatty(descriptor) == 1
+    }
+
+    /// - Parameters:
+    ///   - event: a fixed sentence.
+    ///   - fields: numbers, paths and names that are no secrets.
+    public func log(_ level: Level, _ event: StaticString, _ fields: [(String, String)] = []) {
+        guard level >= threshold else { return }
+        var line = ByteBuffer()
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let milliseconds = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        if isTerminal {
+            line.append(timestamp: milliseconds)
+            line.removeFirst(1)
+            line.truncate(to: line.count - 1)
+            line.append(text: " \(level.name) ")
+            line.append(event)
+            for (name, value) in fields { line.append(text: " \(name)=\(value)") }
+        } else {
+            line.append("{\"time\":")
+            line.append(timestamp: milliseconds)
+            line.append(",\"level\":")
+            line.append(quoted: level.name)
+            line.append(",\"event\":")
+            line.append(quoted: event.description)
+            for (name, value) in fields {
+                line.append(",")
+                line.append(quoted: name)
+                line.append(":")
+                line.append(quoted: value)
+            }
+            line.append("}")
+        }
+        line.append(0x0A)
+        _ = write(descriptor, line.bytes.baseAddress, line.count)
+    }
+}

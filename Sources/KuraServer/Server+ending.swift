@@ -1,0 +1,64 @@
+import Glibc
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// How the daemon stops: by a signal, or because the disk failed it.
+extension Server {
+    func takeSignals() {
+        while let number = Signals.next(signals) {
+            switch number {
+            case SIGTERM, SIGINT:
+                if drainDeadline != nil {
+                    journal.log(.warning, "second signal: stopping at once")
+                    _exit(1)
+                }
+                journal.log(.info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
+                drain()
+            case SIGCHLD:
+                // As process 1 of a container, orphans become ours.
+                while waitpid(-1, nil, WNOHANG) > 0 {}
+            default:
+                journal.log(.info, "signal ignored", [("signal", String(number))])
+            }
+        }
+    }
+
+    /// Stops accepting, answers what has arrived, then closes each connection.
+    private func drain() {
+        drainDeadline = monotonicNow() + 5_000_000_000
+        if let descriptor = listener?.descriptor { loop.remove(descriptor) }
+        listener = nil
+        for connection in connections.values {
+            if !connection.state.hasEnded {
+                while case .bytes = connection.receive(atMost: limits.lineBytes), connection.input.count < limits.inputBytes {}
+                connection.state.hasEnded = true
+            }
+            enter(connection)
+        }
+    }
+
+    /// Everything has been answered, or the clients that do not read have had their time.
+    var isDrained: Bool {
+        guard let drainDeadline else { return false }
+        return connections.isEmpty || monotonicNow() >= drainDeadline
+    }
+
+    /// The outcome of what was not synced is unknown: the replies that wait say so, then everything closes.
+    func failAll(_ storage: isolated Storage) {
+        let synced = storage.syncedRev
+        for connection in connections.values {
+            connection.endTurn()
+            connection.replaceUnsyncedReplies(syncedRev: synced)
+            _ = connection.flush(syncedRev: .max)
+        }
+        connections.removeAll()
+    }
+}
+
+/// Nanoseconds on a clock that never goes back.
+func monotonicNow() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

@@ -1,0 +1,141 @@
+import KuraProtocol
+import KuraStorage
+
+/// Answering lines: the hot path.
+extension Server {
+    /// Answers the connection's whole lines, in order, until they are used up, its budget is spent, or one has to wait.
+    func process(_ connection: Connection, _ storage: isolated Storage) {
+        connection.hasMore = false
+        guard !connection.isClosed, connection.state.wait == .none else { return }
+        storage.setWriter(connection.clientName)
+        var budget = limits.requestsPerTurn
+        while true {
+            guard budget > 0, connection.output.count < limits.outputBytes else {
+                connection.hasMore = true
+                return
+            }
+            if connection.state.batch != nil {
+                guard answerBatch(connection, &budget, storage) else { return }
+                continue
+            }
+            var frame = connection.framer.next(in: connection.input.bytes)
+            if frame == .incomplete, connection.state.hasEnded {
+                // The last line may lack its end.
+                frame = connection.framer.last(in: connection.input.bytes)
+            }
+            budget -= 1
+            switch frame {
+            case .line(let lower, let upper):
+                guard answer(connection, lower, upper, storage) else { return }
+            case .oversize:
+                append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
+            case .incomplete:
+                return
+            }
+        }
+    }
+
+    /// - Returns: false when the line has to wait; it is put back then.
+    private func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
+        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+        let outline: RequestReader.Line
+        do throws(RPCError) {
+            outline = try reader.read(line, batchLimit: limits.batchItems)
+        } catch {
+            if reader.hasID {
+                connection.output.append(error: error, id: reader.replyID)
+                connection.output.append(0x0A)
+            }
+            return true
+        }
+        switch outline {
+        case .request:
+            let start = connection.output.count
+            guard perform(connection, &connection.output, storage) else {
+                connection.framer.putBack(to: lower)
+                return false
+            }
+            if connection.output.count > start { connection.output.append(0x0A) }
+            note(connection, at: start)
+        case .batch(let count, let offset):
+            connection.state.batch = ConnectionState.Batch(
+                lower: lower, upper: upper, offset: offset, left: count, outputStart: connection.output.count)
+        }
+        return true
+    }
+
+    /// Goes on with the batch that is under way.
+    /// - Returns: false when a member has to wait.
+    private func answerBatch(_ connection: Connection, _ budget: inout Int, _ storage: isolated Storage) -> Bool {
+        guard var batch = connection.state.batch else { return true }
+        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[batch.lower..<batch.upper])
+        while batch.left > 0, budget > 0 {
+            budget -= 1
+            let start = connection.output.count
+            var next = batch.offset
+            connection.output.append(batch.hasOutput ? UInt8(ascii: ",") : UInt8(ascii: "["))
+            let bodyStart = connection.output.count
+            do throws(RPCError) {
+                try reader.nextMember(of: line, at: &next)
+                guard perform(connection, &connection.output, storage) else {
+                    connection.output.truncate(to: start)
+                    connection.state.batch = batch
+                    return false
+                }
+            } catch {
+                if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
+            }
+            batch.offset = next
+            batch.left -= 1
+            if connection.output.count > bodyStart {
+                batch.hasOutput = true
+                note(connection, at: batch.outputStart)
+            } else {
+                connection.output.truncate(to: start)
+            }
+        }
+        guard batch.left == 0 else {
+            connection.state.batch = batch
+            return true
+        }
+        if batch.hasOutput { connection.output.append("]\n") }
+        connection.state.batch = nil
+        return true
+    }
+
+    /// Answers the request that has just been read, without a line end; appends nothing for a notification.
+    /// - Returns: false when it has to wait; nothing has been appended then, and nothing changed.
+    private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
+        let start = out.count
+        facts.requests += 1
+        call.begin(connection)
+        out.appendReplyHead(id: reader.replyID)
+        out.append("\"result\":")
+        do throws(Refusal) {
+            try handlers[reader.methodIndex](call, &out, storage)
+            out.append("}")
+        } catch {
+            out.truncate(to: start)
+            switch error {
+            case .later(let isPage):
+                connection.state.wait = isPage ? .page(storage.warm()) : .room
+                return false
+            case .error(let refusal):
+                out.append(error: refusal, id: reader.replyID)
+            }
+        }
+        if !reader.hasID { out.truncate(to: start) }
+        return true
+    }
+
+    /// The reply that begins at `start` shows revisions that may not be synced yet.
+    private func note(_ connection: Connection, at start: Int) {
+        guard call.shownRev > syncedRev else { return }
+        connection.state.shows(call.shownRev, at: connection.sent + UInt64(start))
+    }
+
+    private func append(_ error: RPCError, to connection: Connection) {
+        connection.output.append(error: error, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(0x0A)
+    }
+}

@@ -1,0 +1,324 @@
+import Glibc
+import KuraProtocol
+public import KuraStorage
+public import KuraTransport
+
+/// Where the layers meet: takes connections, turns their bytes into calls to the storage, and sends the replies when what
+/// they show is on the disk.
+///
+/// Runs on the event loop's thread from `run` to its end. A turn: wait for descriptors; read; answer whole lines, in order,
+/// each connection within its budget; commit once; sync; send.
+public final class Server {
+    /// How `run` ended.
+    public enum Ending: Sendable {
+        /// Drained: everything answered, synced and folded.
+        case drained
+        /// A sync or commit failed: outcomes are unknown, and the clients concerned were told so.
+        case failed(StorageFault)
+    }
+
+    let loop: EventLoop
+    private let storage: Storage
+    var listener: Listener?
+    let journal: Journal
+    let limits: ServerLimits
+    let facts: ServerFacts
+    let call: Call
+    let reader: RequestReader
+    let handlers: ContiguousArray<Handler>
+    let signals: Int32
+
+    var connections: [UInt64: Connection] = [:]
+    private var nextToken: UInt64 = 16
+    /// Connections that this turn concerns.
+    private var turn: ContiguousArray<Connection> = []
+    /// Connections whose input holds more requests than their budget allowed.
+    private var ready: ContiguousArray<Connection> = []
+    var awaitingRoom: ContiguousArray<Connection> = []
+    private var awaitingSync: ContiguousArray<Connection> = []
+    var drainDeadline: UInt64?
+    private var acceptAgainAt: UInt64?
+
+    /// Everything up to this revision is on the disk, as of the turn's beginning.
+    private(set) var syncedRev: UInt64 = 0
+
+    private static let listenerToken: UInt64 = 1
+    private static let signalsToken: UInt64 = 2
+
+    /// - Parameter signals: a signalfd, or -1.
+    public init(
+        loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
+        version: String, signals: Int32
+    ) throws(SystemError) {
+        self.loop = loop
+        self.storage = storage
+        self.journal = journal
+        self.limits = limits
+        self.signals = signals
+        let table = MethodTable.standard
+        reader = RequestReader(table: table)
+        facts = ServerFacts(
+            version: version, limits: limits, profile: storage.configuration.profile.rawValue,
+            openRPC: OpenRPC.document(table, version: version))
+        call = Call(reader: reader, server: facts)
+        handlers = Self.handlers(for: table)
+        try loop.add(listener.descriptor, token: Self.listenerToken, .read)
+        if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
+        self.listener = consume listener
+    }
+
+    /// The handlers in the order of the method table; every method has one.
+    static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
+        let all = [SessionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all]
+            .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
+        return ContiguousArray(
+            table.methods.map { method in
+                guard let handler = all[method.name] else { preconditionFailure("no handler for \(method.name)") }
+                return handler
+            })
+    }
+
+    // MARK: The loop
+
+    /// Serves until a signal ends it or the storage fails.
+    public func run() -> Ending {
+        loop.adoptThread()
+        var timeout: Int32 = 0
+        // The server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
+        // same thread that uses it.
+        nonisolated(unsafe) let server = self
+        while true {
+            var ending: Ending?
+            timeout = storage.assumeIsolated { storage in
+                server.takeTurn(timeout, storage)
+                if let failure = storage.failure {
+                    server.failAll(storage)
+                    ending = .failed(failure)
+                    return 0
+                }
+                return server.nextTimeout(storage)
+            }
+            loop.runJobs()
+            if let ending { return ending }
+            if isDrained { break }
+        }
+        let isClean = storage.assumeIsolated { $0.close() }
+        if !isClean {
+            journal.log(.warning, "stopped with changes that are only in the log; the next start takes them over")
+        }
+        return .drained
+    }
+
+    private func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
+        loop.wait(timeout: timeout) { event in dispatch(event, storage) }
+        storage.beginTurn()
+        syncedRev = storage.syncedRev
+        wakeWaiting(storage)
+        let again = ready
+        ready.removeAll(keepingCapacity: true)
+        for connection in again {
+            connection.isInReadyList = false
+            enter(connection)
+        }
+        for connection in turn { process(connection, storage) }
+        finishTurn(storage)
+        call.connection = nil
+    }
+
+    private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
+        switch event.token {
+        case Self.listenerToken: accept()
+        case Self.signalsToken: takeSignals()
+        default:
+            guard let connection = connections[event.token] else { return }
+            if event.isReadable { receive(connection) } else if event.isClosed { hangUp(connection) }
+            enter(connection)
+        }
+    }
+
+    /// Puts a connection into the turn, once.
+    func enter(_ connection: Connection) {
+        guard !connection.isInTurn, !connection.isClosed else { return }
+        connection.isInTurn = true
+        connection.beginTurn()
+        turn.append(connection)
+    }
+
+    private func wakeWaiting(_ storage: isolated Storage) {
+        if !awaitingRoom.isEmpty, storage.admitsChanges {
+            let waiting = awaitingRoom
+            awaitingRoom.removeAll(keepingCapacity: true)
+            for connection in waiting where connection.state.wait == .room {
+                connection.state.wait = .none
+                enter(connection)
+            }
+        }
+        for ticket in storage.takeWarmed() {
+            for connection in connections.values where connection.state.wait == .page(ticket) {
+                connection.state.wait = .none
+                enter(connection)
+            }
+        }
+    }
+
+    private func finishTurn(_ storage: isolated Storage) {
+        switch storage.commitTurn() {
+        case .nothing, .committed: break
+        case .noSpace:
+            // Nothing of the turn was stored: its requests are answered again, and those that would change something are
+            // refused.
+            storage.setRefusingChanges(true)
+            for connection in turn {
+                connection.takeTurnBack()
+                process(connection, storage)
+            }
+            storage.setRefusingChanges(false)
+        case .failed: return
+        }
+        for connection in turn {
+            connection.endTurn()
+            if connection.state.wait == .room { awaitingRoom.append(connection) }
+        }
+        if storage.needsSync {
+            storage.sync(inline: !storage.isSyncing && mayBlock)
+        }
+        let synced = storage.syncedRev
+        for connection in turn {
+            connection.isInTurn = false
+            settle(connection, synced)
+        }
+        turn.removeAll(keepingCapacity: true)
+        flushSynced(synced)
+    }
+
+    /// Whether the loop may sync by itself: when nobody but one client is about, handing the sync to its thread and back
+    /// only costs time.
+    private var mayBlock: Bool {
+        awaitingSync.isEmpty && turn.count == 1 && ready.isEmpty
+    }
+
+    private func flushSynced(_ synced: UInt64) {
+        guard !awaitingSync.isEmpty else { return }
+        // Those that go on waiting enter the list again.
+        let waiting = awaitingSync
+        awaitingSync.removeAll(keepingCapacity: true)
+        for connection in waiting {
+            connection.isInSyncList = false
+            settle(connection, synced)
+        }
+    }
+
+    private func nextTimeout(_ storage: isolated Storage) -> Int32 {
+        var wait = storage.upkeep()
+        if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
+        if isDrained { return 0 }
+        let time = monotonicNow()
+        if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
+        if let again = acceptAgainAt {
+            if time >= again {
+                acceptAgainAt = nil
+                if let descriptor = listener?.descriptor { try? loop.add(descriptor, token: Self.listenerToken, .read) }
+            } else {
+                wait = min(wait ?? .max, again - time)
+            }
+        }
+        guard let wait else { return -1 }
+        return Int32(clamping: (wait + 999_999) / 1_000_000)
+    }
+
+    // MARK: Connections
+
+    private func accept() {
+        for _ in 0..<64 {
+            switch listener?.accept() ?? .nothing {
+            case .nothing: return
+            case .exhausted:
+                // Level-triggered: without a pause the loop would spin until somebody closes.
+                journal.log(.warning, "out of descriptors: accepting again in a second")
+                if let descriptor = listener?.descriptor { loop.remove(descriptor) }
+                acceptAgainAt = monotonicNow() + 1_000_000_000
+                return
+            case .connection(let descriptor):
+                let socket = Socket(owning: descriptor)
+                guard connections.count < limits.connections else {
+                    refuse(socket)
+                    continue
+                }
+                let token = nextToken
+                nextToken += 1
+                let connection = Connection(socket: socket, token: token, lineLimit: limits.lineBytes)
+                do throws(SystemError) { try loop.add(descriptor, token: token, .read) } catch {
+                    journal.log(.warning, "a connection could not be registered", [("error", error.description)])
+                    continue
+                }
+                connections[token] = connection
+                facts.connections = connections.count
+                facts.accepted += 1
+            }
+        }
+    }
+
+    /// Tells one client too many so, as far as its socket takes it, and lets it go.
+    private func refuse(_ socket: borrowing Socket) {
+        var line = ByteBuffer()
+        line.append(
+            error: RPCError(.overloaded, limit: limits.connections), id: UnsafeRawBufferPointer(start: nil, count: 0))
+        line.append(0x0A)
+        _ = socket.send(line.bytes)
+    }
+
+    private func receive(_ connection: Connection) {
+        switch connection.receive(atMost: limits.lineBytes) {
+        case .bytes, .nothing: break
+        case .end: connection.state.hasEnded = true
+        case .failed: close(connection)
+        }
+    }
+
+    /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
+    private func hangUp(_ connection: Connection) {
+        connection.state.hasEnded = true
+        loop.remove(connection.socket.descriptor)
+        connection.isHungUp = true
+    }
+
+    private func close(_ connection: Connection) {
+        guard !connection.isClosed else { return }
+        connection.isClosed = true
+        if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
+        connection.socket.shutdown()
+        connections[connection.token] = nil
+        facts.connections = connections.count
+    }
+
+    /// Sends what may leave, and decides what the connection waits for next.
+    private func settle(_ connection: Connection, _ synced: UInt64) {
+        guard !connection.isClosed else { return }
+        var wanted: EventLoop.Interest = []
+        switch connection.flush(syncedRev: synced) {
+        case .all: break
+        case .blocked: wanted.insert(.write)
+        case .gone:
+            close(connection)
+            return
+        }
+        if connection.state.awaitsSync, !connection.isInSyncList {
+            connection.isInSyncList = true
+            awaitingSync.append(connection)
+        }
+        let isBacklogged = connection.output.count >= limits.outputBytes
+        let isHeld = connection.hasMore || connection.state.wait != .none
+        if !isHeld, connection.state.hasEnded, connection.output.isEmpty {
+            close(connection)
+            return
+        }
+        if connection.hasMore, connection.state.wait == .none, !isBacklogged, !connection.isInReadyList {
+            connection.isInReadyList = true
+            ready.append(connection)
+        }
+        // While requests wait, later ones are read ahead up to a bound and not begun.
+        let isFull = isHeld && connection.input.count >= limits.inputBytes
+        if !connection.state.hasEnded, !isBacklogged, !isFull { wanted.insert(.read) }
+        if !connection.isHungUp { connection.setInterest(wanted, loop) }
+    }
+}

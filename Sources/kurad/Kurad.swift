@@ -1,0 +1,106 @@
+import Glibc
+import KuraProtocol
+import KuraServer
+
+private let help = """
+    kurad - the storage service of one host
+
+    usage: kurad [options]
+
+      --data-dir DIR     where data lies     [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
+      --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
+      --config FILE      JSON configuration  [$KURA_CONFIG]
+      --ephemeral        data in a temporary directory, gone at exit
+      --profile NAME     memory and disk: small, default or large
+      --log-level NAME   debug, info, warning or error   [info]
+      --print-openrpc    print what rpc.discover answers, and exit
+      --print-docs STORE print the tables of proto-docs for a store, or for "errors", and exit
+      --version          print the version, and exit
+      --help             this text
+
+    The log goes to standard error: lines for people on a terminal, JSON otherwise. SIGTERM and SIGINT drain: no more
+    connections, everything asked for answered, synced and folded, exit 0; a second one exits at once.
+    Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory).
+
+    First steps:
+      kurad --ephemeral --socket /tmp/kura.sock &
+      echo '{"jsonrpc":"2.0","id":1,"method":"storage.ping"}' | socat -t 60 - UNIX-CONNECT:/tmp/kura.sock
+
+    """
+
+/// Argument parsing only: what a daemon does is in `KuraServer.Daemon`.
+@main
+struct Kurad {
+    private var arguments = Array(CommandLine.arguments.dropFirst())
+    private var flags = Configuration()
+    private var profile: String?
+    private var level: String?
+    private var configFile = SocketPath.environment("KURA_CONFIG")
+
+    static func main() {
+        var program = Kurad()
+        program.parse()
+        do throws(Configuration.Refusal) {
+            exit(Daemon.run(try program.configuration()))
+        } catch { refuse(error.description) }
+    }
+
+    private mutating func parse() {
+        while !arguments.isEmpty {
+            let argument = arguments.removeFirst()
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let inline = argument.hasPrefix("--") && parts.count == 2 ? parts[1] : nil
+            switch inline == nil ? argument : parts[0] {
+            case "--data-dir": flags.dataDirectory = value(of: argument, inline)
+            case "--socket": flags.socket = value(of: argument, inline)
+            case "--config": configFile = value(of: argument, inline)
+            case "--ephemeral": flags.isEphemeral = true
+            case "--profile": profile = value(of: argument, inline)
+            case "--log-level": level = value(of: argument, inline)
+            case "--print-openrpc":
+                Self.print(OpenRPC.document(version: Daemon.version))
+                exit(0)
+            case "--version":
+                Self.print(Array("kurad \(Daemon.version)\n".utf8))
+                exit(0)
+            case "--help", "-h":
+                Self.print(Array(help.utf8))
+                exit(0)
+            default: Self.refuse("unknown argument \(argument)")
+            }
+        }
+    }
+
+    private mutating func value(of option: String, _ inline: String?) -> String {
+        if let inline { return inline }
+        guard !arguments.isEmpty else { Self.refuse("\(option) needs a value") }
+        return arguments.removeFirst()
+    }
+
+    /// Flags over the environment over the file over defaults.
+    private func configuration() throws(Configuration.Refusal) -> Configuration {
+        var configuration = Configuration()
+        if let configFile, !configFile.isEmpty { try configuration.read(file: configFile) }
+        if let profile { configuration.profile = try Configuration.profile(profile) }
+        if let level { configuration.logLevel = try Configuration.level(level) }
+        configuration.dataDirectory =
+            flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
+        configuration.socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") ?? configuration.socket
+        configuration.isEphemeral = flags.isEphemeral
+        return configuration
+    }
+
+    private static func refuse(_ message: String) -> Never {
+        print(Array("kurad: \(message)\nTry 'kurad --help'.\n".utf8), to: STDERR_FILENO)
+        exit(2)
+    }
+
+    private static func print(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { exit(1) }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
