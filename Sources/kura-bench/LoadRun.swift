@@ -1,0 +1,27 @@
+/// One measured load against one target, with the revision asked before and after.
+enum LoadRun {
+    static func measure(_ target: Target, _ options: LoadOptions) throws -> LoadResult {
+        let before = try Revision.current(of: target)
+        let tally: Tally
+        if options.processes > 0 {
+            tally = try ChildProcesses.run(target, options)
+        } else {
+            var generator = try Generator.prepare(Plan(target: target, options: options))
+            tally = try generator.run()
+        }
+        let after = try Revision.current(of: target)
+        return LoadResult(target: target, options: options, tally: tally, revisionBefore: before, revisionAfter: after)
+    }
+
+    /// Puts every key once, so that reads find what they ask for.
+    static func preload(_ target: Target, _ options: LoadOptions) throws {
+        let plan = Plan.preload(target: target, options: options)
+        let before = try Revision.current(of: target)
+        var generator = try Generator.prepare(plan)
+        let tally = try generator.run()
+        let after = try Revision.current(of: target)
+        let result = LoadResult(
+            target: target, options: plan.options, tally: tally, revisionBefore: before, revisionAfter: after)
+        if let reason = result.voidReason { throw BenchError.void("preload: \(reason)") }
+    }
+}
