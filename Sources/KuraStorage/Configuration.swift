@@ -58,5 +58,8 @@ public struct StorageConfiguration: Sendable {
     var durableDirectory: String { dataDirectory + "/durable" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
+    /// Bytes held back on the disk, so that folding goes on when it is full.
+    var reserveBytes: Int { segmentBytes }
+    var reservePath: String { dataDirectory + "/ballast" }
     var sparePath: String { logDirectory + "/spare-wal" }
 }

@@ -10,7 +10,10 @@ struct DataDirectory: ~Copyable {
 
     static func open(_ path: String, configuration: StorageConfiguration) throws(StorageFault) -> DataDirectory {
         if !FileSystem.exists(path), csysIsDanglingLink(path) { throw .refused("\(path) is a symbolic link") }
-        try FileSystem.makeDirectories(path)
+        if !FileSystem.exists(path) {
+            try FileSystem.makeDirectories(path)
+            try FileSystem.syncDirectory(path + "/..")
+        }
         try check(path)
         let lock = try acquire(path + "/lock")
         do throws(StorageFault) { try furnish(configuration) } catch {

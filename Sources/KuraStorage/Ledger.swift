@@ -34,6 +34,8 @@ final class Ledger {
     var isRefusingChanges = false
     /// The fold cannot write for want of space: when the overlay is full, waiting would not end.
     var isFoldOutOfSpace = false
+    /// The reserve has been given up for the fold: until it is back, changes would take its room.
+    var isRefusingForReserve = false
     private struct Staged {
         var old: ItemRef?
         var new: ItemRef
@@ -128,7 +130,7 @@ final class Ledger {
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
     ) throws(StoreError) {
-        if isRefusingChanges { throw .noSpace }
+        if isRefusingChanges || isRefusingForReserve { throw .noSpace }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
             if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }

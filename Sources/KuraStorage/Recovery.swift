@@ -46,7 +46,7 @@ struct Recovery {
                 creating: max(highest, found.pristine?.number ?? 0) + 1, in: configuration.logDirectory,
                 capacity: min(configuration.segmentBytes, 1 << 20), recycled: nil)
         }
-        replayedChanges = try Self.replay(found.leftovers, foldedRev, into: active, settings, documents, path)
+        replayedChanges = try Self.replay(found.leftovers, foldedRev, into: active, settings, documents, configuration)
         settings.recount()
         for leftover in found.leftovers {
             closed.append(
@@ -55,6 +55,24 @@ struct Recovery {
         }
         closed.sort { $0.number < $1.number }
         log = Log(configuration: configuration, housekeeper: housekeeper, active: active, closed: closed)
+    }
+
+    /// Makes room on a full disk so that a start can succeed: the reserve, and segments that are kept only for the change
+    /// feed. A checkpoint comes first, since only what the tables hold durably may leave the log.
+    static func makeRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
+        try FileSystem.remove(configuration.reservePath)
+        try FileSystem.remove(configuration.sparePath)
+        let writer = try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048)
+        do throws(SQLiteError) {
+            let foldedRev = UInt64(try writer.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0)
+            let (frames, done) = try writer.checkpoint(.truncate)
+            guard frames <= done else { return }
+            for segment in try readSegments(writer) where segment.lastRev <= foldedRev {
+                let path = Segment.path(configuration.logDirectory, segment.number)
+                unlink(path)
+                unlink(path + "-wal")
+            }
+        } catch { throw .database(error, file: configuration.tablesPath) }
     }
 
     // MARK: The tables
@@ -165,11 +183,11 @@ struct Recovery {
     /// Takes the changes above `foldedRev` into memory, and copies them into the segment that goes on, synced.
     private static func replay(
         _ leftovers: [Segment], _ foldedRev: UInt64, into active: Segment, _ settings: SettingsStore,
-        _ documents: DocumentsStore, _ tablesPath: String
+        _ documents: DocumentsStore, _ configuration: StorageConfiguration
     ) throws(StorageFault) -> Int {
         guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         let mustCopy = FaultPoints.hit(.recoverCopy) != .skip
-        let reader = try DocumentReader(path: tablesPath, mayWait: true)
+        let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true)
         var applied = foldedRev
         var changes = 0
         for segment in leftovers {
@@ -193,7 +211,9 @@ struct Recovery {
             }
         }
         if mustCopy {
-            guard fdatasync(active.descriptor) == 0 else { throw FileSystem.fail("fdatasync", active.path) }
+            guard fsync(active.descriptor) == 0 else { throw FileSystem.fail("fsync", active.path) }
+            // The segment may have been made by a run that was killed before its name was durable.
+            try FileSystem.syncDirectory(configuration.logDirectory)
             CountingVFS.count(role: .log, part: .wal, syncs: 1)
         }
         return changes

@@ -24,6 +24,8 @@ public actor Storage {
     private let folder: Folder
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
+    private let reserve: Reserve
+    private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
 
     /// Names the history that revisions belong to.
@@ -43,7 +45,10 @@ public actor Storage {
     private var fault: StorageFault?
     /// Called with one line for the log when something happened that the operator should know.
     private let report: @Sendable (String) -> Void
-    private var isReportedFull = false
+    private var reportFullAgainAt: UInt64 = 0
+    /// The disk was found full and has not been found otherwise since.
+    private var isDiskFull = false
+    private var checkReserveAt: UInt64 = 0
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// - Parameters:
@@ -59,7 +64,14 @@ public actor Storage {
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
-            recovery = try Recovery(configuration, housekeeper: housekeeper)
+            do throws(StorageFault) {
+                recovery = try Recovery(configuration, housekeeper: housekeeper)
+            } catch {
+                guard error.isFull else { throw error }
+                report("disk full at start: the reserve and retained log segments are given up")
+                try Recovery.makeRoom(configuration)
+                recovery = try Recovery(configuration, housekeeper: housekeeper)
+            }
         } catch {
             housekeeper.stop()
             throw error
@@ -80,6 +92,8 @@ public actor Storage {
         folder = try Folder(
             connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
         logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
+        reserve = Reserve(configuration)
+        self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
     }
@@ -137,8 +151,7 @@ public actor Storage {
             return .committed
         case .noSpace:
             settings.recount()
-            if !isReportedFull { report("disk full: changes are refused until there is space") }
-            isReportedFull = true
+            noticeFullDisk()
             return .noSpace
         case .unknown(let error):
             fault = .database(error, file: log.active.path)
@@ -192,9 +205,11 @@ public actor Storage {
             lastFoldAt = time
         }
         log.noticeFailures(now: time)
-        if ledger.committedRev > 0 { log.prepareNext(now: time) }
-        log.retire(durableRev: durableRev)
+        if ledger.committedRev > 0, !isDiskFull { log.prepareNext(now: time) }
+        log.retire(durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes)
+        keepReserve(time)
         startFold(time)
+        boundLog()
         if isSettling { return 0 }
         if let retrySliceAt { return retrySliceAt > time ? retrySliceAt - time : 0 }
         if slice != nil { return nil }
@@ -202,7 +217,42 @@ public actor Storage {
             let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
             return due > time ? due - time : 1_000_000
         }
+        if isDiskFull { return 250_000_000 }
         return idleCheckpoint(time)
+    }
+
+    /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
+    private func boundLog() {
+        guard !isCheckpointing, slice == nil || isSettling else { return }
+        let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: durableRev)
+        guard waiting > (isDiskFull ? 0 : max(configuration.retentionBytes / 2, configuration.segmentBytes)) else { return }
+        isCheckpointing = true
+        folder.checkpoint()
+    }
+
+    /// The disk is full: what the log keeps for the feed goes, and so does the reserve, for the fold to go on.
+    private func noticeFullDisk() {
+        let time = monotonicNanoseconds()
+        if time >= reportFullAgainAt {
+            report("disk full: changes are refused until there is space")
+            reportFullAgainAt = time + 10_000_000_000
+        }
+        isDiskFull = true
+        // Folded at once: what is folded can leave the log.
+        firstUnfoldedAt = firstUnfoldedAt.map { _ in 0 }
+        checkReserveAt = time + 250_000_000
+    }
+
+    /// Keeps the reserve on the disk, or has it back as soon as there is room; changes are refused meanwhile.
+    private func keepReserve(_ time: UInt64) {
+        if reserve.isThere {
+            if isDiskFull, !ledger.isFoldOutOfSpace, time >= checkReserveAt { isDiskFull = false }
+            ledger.isRefusingForReserve = false
+            return
+        }
+        guard time >= checkReserveAt else { return }
+        checkReserveAt = time + 250_000_000
+        reserve.restore(housekeeper, wake: wake)
     }
 
     private func startFold(_ time: UInt64) {
@@ -241,7 +291,11 @@ public actor Storage {
             if error.isFull {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
                 ledger.isFoldOutOfSpace = true
-                if outcome.slice != nil { retrySliceAt = time + 250_000_000 }
+                noticeFullDisk()
+                ledger.isRefusingForReserve = true
+                reserve.release()
+                checkReserveAt = time + 250_000_000
+                if outcome.slice != nil { retrySliceAt = time + 50_000_000 }
                 return
             }
             if outcome.slice == nil, error.isBusy { return }
@@ -250,7 +304,6 @@ public actor Storage {
         }
         if outcome.slice != nil {
             ledger.isFoldOutOfSpace = false
-            isReportedFull = false
             isSettling = true
         }
     }

@@ -1,3 +1,4 @@
+import Glibc
 public import SQLite
 
 /// Why a request to a store was refused. Nothing of the request has taken effect.
@@ -43,6 +44,15 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
         case .damagedLog: "the log holds a record that cannot be read"
         case .syncFailed(let errno): "the disk failed to sync: \(Self.text(errno))"
+        }
+    }
+
+    /// The disk is full, and nothing else is wrong.
+    var isFull: Bool {
+        switch self {
+        case .database(let error, _): error.isFull || error.systemErrno == ENOSPC
+        case .system(let code, _, _): code == ENOSPC || code == EDQUOT
+        default: false
         }
     }
 

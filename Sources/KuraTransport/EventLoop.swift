@@ -89,9 +89,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         for position in 0..<Int(count) {
             let mask = masks[position]
             guard tokens[position] != Self.wakeToken else {
-                isWakePending.store(false, ordering: .sequentiallyConsistent)
+                // In this order: a wake that comes between the two is not counted, but what it announces is seen in this
+                // turn. The other way round its count could be read away while the flag stays up, and every later wake
+                // would be swallowed.
                 var value: UInt64 = 0
                 _ = read(wakeDescriptor, &value, 8)
+                _ = isWakePending.exchange(false, ordering: .sequentiallyConsistent)
                 continue
             }
             let ended = UInt32(CSYS_EPOLL_ERROR | CSYS_EPOLL_HANGUP)

@@ -102,6 +102,11 @@ final class Log {
 
     // MARK: Upkeep
 
+    /// Bytes of closed segments that only wait for a checkpoint to be let go.
+    func bytesAwaitingCheckpoint(foldedRev: UInt64, durableRev: UInt64) -> Int {
+        closed.reduce(0) { $0 + ($1.lastRev > durableRev && $1.lastRev <= foldedRev ? $1.bytes : 0) }
+    }
+
     /// Has the next segment made when there is none; called once a turn, cheap.
     func prepareNext(now: UInt64) {
         guard !isPreparing, now >= prepareAgainAt, !next.isReady else { return }
@@ -135,9 +140,10 @@ final class Log {
     }
 
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes.
-    func retire(durableRev: UInt64) {
+    /// - Parameter keeping: bytes of segments to keep for the change feed.
+    func retire(durableRev: UInt64, keeping: Int) {
         var total = closed.reduce(0) { $0 + $1.bytes }
-        while let oldest = closed.first, oldest.lastRev <= durableRev, total > configuration.retentionBytes {
+        while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping {
             closed.removeFirst()
             retired.append(oldest.number)
             total -= oldest.bytes
