@@ -1,0 +1,58 @@
+"""Runs the sections of the durability proof and prints what they found."""
+
+import os
+import sys
+import time
+import traceback
+
+import section_bounds
+import section_full
+import section_kill
+import section_powercut
+import section_readthenlost
+import section_sync
+from proof import Proof
+from report import Report
+
+SECTIONS = {
+    "powercut": section_powercut.run,
+    "readthenlost": section_readthenlost.run,
+    "kill": section_kill.run,
+    "sync": section_sync.run,
+    "full": section_full.run,
+    "bounds": section_bounds.run,
+}
+
+
+def main(work, arguments):
+    # `full` is also a section's name: only as the first word it means how much to do.
+    size = "quick"
+    if arguments and arguments[0] in ("quick", "full"):
+        size = arguments.pop(0)
+    unknown = [name for name in arguments if name not in SECTIONS]
+    if unknown:
+        print(f"prove: no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}", file=sys.stderr)
+        return 2
+    seed = os.environ.get("SEED") or str(time.time_ns() % 1_000_000_000)
+    report = Report()
+    print(f"durability, {size}, seed {seed}, {os.environ['KURAD']}")
+    for name in arguments or SECTIONS:
+        place = os.path.join(work, name)
+        os.mkdir(place)
+        proof = Proof(place, report, size == "full", f"{seed}/{name}")
+        report.begin(name)
+        try:
+            SECTIONS[name](proof)
+        except Exception:
+            proof.kill_all()
+            report.check("the section ran to its end", False, traceback.format_exc().splitlines()[-1])
+            traceback.print_exc()
+        finally:
+            proof.kill_all()
+        report.end()
+    report.print_summary()
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
