@@ -34,7 +34,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     Valid JSON, but not a JSON-RPC 2.0 request: wrong or missing `jsonrpc`, a method that is no string, \
                     an id that is no string, number or null, params that are no object or array, unknown members, `[]`.
                     """,
-                remedy: "Send {\"jsonrpc\":\"2.0\",\"id\":…,\"method\":…,\"params\":{…}}.")
+                remedy: "Send `{\"jsonrpc\":\"2.0\",\"id\":…,\"method\":…,\"params\":{…}}`.")
         case .methodNotFound:
             Facts(
                 name: "methodNotFound", code: -32601, message: "Method not found", retryable: false,
@@ -64,7 +64,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .conflict:
             Facts(
                 name: "conflict", code: -32003, message: "Conflict", retryable: false,
-                when: "`ifRev` is not the item's revision; `data.currentRev` is (0: the item is absent). Nothing was written.",
+                when:
+                    "`ifRev` is not the item's revision; `data.currentRev` is (0: the item is absent). Nothing was written.",
                 remedy: "Read the item again, apply the change to what is there, write with its `rev`.")
         case .valueTooLarge:
             Facts(
@@ -91,12 +92,14 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .outcomeUnknown:
             Facts(
                 name: "outcomeUnknown", code: -32009, message: "Outcome unknown", retryable: false,
-                when: "The disk failed to sync: whether this change survives is not known. The daemon stops after saying so.",
+                when:
+                    "The disk failed to sync: whether this change survives is not known. The daemon stops after saying so.",
                 remedy: "Reconnect when it runs again, read the item and its `rev`, then decide.")
         case .overloaded:
             Facts(
                 name: "overloaded", code: -32010, message: "Overloaded", retryable: true,
-                when: "A bound on connections or memory is reached.", remedy: "Try again after a pause; close idle connections.")
+                when: "A bound on connections or memory is reached.",
+                remedy: "Try again after a pause; close idle connections.")
         case .shuttingDown:
             Facts(
                 name: "shuttingDown", code: -32011, message: "Shutting down", retryable: true,

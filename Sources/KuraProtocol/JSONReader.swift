@@ -65,9 +65,8 @@ public struct JSONReader {
 
     public static let defaultMaximumDepth = 128
 
-    /// - Parameters:
-    ///   - bytes: must stay where they are as long as the reader and what it returns are used.
-    ///   - names: scratch that is used again from text to text; nobody else uses it meanwhile.
+    /// `bytes` must stay where they are as long as the reader and what it returns are used. `names` is scratch that is used
+    /// again from text to text; nobody else uses it meanwhile.
     public init(
         _ bytes: UnsafeRawBufferPointer, from start: Int = 0, grammar: JSONGrammar = .wire,
         maximumDepth: Int = JSONReader.defaultMaximumDepth, names: NameStack
@@ -86,6 +85,7 @@ public struct JSONReader {
     // MARK: Tokens
 
     /// The next byte that is not white space, not consumed; nil at the end.
+    @inline(__always)
     public mutating func peek() -> UInt8? {
         skipWhitespace()
         return index < end ? text[index] : nil
@@ -94,6 +94,10 @@ public struct JSONReader {
     @inline(__always)
     mutating func skipWhitespace() {
         guard index < end, text[index] <= 0x20 else { return }
+        skipSpaces()
+    }
+
+    private mutating func skipSpaces() {
         while index < end {
             switch text[index] {
             case 0x20, 0x09, 0x0A, 0x0D:
@@ -105,6 +109,7 @@ public struct JSONReader {
     }
 
     /// Consumes `byte` after white space.
+    @inline(__always)
     public mutating func expect(_ byte: UInt8) throws(JSONFault) {
         guard let next = peek() else { throw fault(.unexpectedEnd) }
         guard next == byte else { throw fault(.unexpectedByte) }
@@ -112,6 +117,7 @@ public struct JSONReader {
     }
 
     /// Consumes `byte` when it comes next.
+    @inline(__always)
     public mutating func take(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
         index += 1
@@ -319,7 +325,8 @@ public struct JSONReader {
             index += 6
             guard grammar == .wire, unit & 0xF800 == 0xD800 else { return }
             // RFC 7493, 2.1: a surrogate comes as a pair, high half first.
-            guard unit < 0xDC00, index + 1 < end, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u"),
+            guard unit < 0xDC00, index + 1 < end, text[index] == UInt8(ascii: "\\"),
+                text[index + 1] == UInt8(ascii: "u"),
                 let low = JSONText.hexUnit(text, at: index + 2, end: end), low & 0xFC00 == 0xDC00
             else { throw fault(.loneSurrogate) }
             index += 6

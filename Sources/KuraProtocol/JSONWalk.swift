@@ -5,7 +5,7 @@ public struct JSONWalk {
     private let close: UInt8
     private let scratch: Scratch
 
-    /// - Parameter container: an object's or array's text, already checked, brackets included.
+    /// `container` is an object's or array's text, already checked, brackets included.
     public init(_ container: UnsafeRawBufferPointer, storage: WalkStorage) {
         reader = JSONReader(container, grammar: .rfc8259, names: storage.names)
         close = container.first == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: "]")
@@ -41,7 +41,8 @@ public struct JSONWalk {
         return UnsafeRawBufferPointer(start: reader.text + Int(value.start), count: value.count)
     }
 
-    /// The bytes of a string's text with quotes, escapes resolved into `storage`; nil when the text is no string.
+    /// The bytes of a string's text with quotes, escapes resolved into `storage`; nil when the text is no string. Good until
+    /// `storage` is used for another string, or let go of.
     public static func string(_ text: UnsafeRawBufferPointer, storage: WalkStorage) -> UnsafeRawBufferPointer? {
         guard text.count >= 2, text[0] == UInt8(ascii: "\"") else { return nil }
         let raw = UnsafeRawBufferPointer(rebasing: text[1..<text.count - 1])

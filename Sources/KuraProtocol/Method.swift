@@ -39,6 +39,17 @@ public struct Field: Sendable {
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
         case rpc, session, storage, settings, documents
+
+        /// What it is for, in one sentence.
+        public var summary: String {
+            switch self {
+            case .rpc: "The protocol, described by itself."
+            case .session: "The connection: who is there, and what both sides can do."
+            case .storage: "The daemon as a whole."
+            case .settings: "Small values by domain and key, kept in memory whole."
+            case .documents: "JSON documents of any shape by collection and id."
+            }
+        }
     }
     public enum Access: String, Sendable {
         case read, write
@@ -56,10 +67,13 @@ public struct Method: Sendable {
     public let errors: [ErrorKind]
     /// Parameters of an example request, as JSON text; the CLI's help shows it.
     public let example: String
+    /// May be answered ahead of requests of the same connection that came before and wait.
+    public let isOutOfBand: Bool
 
     public init(
         _ name: String, _ store: Store, _ access: Access, _ summary: String, parameters: [Field] = [],
-        result: [Field], errors: [ErrorKind] = [], example: String = "{}"
+        result: [Field], errors: [ErrorKind] = [], example: String = "{}",
+        outOfBand: Bool = false
     ) {
         self.name = name
         self.store = store
@@ -69,6 +83,7 @@ public struct Method: Sendable {
         self.result = result
         self.errors = errors
         self.example = example
+        self.isOutOfBand = outOfBand
     }
 }
 

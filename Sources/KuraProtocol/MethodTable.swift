@@ -87,7 +87,8 @@ public final class MethodTable: @unchecked Sendable {
 
     private static func compile(_ field: Field) -> Parameter {
         var result = Parameter(
-            name: keep(field.name), shape: .json, isRequired: field.isRequired, lower: 0, upper: .max, hint: "any JSON value")
+            name: keep(field.name), shape: .json, isRequired: field.isRequired, lower: 0, upper: .max,
+            hint: "any JSON value")
         switch field.type {
         case .name(let maxBytes):
             result.shape = .name

@@ -53,8 +53,7 @@ public struct RPCError: Error {
 }
 
 extension ByteBuffer {
-    /// One error reply without its line end.
-    /// - Parameter id: the request's id as it came; an empty one is written as null.
+    /// One error reply without its line end; `id` is the request's as it came, an empty one is written as null.
     public mutating func append(error: RPCError, id: UnsafeRawBufferPointer) {
         let facts = error.kind.facts
         appendReplyHead(id: id)

@@ -5,7 +5,7 @@ extension RequestReader {
     func bind() throws(RPCError) {
         let entry = table.entries[methodIndex]
         for position in 0..<entry.parameterCount { slots[position].isPresent = false }
-        for index in 0..<memberCount {
+        for index in 0..<state.pointee.memberCount {
             let member = members[index]
             var position = index
             if member.hasName {
@@ -40,7 +40,9 @@ extension RequestReader {
         return -1
     }
 
-    private func check(_ value: JSONValue, against parameter: MethodTable.Parameter, into position: Int) throws(RPCError) {
+    private func check(_ value: JSONValue, against parameter: MethodTable.Parameter, into position: Int)
+        throws(RPCError)
+    {
         var slot = Slot(value: value, isPresent: true)
         var fits: Bool
         var limit: Int?
@@ -106,7 +108,7 @@ extension RequestReader {
 
     /// The id as it came; empty when it is unknown, absent or null.
     public var replyID: UnsafeRawBufferPointer {
-        id.kind == .null ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes(id)
+        state.pointee.id.kind == .null ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes(state.pointee.id)
     }
 
     public func has(_ parameter: Int) -> Bool { slots[parameter].isPresent }

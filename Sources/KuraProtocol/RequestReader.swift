@@ -18,11 +18,21 @@ public final class RequestReader {
 
     // MARK: What the last request said
 
-    var text = UnsafeRawBufferPointer(start: nil, count: 0)
-    var id = JSONValue()
+    /// Behind a pointer, because a class's own variables are checked for exclusive access each time they change.
+    struct State {
+        var text = UnsafeRawBufferPointer(start: nil, count: 0)
+        var id = JSONValue()
+        var hasID = false
+        var methodIndex = 0
+        var memberCount = 0
+        var paramsKind = JSONKind.null
+        var hasParams = false
+    }
+    let state: UnsafeMutablePointer<State>
     /// The request has an `id`, so it gets a reply.
-    public private(set) var hasID = false
-    public private(set) var methodIndex = 0
+    public var hasID: Bool { state.pointee.hasID }
+    /// Position of the method in the table.
+    public var methodIndex: Int { state.pointee.methodIndex }
 
     struct Slot {
         var value = JSONValue()
@@ -37,13 +47,12 @@ public final class RequestReader {
     }
     let slots: UnsafeMutablePointer<Slot>
     let members: UnsafeMutablePointer<Member>
-    var memberCount = 0
-    private var paramsKind = JSONKind.null
-    private var hasParams = false
-    var scratch: [Scratch]
+    let scratch: [Scratch]
 
     public init(table: MethodTable = .standard) {
         self.table = table
+        state = .allocate(capacity: 1)
+        state.initialize(to: State())
         slots = .allocate(capacity: MethodTable.maximumParameters)
         slots.initialize(repeating: Slot(), count: MethodTable.maximumParameters)
         members = .allocate(capacity: MethodTable.maximumParameters + 1)
@@ -52,14 +61,15 @@ public final class RequestReader {
     }
 
     deinit {
+        state.deallocate()
         slots.deallocate()
         members.deallocate()
     }
 
     // MARK: Reading
 
-    /// Reads one line: a request (then it is bound), or the outline of a batch.
-    /// - Parameter line: stays in place until the request is answered.
+    /// Reads one line: a request (then it is bound), or the outline of a batch. The line stays in place until it is
+    /// answered.
     /// - Throws: what the reply must say; `replyID` and `hasID` tell whether there is one.
     public func read(_ line: UnsafeRawBufferPointer, batchLimit: Int) throws(RPCError) -> Line {
         reset(line)
@@ -82,7 +92,7 @@ public final class RequestReader {
                 _ = try reader.value()
                 try reader.expectEnd()
             } catch { throw refuseText(error) }
-            hasID = true
+            state.pointee.hasID = true
             throw RPCError(.invalidRequest, hint: "a request is an object, a batch is an array")
         }
     }
@@ -106,7 +116,7 @@ public final class RequestReader {
             reader.ascend()
             try reader.expectEnd()
         } catch { throw refuseText(error) }
-        hasID = true
+        state.pointee.hasID = true
         if count == 0 { throw RPCError(.invalidRequest, hint: "a batch has at least one member") }
         if count > batchLimit { throw RPCError(.batchTooLarge, limit: batchLimit) }
         return .batch(count: count, offset: first)
@@ -126,7 +136,7 @@ public final class RequestReader {
             offset = reader.index
         } catch { throw refuseText(error) }
         guard isObject else {
-            hasID = true
+            state.pointee.hasID = true
             throw RPCError(.invalidRequest, hint: "a request is an object")
         }
         try accept(envelope)
@@ -134,18 +144,18 @@ public final class RequestReader {
     }
 
     private func reset(_ line: UnsafeRawBufferPointer) {
-        text = line
-        hasID = false
-        id = JSONValue()
-        memberCount = 0
-        hasParams = false
-        paramsKind = .null
+        state.pointee.text = line
+        state.pointee.hasID = false
+        state.pointee.id = JSONValue()
+        state.pointee.memberCount = 0
+        state.pointee.hasParams = false
+        state.pointee.paramsKind = .null
     }
 
     /// A text that cannot be read is answered under id null, since its id is not known.
     private func refuseText(_ fault: JSONFault) -> RPCError {
-        hasID = true
-        id = JSONValue()
+        state.pointee.hasID = true
+        state.pointee.id = JSONValue()
         return RPCError(fault)
     }
 
@@ -170,7 +180,7 @@ public final class RequestReader {
                 if member == .other, name.hasEscapes { member = envelopeMember(nameScratch.unescape(bytes(name))) }
                 switch member {
                 case .id:
-                    id = try reader.value()
+                    state.pointee.id = try reader.value()
                     envelope.hasID = true
                 case .jsonrpc:
                     envelope.version = try reader.value()
@@ -196,14 +206,16 @@ public final class RequestReader {
 
     /// Judges the envelope, once the whole text is known to be JSON, and finds the method.
     private func accept(_ envelope: Envelope) throws(RPCError) {
-        hasID = envelope.hasID
-        if envelope.hasID, id.kind != .string, id.kind != .number, id.kind != .null {
-            id = JSONValue()
+        state.pointee.hasID = envelope.hasID
+        if envelope.hasID, state.pointee.id.kind != .string, state.pointee.id.kind != .number,
+            state.pointee.id.kind != .null
+        {
+            state.pointee.id = JSONValue()
             throw RPCError(.invalidRequest, hint: "id is a string, a number or null")
         }
         // Not a request at all, so not a notification either: it is answered, under id null when there is no id.
         func refuse(_ hint: StaticString) -> RPCError {
-            hasID = true
+            state.pointee.hasID = true
             return RPCError(.invalidRequest, hint: hint)
         }
         guard envelope.hasVersion, envelope.version.kind == .string, isTwoPointZero(envelope.version) else {
@@ -211,19 +223,22 @@ public final class RequestReader {
         }
         guard envelope.hasMethod, envelope.method.kind == .string else { throw refuse("method is a string") }
         if envelope.hasOther { throw refuse("members are jsonrpc, id, method and params") }
-        if hasParams, paramsKind != .object, paramsKind != .array { throw refuse("params is an object or an array") }
+        if state.pointee.hasParams, state.pointee.paramsKind != .object, state.pointee.paramsKind != .array {
+            throw refuse("params is an object or an array")
+        }
         let name = inside(envelope.method)
         // No method's name has a character that must be escaped, so escapes are looked at only when nothing was found.
         guard let index = table.index(of: name) ?? escaped(name).flatMap({ table.index(of: $0) }) else {
             throw RPCError(.methodNotFound)
         }
-        methodIndex = index
+        state.pointee.methodIndex = index
     }
 
     private func isTwoPointZero(_ version: JSONValue) -> Bool {
         let text = inside(version)
         func matches(_ text: UnsafeRawBufferPointer) -> Bool {
-            text.count == 3 && text[0] == UInt8(ascii: "2") && text[1] == UInt8(ascii: ".") && text[2] == UInt8(ascii: "0")
+            text.count == 3 && text[0] == UInt8(ascii: "2") && text[1] == UInt8(ascii: ".")
+                && text[2] == UInt8(ascii: "0")
         }
         return matches(text) || escaped(text).map(matches) ?? false
     }
@@ -254,11 +269,11 @@ public final class RequestReader {
 
     /// Notes where each parameter stands; which method they belong to may come later in the line.
     private func readParams(_ reader: inout JSONReader) throws(JSONFault) {
-        hasParams = true
-        memberCount = 0
+        state.pointee.hasParams = true
+        state.pointee.memberCount = 0
         switch reader.peek() {
         case UInt8(ascii: "{"):
-            paramsKind = .object
+            state.pointee.paramsKind = .object
             let mark = names.count
             try reader.descend()
             if !reader.take(UInt8(ascii: "}")) {
@@ -273,7 +288,7 @@ public final class RequestReader {
             try reader.closeNames(from: mark)
             reader.ascend()
         case UInt8(ascii: "["):
-            paramsKind = .array
+            state.pointee.paramsKind = .array
             try reader.descend()
             if !reader.take(UInt8(ascii: "]")) {
                 while true {
@@ -285,22 +300,22 @@ public final class RequestReader {
             }
             reader.ascend()
         default:
-            paramsKind = try reader.value().kind
+            state.pointee.paramsKind = try reader.value().kind
         }
     }
 
     private func note(name: JSONString?, _ value: JSONValue) {
         // One more than any method has is kept, so that the binder sees that there are too many.
-        guard memberCount <= MethodTable.maximumParameters else { return }
-        members[memberCount] = Member(name: name ?? JSONString(), value: value, hasName: name != nil)
-        memberCount += 1
+        guard state.pointee.memberCount <= MethodTable.maximumParameters else { return }
+        members[state.pointee.memberCount] = Member(name: name ?? JSONString(), value: value, hasName: name != nil)
+        state.pointee.memberCount += 1
     }
 
     func bytes(_ value: JSONValue) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)])
+        UnsafeRawBufferPointer(rebasing: state.pointee.text[Int(value.start)..<Int(value.end)])
     }
 
     func bytes(_ string: JSONString) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: text[Int(string.start)..<Int(string.end)])
+        UnsafeRawBufferPointer(rebasing: state.pointee.text[Int(string.start)..<Int(string.end)])
     }
 }

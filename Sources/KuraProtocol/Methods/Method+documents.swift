@@ -37,7 +37,9 @@ extension Method {
                             Field("value", .json, required: true, "The document."), .rev,
                         ]), maxItems: WireLimits.getManyItems), required: true,
                     "Those that exist, in the order asked for."),
-                Field("missing", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Ids that are absent."),
+                Field(
+                    "missing", .list(of: .key, maxItems: WireLimits.getManyItems), required: true,
+                    "Ids that are absent."),
                 .nowRev,
             ],
             errors: [.replyTooLarge],
@@ -55,13 +57,17 @@ extension Method {
                         ]), maxItems: WireLimits.listItems), required: true, "At most 10,000; no id twice."),
             ],
             result: [
-                Field("ids", .list(of: .key, maxItems: WireLimits.listItems), required: true, "The ids, in the order given."),
+                Field(
+                    "ids", .list(of: .key, maxItems: WireLimits.listItems), required: true,
+                    "The ids, in the order given."),
                 .writtenRev,
             ],
             errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
-            example: "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
+            example:
+                "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
         Method(
-            "documents.delete", .documents, .write, "Deletes a document; a tombstone stays so that others can learn of it.",
+            "documents.delete", .documents, .write,
+            "Deletes a document; a tombstone stays so that others can learn of it.",
             parameters: [collection, documentID, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the document was absent."),
@@ -84,7 +90,8 @@ extension Method {
                             Field("count", .count, required: true, "Documents in it."),
                             Field("bytes", .count, required: true, "Bytes of their values."),
                             Field("rev", .revision, required: true, "Revision of its last change."),
-                        ]), maxItems: Int(Int32.max)), required: true, "One object a collection, in the order of names."),
+                        ]), maxItems: Int(Int32.max)), required: true, "One object a collection, in the order of names."
+                ),
                 .nowRev,
             ]),
     ]

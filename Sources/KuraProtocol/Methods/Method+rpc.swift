@@ -6,6 +6,7 @@ extension Method {
                 Field("openrpc", .text(maxBytes: 16), required: true, "Version of the OpenRPC specification."),
                 Field("info", .object([]), required: true, "Name and version of this API."),
                 Field("methods", .list(of: .object([]), maxItems: 1000), required: true, "One object a method."),
+                Field("components", .object([]), required: true, "Errors by kind: when they come, what to do."),
             ])
     ]
 
@@ -24,9 +25,14 @@ extension Method {
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
                 Field("protocol", .integer(1...1), required: true, "Version of this protocol."),
                 Field("role", .text(maxBytes: 64), required: true, "What this connection may do."),
-                Field("epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
-                Field("capabilities", .list(of: .text(maxBytes: 64), maxItems: 64), required: true, "What `enable` accepts."),
-                Field("limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true, "Bounds, in bytes or items."),
+                Field(
+                    "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
+                Field(
+                    "capabilities", .list(of: .text(maxBytes: 64), maxItems: 64), required: true,
+                    "What `enable` accepts."),
+                Field(
+                    "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
+                    "Bounds, in bytes or items."),
             ],
             example: "{\"client\":\"notes\"}")
     ]
@@ -34,13 +40,14 @@ extension Method {
     static let storageMethods: [Method] = [
         Method(
             "storage.ping", .storage, .read, "Answers at once, without looking at any store.",
-            result: [Field("pong", .boolean, required: true, "Always true.")]),
+            result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true),
         Method(
             "storage.status", .storage, .read, "Reports revisions, sizes, limits and counters of the running daemon.",
             result: [
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
                 Field("pid", .count, required: true, "The daemon's process id."),
-                Field("epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
+                Field(
+                    "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
                 Field("startedAt", .timestamp, required: true, "When the daemon started."),
                 Field("profile", .text(maxBytes: 16), required: true, "`small`, `default` or `large`."),
                 Field("rev", .revision, required: true, "Newest revision."),
@@ -52,7 +59,9 @@ extension Method {
                 Field("cache", .object([]), required: true, "Items kept in memory: items, bytes, limit."),
                 Field("connections", .object([]), required: true, "Open connections, requests, buffers."),
                 Field("disk", .object([]), required: true, "Writes, bytes and syncs since the start, by file group."),
-                Field("limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true, "Bounds, in bytes or items."),
-            ]),
+                Field(
+                    "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
+                    "Bounds, in bytes or items."),
+            ], outOfBand: true),
     ]
 }

@@ -18,7 +18,8 @@ extension Method {
             parameters: [
                 domain,
                 Field(
-                    "keys", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Names of the settings."),
+                    "keys", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Names of the settings."
+                ),
             ],
             result: [
                 Field("values", .map(of: .json), required: true, "The values by key; absent settings are left out."),
@@ -62,7 +63,9 @@ extension Method {
             parameters: [
                 domain,
                 Field("values", .map(of: .json), required: true, "Values by key; at most 10,000."),
-                Field("delete", .list(of: .key, maxItems: WireLimits.listItems), "Keys to remove; none of them in `values`."),
+                Field(
+                    "delete", .list(of: .key, maxItems: WireLimits.listItems),
+                    "Keys to remove; none of them in `values`."),
                 Field("ifRev", .revision, "Write only when no setting of the domain has changed since this revision."),
             ],
             result: [

@@ -1,0 +1,110 @@
+import KuraProtocol
+import Testing
+
+@Suite struct MethodTableTests {
+    private func index(_ name: String, in table: MethodTable) -> Int? {
+        GuardedBytes.with(name.utf8) { table.index(of: $0) }
+    }
+
+    @Test func `every method is found by its name and by no other`() {
+        let table = MethodTable.standard
+        for (position, method) in table.methods.enumerated() {
+            #expect(index(method.name, in: table) == position)
+            for other in [
+                method.name + "x", String(method.name.dropLast()), method.name.uppercased(), " " + method.name,
+                method.name + "\0",
+            ] {
+                #expect(index(other, in: table) == nil, "\(other)")
+            }
+        }
+        #expect(index("", in: table) == nil)
+        #expect(table.index(of: UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
+    }
+
+    @Test func `a table of a thousand methods, or of none, finds what it has`() {
+        let large = MethodTable((0..<1000).map { Method("store.method\($0)", .rpc, .read, "", result: []) })
+        for number in 0..<1000 { #expect(index("store.method\(number)", in: large) == number) }
+        #expect(index("store.method1000", in: large) == nil)
+        let empty = MethodTable([])
+        #expect(index("x", in: empty) == nil)
+    }
+}
+
+/// The catalogue itself: what every entry has to keep to.
+@Suite struct MethodTests {
+    @Test func `names are a store and a verb of the vocabulary, each once`() {
+        // Law 13's verbs, and what is no room.
+        let verbs: Set<String> = [
+            "get", "getMany", "put", "putMany", "delete", "deleteMany", "list", "count", "configure", "describe",
+            "scopes",
+        ]
+        let others: Set<String> = [
+            "rpc.discover", "session.hello", "storage.ping", "storage.status", "settings.increment",
+        ]
+        for method in Method.all {
+            let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)
+            #expect(parts.count == 2 && String(parts[0]) == method.store.rawValue, "\(method.name)")
+            #expect(verbs.contains(String(parts[1])) || others.contains(method.name), "\(method.name)")
+        }
+        #expect(Set(Method.all.map(\.name)).count == Method.all.count)
+        #expect(Method.all.count <= Int(Int16.max))
+    }
+
+    @Test func `summaries are one sentence on one line, for methods and for fields`() {
+        for method in Method.all {
+            let fields = (method.parameters + method.result).flatMap(Self.withInner)
+            for summary in [method.summary] + fields.map(\.summary) {
+                #expect(
+                    summary.hasSuffix(".") && !summary.contains("\n") && summary.count > 3, "\(method.name): \(summary)"
+                )
+                #expect(!summary.contains("|"), "it stands in a table: \(summary)")
+            }
+            #expect(Set(method.parameters.map(\.name)).count == method.parameters.count)
+            #expect(Set(method.result.map(\.name)).count == method.result.count)
+            #expect(!method.result.isEmpty)
+        }
+    }
+
+    @Test func `required parameters come first, so that they can be given by position`() {
+        // An id that may be left out stands before the value that may not: `[collection, id, value]` reads best.
+        let exceptions: Set<String> = ["documents.put"]
+        for method in Method.all where !exceptions.contains(method.name) {
+            let required = method.parameters.map(\.isRequired)
+            #expect(required == required.sorted { $0 && !$1 }, "\(method.name)")
+        }
+    }
+
+    @Test func `every write can fail for want of space, and no read can`() {
+        for method in Method.all {
+            #expect(method.errors.contains(.noSpace) == (method.access == .write), "\(method.name)")
+            #expect(method.errors.contains(.outcomeUnknown) == (method.access == .write), "\(method.name)")
+            #expect(
+                method.errors.contains(.conflict)
+                    == method.parameters.contains {
+                        $0.name == "ifRev" || Self.withInner($0).contains { $0.name == "ifRev" }
+                    }, "\(method.name)")
+            #expect(Set(method.errors).count == method.errors.count)
+        }
+    }
+
+    @Test func `every example is accepted by the reader`() {
+        let reader = RequestReader()
+        for method in Method.all {
+            let found = reader.read(
+                line: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method.name)\",\"params\":\(method.example)}")
+            #expect(found.method == method.name && found.error == nil, "\(method.name): \(found)")
+        }
+    }
+
+    static func withInner(_ field: Field) -> [Field] {
+        [field] + inner(field.type)
+    }
+
+    private static func inner(_ type: ValueType) -> [Field] {
+        switch type {
+        case .object(let fields): fields.flatMap(withInner)
+        case .list(let element, _), .map(let element): inner(element)
+        default: []
+        }
+    }
+}
