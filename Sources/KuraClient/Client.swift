@@ -1,0 +1,71 @@
+import KuraProtocol
+
+/// Calls methods of a daemon, one after the other, and waits for each reply.
+///
+/// For scripts, tests and the command line. It blocks the calling thread and belongs to one at a time.
+///
+///     var client = try Client.connect(to: SocketPath.standard(SocketPath.environment))
+///     let reply = try client.call("settings.get", params: Array(#"{"domain":"app","key":"theme"}"#.utf8))
+public struct Client: ~Copyable {
+    private var connection: LineConnection
+    private var lastID: Int64 = 0
+
+    /// Connects to the daemon that listens under `path`; nothing is sent.
+    /// - Parameters:
+    ///   - path: a Unix socket's, at most 100 bytes.
+    ///   - timeoutMilliseconds: longest silence during a call; nil waits for ever.
+    /// - Returns: a client whose first request is the connection's first.
+    /// - Throws: `noDaemon`, `notAllowed`, `badPath`.
+    public static func connect(
+        to path: String, timeoutMilliseconds: Int32? = nil
+    ) throws(ClientError) -> Client {
+        Client(connection: try LineConnection.open(path: path, timeoutMilliseconds: timeoutMilliseconds))
+    }
+
+    private init(connection: consuming LineConnection) {
+        self.connection = connection
+    }
+
+    /// Sends one request and waits for its reply.
+    /// - Parameters:
+    ///   - method: a method's name, as `rpc.discover` lists them.
+    ///   - params: JSON text of an object or array; white space between its tokens is taken out. Empty: no parameters.
+    /// - Returns: the result, or the daemon's refusal: both are answers.
+    /// - Throws: `badParameters` when `params` is no such text (nothing was sent); `connectionLost`, `timedOut` or `badReply`
+    ///   when there is no answer, and the connection cannot be used again.
+    public mutating func call(_ method: String, params: [UInt8] = []) throws(ClientError) -> Reply {
+        lastID += 1
+        let line = try Self.request(id: lastID, method: method, params: params)
+        do throws(ClientError) {
+            try connection.send(line: line)
+        } catch {
+            // A daemon that refuses a connection says why before it closes it: the reply is looked for all the same.
+            guard error.code == .connectionLost else { throw error }
+        }
+        return try Reply(line: try connection.readLine(), id: lastID)
+    }
+
+    /// The request's line.
+    static func request(id: Int64, method: String, params: [UInt8]) throws(ClientError) -> [UInt8] {
+        var line = ByteBuffer(capacity: params.count + 128)
+        line.append("{\"jsonrpc\":\"2.0\",\"id\":")
+        line.append(integer: id)
+        line.append(",\"method\":")
+        line.append(quoted: method)
+        if !params.isEmpty {
+            let compact: [UInt8]
+            do throws(JSONFault) {
+                compact = try JSONDocument.compact(params)
+            } catch {
+                throw ClientError(.badParameters, "the parameters are not JSON: \(error.explanation)")
+            }
+            guard compact.first == UInt8(ascii: "{") || compact.first == UInt8(ascii: "[") else {
+                throw ClientError(.badParameters, "the parameters are no JSON object or array")
+            }
+            line.append(",\"params\":")
+            compact.withUnsafeBytes { line.append($0) }
+        }
+        line.append("}")
+        return Array(line.bytes)
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import KuraTransport
+
+/// A connection that sends lines and waits for lines. It blocks the calling thread and belongs to one at a time.
+public struct LineConnection: ~Copyable {
+    private let socket: Socket
+    private let timeout: Int32
+    /// Received and not handed out yet.
+    private var received: [UInt8] = []
+    /// Bytes of `received` that are known to hold no LF.
+    private var scanned = 0
+
+    /// Connects to the daemon that listens under `path`.
+    /// - Parameters:
+    ///   - path: a Unix socket's, at most 100 bytes.
+    ///   - timeoutMilliseconds: longest silence while a line is sent or awaited; nil waits for ever.
+    /// - Returns: the connection, over which nothing has been sent.
+    /// - Throws: `noDaemon` with a hint on how to start one, `notAllowed`, `badPath`.
+    public static func open(
+        path: String, timeoutMilliseconds: Int32? = nil
+    ) throws(ClientError) -> LineConnection {
+        do throws(SystemError) {
+            return LineConnection(try Socket.connect(to: path), timeoutMilliseconds: timeoutMilliseconds)
+        } catch {
+            throw connectError(error, path: path)
+        }
+    }
+
+    private init(_ socket: consuming Socket, timeoutMilliseconds: Int32?) {
+        self.socket = socket
+        timeout = timeoutMilliseconds ?? -1
+    }
+
+    /// Takes a connected stream socket over.
+    init(owning descriptor: Int32, timeoutMilliseconds: Int32? = nil) {
+        self.init(Socket(owning: descriptor), timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// What a failed connect(2) means to the one who asked.
+    static func connectError(_ error: SystemError, path: String) -> ClientError {
+        let start = "start one with 'kurad --socket \(path) &', or name another socket with --socket or $KURA_SOCKET"
+        switch error.code {
+        case ENOENT, ENOTDIR:
+            return ClientError(.noDaemon, "no daemon listens at \(path)", hint: start, cause: error)
+        case ECONNREFUSED:
+            return ClientError(
+                .noDaemon, "nobody answers at \(path): its daemon is gone, or it is no socket", hint: start,
+                cause: error)
+        case EACCES, EPERM:
+            return ClientError(
+                .notAllowed, "this user may not connect to \(path)",
+                hint: "run as the user who runs the daemon, or start one of your own with 'kurad'", cause: error)
+        case ENAMETOOLONG:
+            return ClientError(
+                .badPath, "the socket path is too long: \(path)", hint: "at most 100 bytes, see unix(7)", cause: error)
+        default:
+            return ClientError(.badPath, error.description, cause: error)
+        }
+    }
+
+    /// Sends `line`, which holds no LF, and its line end.
+    /// - Throws: `connectionLost` or `timedOut`.
+    public mutating func send(line: [UInt8]) throws(ClientError) {
+        var rest = (line + [0x0A])[...]
+        while !rest.isEmpty {
+            guard let count = rest.withUnsafeBytes({ socket.send($0) }) else {
+                throw ClientError(.connectionLost, "the daemon closed the connection while the request was sent")
+            }
+            rest = rest.dropFirst(count)
+            if count == 0 { try wait(for: POLLOUT) }
+        }
+    }
+
+    /// The next line without its line end, however long it is.
+    /// - Throws: `connectionLost` when the other side closes before the line ends, or `timedOut`.
+    public mutating func readLine() throws(ClientError) -> [UInt8] {
+        while true {
+            if let newline = received[scanned...].firstIndex(of: 0x0A) {
+                var line = Array(received[..<newline])
+                if line.last == 0x0D { line.removeLast() }
+                received.removeFirst(newline + 1)
+                scanned = 0
+                return line
+            }
+            scanned = received.count
+            try receive()
+        }
+    }
+
+    /// Waits for more bytes and keeps them.
+    private mutating func receive() throws(ClientError) {
+        try wait(for: POLLIN)
+        var chunk: [UInt8] = []
+        let outcome = withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 8) { buffer in
+            let outcome = socket.receive(into: buffer)
+            if case .bytes(let count) = outcome { chunk = Array(buffer[..<count]) }
+            return outcome
+        }
+        switch outcome {
+        case .bytes: received += chunk
+        case .nothing: break
+        case .end, .failed:
+            throw ClientError(.connectionLost, "the daemon closed the connection before it answered")
+        }
+    }
+
+    private func wait(for events: Int32) throws(ClientError) {
+        var request = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
+        while true {
+            let count = poll(&request, 1, timeout)
+            if count > 0 { return }
+            if count == 0 { throw ClientError(.timedOut, "the daemon did not answer within \(timeout) ms") }
+            guard errno == EINTR else {
+                let cause = SystemError("poll")
+                throw ClientError(.connectionLost, cause.description, cause: cause)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Testing
+
+@testable import KuraClient
+
+@Suite struct LineConnectionTests {
+    private static func openError(_ path: String) -> ClientError? {
+        do throws(ClientError) {
+            _ = try LineConnection.open(path: path)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `without a daemon the error says where it looked and how to start one`() {
+        let error = Self.openError("/nonexistent/kura.sock")
+        #expect(error?.code == .noDaemon)
+        #expect(error?.message == "no daemon listens at /nonexistent/kura.sock")
+        #expect(error?.hint?.contains("kurad --socket /nonexistent/kura.sock") == true)
+        #expect(error?.cause.map { "\($0)" } == "connect /nonexistent/kura.sock: No such file or directory")
+    }
+
+    @Test func `a path that cannot be a socket's is told apart`() {
+        #expect(Self.openError("/" + String(repeating: "x", count: 200))?.code == .badPath)
+        #expect(Self.openError("/proc/self/status")?.code == .noDaemon)
+    }
+}
+
+/// A connection whose other end the test holds.
+@Suite struct LineConnectionTrafficTests {
+    private static func pair() -> (own: Int32, other: Int32) {
+        var ends: [Int32] = [-1, -1]
+        precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        return (ends[0], ends[1])
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        #expect(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    @Test func `lines are cut whether they come in pieces or several at once, with LF or CRLF`() throws {
+        let (own, other) = Self.pair()
+        defer { close(other) }
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        Self.write("one\r\ntwo\nth", to: other)
+        #expect(Self.text(try connection.readLine()) == "one")
+        #expect(Self.text(try connection.readLine()) == "two")
+        Self.write("ree\n\n", to: other)
+        #expect(Self.text(try connection.readLine()) == "three")
+        #expect(Self.text(try connection.readLine()) == "")
+    }
+
+    @Test func `a line larger than any socket buffer goes and comes whole`() throws {
+        let (own, other) = Self.pair()
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        // An echo of its own, since neither side can take the whole line at once.
+        var thread = pthread_t()
+        let box = UnsafeMutableRawPointer(bitPattern: Int(other) + 1)
+        pthread_create(
+            &thread, nil,
+            { box in
+                let descriptor = Int32(Int(bitPattern: box) - 1)
+                var chunk = [UInt8](repeating: 0, count: 65_536)
+                var all: [UInt8] = []
+                while all.last != 0x0A {
+                    let count = read(descriptor, &chunk, chunk.count)
+                    guard count > 0 else { break }
+                    all += chunk[..<count]
+                }
+                var rest = all[...]
+                while !rest.isEmpty {
+                    let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+                    guard count > 0 else { break }
+                    rest = rest.dropFirst(count)
+                }
+                close(descriptor)
+                return nil
+            }, box)
+        let line = (0..<5_000_000).map { UInt8(0x20 + $0 % 90) }
+        try connection.send(line: line)
+        #expect(try connection.readLine() == line)
+        pthread_join(thread, nil)
+        #expect(throws: ClientError(.connectionLost, "")) { try connection.readLine() }
+    }
+
+    @Test func `an end in the middle of a line is a lost connection, and so is sending into it`() throws {
+        let (own, other) = Self.pair()
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        Self.write("half", to: other)
+        close(other)
+        #expect(throws: ClientError(.connectionLost, "")) { try connection.readLine() }
+        #expect(throws: ClientError(.connectionLost, "")) { try connection.send(line: [0x31]) }
+    }
+
+    @Test func `silence ends after the time allowed`() throws {
+        let (own, other) = Self.pair()
+        defer { close(other) }
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 20)
+        #expect(throws: ClientError(.timedOut, "")) { try connection.readLine() }
+    }
+}
