@@ -9,6 +9,9 @@ struct DataDirectory: ~Copyable {
     private let lock: Int32
 
     static func open(_ path: String, configuration: StorageConfiguration) throws(StorageFault) -> DataDirectory {
+        // With a slash at its end a link would be followed before it can be seen.
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         if !FileSystem.exists(path), csysIsDanglingLink(path) { throw .refused("\(path) is a symbolic link") }
         if !FileSystem.exists(path) {
             try FileSystem.makeDirectories(path)

@@ -78,16 +78,17 @@ final class Ledger {
     func adopt(clean item: ItemRef) {
         item.pointee.hash = table.hash(scope: item.pointee.scope, key: item.key)
         table.insert(item)
+        // Not trimmed here: the caller is about to show the item. The turn's end does it.
         cache.add(item)
-        trimCache()
     }
 
     func markRead(_ item: ItemRef) {
         item.pointee.flags.insert(.visited)
     }
 
-    private func trimCache() {
-        cache.trim(budget: 64) { item in
+    /// Drops documents until the cache is within its bound. What was shown in this turn may go.
+    func trimCache() {
+        cache.trim(budget: 4096) { item in
             table.remove(item)
             item.release()
         }
@@ -277,7 +278,6 @@ final class Ledger {
         let end = min(slice.settled + budget, slice.items.count)
         for position in slice.settled..<end { settle(slice.items[position]) }
         slice.settled = end
-        trimCache()
         guard end == slice.items.count else { return false }
         foldedRev = max(foldedRev, slice.rev)
         return true

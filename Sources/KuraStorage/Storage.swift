@@ -198,6 +198,7 @@ public actor Storage {
     ///   give it work.
     public func upkeep() -> UInt64? {
         let time = monotonicNanoseconds()
+        ledger.trimCache()
         for outcome in folder.outcomes() { take(outcome, time) }
         if isSettling, let slice, ledger.settle(slice, budget: 1000) {
             self.slice = nil

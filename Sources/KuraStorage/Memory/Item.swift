@@ -6,13 +6,21 @@ import Glibc
 /// `rev`, `scope`, the times, key and value of the items in its slice while the loop goes on; links, flags and counts are
 /// the loop's alone. Items are counted by hand (`references`), on the loop: the table holds one, the fold queue another.
 struct Item {
+    // What a look-up reads comes first, in one cache line.
     var hash: UInt64 = 0
     /// Next item of the same bucket.
     var chain: ItemRef?
-    /// Neighbours in the list that the item is in: a domain's settings, or the cache's clean documents.
-    var newer: ItemRef?
-    var older: ItemRef?
     var rev: UInt64 = 0
+    var scope: UInt32 = 0
+    var keyLength: UInt32 = 0
+    var valueLength: UInt32 = 0
+    var version: UInt32 = 0
+    var store: Store = .settings
+    var flags: Flags = []
+    var references: UInt8 = 0
+    /// How this change altered its scope's size and number of items; the fold adds them up.
+    var countDelta: Int8 = 0
+    var bytesDelta: Int32 = 0
     /// Revision of the item that took this one's place; 0 while it is the newest.
     var supersededBy: UInt64 = 0
     /// Milliseconds since 1970.
@@ -20,16 +28,9 @@ struct Item {
     var updatedAt: Int64 = 0
     /// The row of a document in its table; 0 for settings.
     var row: Int64 = 0
-    var version: UInt32 = 0
-    var scope: UInt32 = 0
-    var keyLength: UInt32 = 0
-    var valueLength: UInt32 = 0
-    /// How this change altered its scope's size and number of items; the fold adds them up.
-    var bytesDelta: Int32 = 0
-    var countDelta: Int8 = 0
-    var store: Store = .settings
-    var flags: Flags = []
-    var references: UInt8 = 0
+    /// Neighbours in the list that the item is in: a domain's settings, or the cache's clean documents.
+    var newer: ItemRef?
+    var older: ItemRef?
 
     struct Flags: OptionSet {
         var rawValue: UInt8
@@ -50,13 +51,12 @@ extension UnsafeMutablePointer where Pointee == Item {
     /// A new item with one reference; its key and value are copied in.
     static func make(key: Bytes, value: Bytes) -> ItemRef {
         let size = MemoryLayout<Item>.stride + key.count + value.count
-        guard let memory = malloc(size) else { fatalError("out of memory") }
-        let item = memory.bindMemory(to: Item.self, capacity: 1)
+        let item = ItemArena.allocate(size).bindMemory(to: Item.self, capacity: 1)
         item.initialize(to: Item())
         item.pointee.keyLength = UInt32(key.count)
         item.pointee.valueLength = UInt32(value.count)
         item.pointee.references = 1
-        let tail = memory + MemoryLayout<Item>.stride
+        let tail = UnsafeMutableRawPointer(item) + MemoryLayout<Item>.stride
         if key.count > 0 { memcpy(tail, key.baseAddress!, key.count) }
         if value.count > 0 { memcpy(tail + key.count, value.baseAddress!, value.count) }
         return item
@@ -72,10 +72,10 @@ extension UnsafeMutablePointer where Pointee == Item {
             count: Int(pointee.valueLength))
     }
 
-    /// Bytes that the item takes, the allocator's own included.
-    var footprint: Int {
-        (MemoryLayout<Item>.stride + Int(pointee.keyLength) + Int(pointee.valueLength) + 8 + 15) & ~15
-    }
+    private var size: Int { MemoryLayout<Item>.stride + Int(pointee.keyLength) + Int(pointee.valueLength) }
+
+    /// Bytes that the item takes.
+    var footprint: Int { ItemArena.footprint(size) }
 
     var isTombstone: Bool { pointee.flags.contains(.tombstone) }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
@@ -84,7 +84,7 @@ extension UnsafeMutablePointer where Pointee == Item {
 
     func release() {
         pointee.references -= 1
-        if pointee.references == 0 { free(self) }
+        if pointee.references == 0 { ItemArena.release(self, size) }
     }
 }
 

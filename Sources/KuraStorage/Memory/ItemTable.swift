@@ -41,7 +41,8 @@ final class ItemTable {
 
     /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference.
     func insert(_ item: ItemRef) {
-        if count > mask, previous == nil { grow() }
+        // Half full at most: a look-up mostly touches one item only.
+        if count * 2 > mask, previous == nil { grow() }
         moveSome()
         let slot = bucket(of: item.pointee.hash)
         item.pointee.chain = slot.pointee
@@ -101,6 +102,10 @@ final class ItemTable {
         let size = (mask + 1) * 2
         // calloc hands out untouched zero pages for large sizes: nil everywhere without writing to them.
         let memory = calloc(size, MemoryLayout<ItemRef?>.stride)!
+        if size >= 1 << 18 {
+            let page = UnsafeMutableRawPointer(bitPattern: (UInt(bitPattern: memory) + 4095) & ~4095)
+            _ = madvise(page, size * MemoryLayout<ItemRef?>.stride - 4096, MADV_HUGEPAGE)
+        }
         buckets = memory.bindMemory(to: ItemRef?.self, capacity: size)
         mask = size - 1
     }
