@@ -41,5 +41,9 @@ let package = Package(
         tool("kura", ["KuraClient"]),
         tool("kura-bench", []),
         tests("KuraProtocolTests", ["KuraProtocol"]),
+        tests("KuraTransportTests", ["KuraTransport", "CSyscalls"]),
+        tests("KuraStorageTests", ["KuraStorage", "KuraTransport", "SQLite"]),
+        tests("KuraServerTests", ["KuraServer", "KuraProtocol", "KuraStorage", "KuraTransport"]),
+        tests("KuraClientTests", ["KuraClient", "KuraProtocol"]),
     ]
 )

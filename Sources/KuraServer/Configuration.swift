@@ -102,7 +102,8 @@ public struct Configuration: Sendable {
     private static func text(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> String {
         let storage = WalkStorage()
         guard let text = JSONWalk.string(value, storage: storage) else { throw Refusal(description: "\(name) is a string") }
-        return String(decoding: text, as: UTF8.self)
+        // The text may lie in the storage's scratch.
+        return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
     }
 
     private static func number(

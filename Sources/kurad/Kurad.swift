@@ -60,6 +60,11 @@ struct Kurad {
             case "--print-openrpc":
                 Self.print(OpenRPC.document(version: Daemon.version))
                 exit(0)
+            case "--print-docs":
+                let name = value(of: argument, inline)
+                guard let text = MethodDocs.render(named: name) else { Self.refuse("no such page: \(name)") }
+                Self.print(Array((text + "\n").utf8))
+                exit(0)
             case "--version":
                 Self.print(Array("kurad \(Daemon.version)\n".utf8))
                 exit(0)

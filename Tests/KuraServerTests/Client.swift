@@ -1,0 +1,180 @@
+import Glibc
+import Testing
+
+/// A client of the simplest kind: a blocking socket, lines out, lines in.
+final class Client {
+    let descriptor: Int32
+    private var pending: [UInt8] = []
+    private var start = 0
+    private var nextID = 1
+
+    enum Failure: Error {
+        case connect(errno: Int32)
+        case silence
+        case receive(errno: Int32)
+        case end
+        case refused(JSON)
+    }
+
+    /// - Parameter seconds: how long a read waits before the test gives up.
+    init(path: String, seconds: Int = 30) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        try #require(descriptor >= 0)
+        guard Self.connect(descriptor, path) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw Failure.connect(errno: code)
+        }
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    static func connect(_ descriptor: Int32, _ path: String) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { room in
+            for (index, byte) in path.utf8.prefix(room.count - 1).enumerated() { room[index] = byte }
+        }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    // MARK: Bytes
+
+    func send(_ text: String) {
+        send(Array(text.utf8))
+    }
+
+    /// Sends everything; waits while the daemon does not read. A daemon that has gone shows in the next read.
+    func send(_ bytes: [UInt8]) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes[done...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            done += count
+        }
+    }
+
+    func halfClose() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// The next line without its end; nil at the end of input.
+    func line() throws -> String? {
+        var scanned = start
+        while true {
+            if let end = pending[scanned...].firstIndex(of: 0x0A) {
+                let line = String(decoding: pending[start..<end], as: UTF8.self)
+                start = end + 1
+                if start > 1 << 20 {
+                    pending.removeFirst(start)
+                    start = 0
+                }
+                return line
+            }
+            scanned = pending.count
+            guard try receive(flags: 0) else {
+                guard start == pending.count else {
+                    defer { start = pending.count }
+                    return String(decoding: pending[start...], as: UTF8.self)
+                }
+                return nil
+            }
+        }
+    }
+
+    /// - Returns: false at the end of input, or when nothing is there and `flags` say not to wait.
+    @discardableResult
+    private func receive(flags: Int32) throws -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        let count = chunk.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, flags) }
+        if count == 0 { return false }
+        guard count > 0 else {
+            if errno == EINTR { return try receive(flags: flags) }
+            if errno == EAGAIN {
+                if flags == 0 { throw Failure.silence }
+                return false
+            }
+            if errno == ECONNRESET { return false }
+            throw Failure.receive(errno: errno)
+        }
+        pending.append(contentsOf: chunk[..<count])
+        return true
+    }
+
+    /// Every line up to the end of input.
+    func lines() throws -> [String] {
+        var lines: [String] = []
+        while let line = try line() { lines.append(line) }
+        return lines
+    }
+
+    /// Sends a text while reading what comes back, says that this is all, and returns every line of the answer.
+    func exchange(_ text: String) throws -> [String] {
+        let bytes = Array(text.utf8)
+        var done = 0
+        while done < bytes.count {
+            var poll = pollfd(fd: descriptor, events: Int16(POLLIN | POLLOUT), revents: 0)
+            guard Glibc.poll(&poll, 1, 30_000) > 0 else { throw Failure.silence }
+            if poll.revents & Int16(POLLIN) != 0 { try receive(flags: Int32(MSG_DONTWAIT)) }
+            if poll.revents & Int16(POLLOUT) != 0 {
+                let count = bytes[done...].withUnsafeBytes {
+                    Glibc.send(
+                        descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                }
+                if count < 0, errno == EAGAIN || errno == EINTR { continue }
+                guard count > 0 else { break }
+                done += count
+            }
+            if poll.revents & Int16(POLLHUP | POLLERR) != 0, poll.revents & Int16(POLLIN | POLLOUT) == 0 { break }
+        }
+        halfClose()
+        return try lines()
+    }
+
+    // MARK: Requests
+
+    static func request(_ method: String, _ params: String = "{}", id: String? = "1") -> String {
+        let id = id.map { "\"id\":\($0)," } ?? ""
+        return "{\"jsonrpc\":\"2.0\",\(id)\"method\":\"\(method)\",\"params\":\(params)}\n"
+    }
+
+    func reply() throws -> JSON {
+        guard let line = try line() else { throw Failure.end }
+        return try JSON(line)
+    }
+
+    /// The whole reply to a request; checks that its id comes back.
+    func call(_ method: String, _ params: String = "{}") throws -> JSON {
+        let id = nextID
+        nextID += 1
+        send(Self.request(method, params, id: String(id)))
+        let reply = try reply()
+        #expect(reply["id"]?.int == id)
+        return reply
+    }
+
+    /// - Throws: `.refused` with the error object when the reply is one.
+    @discardableResult
+    func result(_ method: String, _ params: String = "{}") throws -> JSON {
+        let reply = try call(method, params)
+        guard let result = reply["result"] else { throw Failure.refused(reply) }
+        return result
+    }
+
+    /// The error's `data`; fails the test when there is a result.
+    func refusal(_ method: String, _ params: String = "{}") throws -> JSON {
+        let reply = try call(method, params)
+        return try #require(reply["error"]?["data"], "\(method) was not refused: \(reply)")
+    }
+}

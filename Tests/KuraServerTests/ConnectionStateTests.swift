@@ -1,0 +1,87 @@
+import Testing
+
+@testable import KuraServer
+
+@Suite struct ConnectionStateTests {
+    /// What the law says: a reply leaves when what it shows is synced, and so is what all before it show.
+    private struct Model {
+        var replies: [(end: UInt64, rev: UInt64)] = []
+
+        func sendable(syncedRev: UInt64) -> UInt64 {
+            var position: UInt64 = 0
+            for reply in replies {
+                guard reply.rev <= syncedRev else { break }
+                position = reply.end
+            }
+            return position
+        }
+    }
+
+    @Test(arguments: 0..<200) func `what may leave never passes a reply that waits for its sync`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        var state = ConnectionState()
+        var model = Model()
+        var end: UInt64 = 0
+        var rev: UInt64 = 0
+        var synced: UInt64 = 0
+        for _ in 0..<200 {
+            // A turn: replies that show old, new or no revisions.
+            let start = synced
+            for _ in 0..<Int.random(in: 0...5, using: &random) {
+                var shown: UInt64 = 0
+                switch Int.random(in: 0...3, using: &random) {
+                case 0:
+                    rev += 1
+                    shown = rev
+                case 1 where rev > 0: shown = UInt64.random(in: 0...rev, using: &random)
+                default: break
+                }
+                if shown > start { state.shows(shown, at: end) }
+                end += UInt64.random(in: 1...100, using: &random)
+                model.replies.append((end, shown))
+            }
+            state.endTurn()
+            if Bool.random(using: &random), rev > 0 { synced = UInt64.random(in: synced...rev, using: &random) }
+            let allowed = state.sendable(syncedRev: synced, end: end)
+            #expect(allowed <= model.sendable(syncedRev: synced), "seed \(seed)")
+            #expect(allowed <= end)
+        }
+        // And nothing is kept back for ever.
+        #expect(state.sendable(syncedRev: rev, end: end) == end)
+        #expect(!state.awaitsSync)
+    }
+
+    @Test func `replies of a turn before the first that waits may leave`() {
+        var state = ConnectionState()
+        state.shows(5, at: 100)
+        state.shows(7, at: 200)
+        state.endTurn()
+        #expect(state.sendable(syncedRev: 4, end: 300) == 100)
+        #expect(state.sendable(syncedRev: 6, end: 300) == 100)
+        #expect(state.awaitsSync)
+        #expect(state.sendable(syncedRev: 7, end: 300) == 300)
+    }
+
+    @Test func `a later turn that shows less waits behind an earlier one that shows more`() {
+        var state = ConnectionState()
+        state.shows(9, at: 10)
+        state.endTurn()
+        state.shows(3, at: 20)
+        state.endTurn()
+        #expect(state.sendable(syncedRev: 3, end: 30) == 10)
+        #expect(state.sendable(syncedRev: 9, end: 30) == 30)
+    }
+}
+
+/// Numbers that a seed repeats (Steele et al., OOPSLA 2014).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

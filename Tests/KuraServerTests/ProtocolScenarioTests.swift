@@ -1,0 +1,156 @@
+import KuraProtocol
+import Testing
+
+/// The laws of the line protocol, over a real socket.
+@Suite struct ProtocolScenarioTests {
+    private let daemon: TemporaryDaemon
+    private let client: Client
+
+    init() throws {
+        daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"lineBytes\":131072,\"batchItems\":1000}}")
+        client = try daemon.connect()
+    }
+
+    private func ids(_ lines: [String]) throws -> [JSON?] { try lines.map { try JSON($0)["id"] } }
+
+    @Test func `pipelined requests are answered in order`() throws {
+        // More than one turn's budget, reads and writes mixed.
+        var text = ""
+        for id in 0..<3000 {
+            switch id % 3 {
+            case 0: text += Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(id)}", id: "\(id)")
+            case 1: text += Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "\(id)")
+            default: text += Client.request("storage.ping", id: "\(id)")
+            }
+        }
+        let replies = try client.exchange(text).map { try JSON($0) }
+        #expect(replies.map { $0["id"]?.int } == Array(0..<3000))
+        for (id, reply) in replies.enumerated() where id % 3 == 1 {
+            #expect(reply["result"]?["value"]?.int == id - 1)
+        }
+    }
+
+    @Test(arguments: ["7", "\"seven\"", "null", "-1", "1.50", "\"\\u0041\\n\""])
+    func `an id is echoed as it came`(id: String) throws {
+        client.send(Client.request("storage.ping", id: id))
+        let line = try #require(try client.line())
+        #expect(line.contains("\"id\":\(id),"))
+        client.send(Client.request("no.such", id: id))
+        #expect(try #require(try client.line()).contains("\"id\":\(id),"))
+    }
+
+    @Test func `a notification gets nothing, on error neither`() throws {
+        let lines = try client.exchange(
+            Client.request("storage.ping", id: nil)
+                + Client.request("no.such", id: nil)
+                + Client.request("settings.get", "{\"domain\":7}", id: nil)
+                + Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: nil)
+                + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}"))
+        #expect(lines.count == 1)
+        #expect(try JSON(lines[0])["result"]?["value"]?.int == 1)
+    }
+
+    @Test func `a batch is answered in order, without its notifications`() throws {
+        func member(_ method: String, _ params: String, id: String?) -> String {
+            String(Client.request(method, params, id: id).dropLast())
+        }
+        let put = { (key: String, id: String?) in
+            member("settings.put", "{\"domain\":\"d\",\"key\":\"\(key)\",\"value\":1}", id: id)
+        }
+        client.send("[\(put("a", "1")),\(put("b", nil)),7,\(member("no.such", "{}", id: "\"x\"")),\(put("c", "2"))]\n")
+        let replies = try client.reply().elements
+        #expect(replies.map { $0["id"] } == [.number("1"), .null, .string("x"), .number("2")])
+        #expect(replies.map { $0["error"]?["code"]?.int } == [nil, -32600, -32601, nil])
+        #expect(try client.result("settings.count", "{\"domain\":\"d\"}")["count"]?.int == 3)
+    }
+
+    @Test func `a batch of notifications gives no output, an empty one is an invalid request`() throws {
+        let ping = String(Client.request("storage.ping", id: nil).dropLast())
+        let lines = try client.exchange("[\(ping),\(ping)]\n[]\n[7]\n")
+        #expect(lines.count == 2)
+        #expect(try JSON(lines[0])["error"]?["code"]?.int == -32600)
+        #expect(try JSON(lines[1])[0]?["error"]?["code"]?.int == -32600)
+    }
+
+    @Test func `a batch over the limit is refused whole`() throws {
+        let put = String(
+            Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: nil).dropLast())
+        let lines = try client.exchange(
+            "[" + Array(repeating: put, count: 1001).joined(separator: ",") + "]\n"
+                + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}"))
+        #expect(try JSON(lines[0])["error"]?["data"]?["kind"] == .string("batchTooLarge"))
+        #expect(try JSON(lines[0])["id"] == .null)
+        #expect(try JSON(lines[1])["result"]?["rev"]?.int == 0)
+    }
+
+    @Test func `a batch of a thousand is answered whole, with what was asked before and after`() throws {
+        func increment(_ id: Int) -> String {
+            String(Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: "\(id)").dropLast())
+        }
+        var text = ""
+        for id in 0..<300 { text += Client.request("storage.ping", id: "\(id)") }
+        text += "[" + (0..<600).map(increment).joined(separator: ",") + "]\n"
+        text += Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "\"after\"")
+        let lines = try client.exchange(text)
+        #expect(lines.count == 302)
+        let batch = try JSON(lines[300]).elements
+        #expect(batch.map { $0["id"]?.int } == Array(0..<600))
+        #expect(batch.map { $0["result"]?["value"]?.int } == Array(1...600))
+        #expect(try JSON(lines[301])["result"]?["value"]?.int == 600)
+    }
+
+    @Test func `an oversize line is answered with a null id and the connection lives on`() throws {
+        client.send(Client.request("storage.ping", "{\"x\":\"" + String(repeating: "x", count: 200_000) + "\"}", id: "5"))
+        let reply = try client.reply()
+        #expect(reply["id"] == .null)
+        #expect(reply["error"]?["data"]?["kind"] == .string("lineTooLong"))
+        #expect(reply["error"]?["data"]?["limit"]?.int == 131072)
+        #expect(try client.result("storage.ping")["pong"] == .boolean(true))
+    }
+
+    @Test func `after a half close everything asked is answered, then the connection ends`() throws {
+        let text = (0..<2000).map {
+            Client.request("documents.put", "{\"collection\":\"c\",\"value\":\($0)}", id: "\($0)")
+        }.joined()
+        #expect(try ids(try client.exchange(text)) == (0..<2000).map { .number("\($0)") })
+    }
+
+    @Test func `the last line may lack its end, lines may end with CRLF, blank ones are passed over`() throws {
+        let ping = String(Client.request("storage.ping", id: "1").dropLast())
+        let lines = try client.exchange("\r\n\n  \n\(ping)\r\n\n\(ping)\r\n\(ping)")
+        #expect(lines.count == 3)
+        #expect(lines.allSatisfy { $0 == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"pong\":true}}" })
+    }
+
+    @Test func `a line that is no JSON is a parse error and the connection lives on`() throws {
+        let lines = try client.exchange("{\"jsonrpc\":\n\u{0}\n" + Client.request("storage.ping"))
+        #expect(try JSON(lines[0])["error"]?["code"]?.int == -32700)
+        #expect(try JSON(lines[1])["error"]?["code"]?.int == -32700)
+        #expect(try JSON(lines[2])["result"] != nil)
+    }
+
+    @Test(arguments: Method.all.map(\.name)) func `every method answers its example`(name: String) throws {
+        let method = try #require(Method.all.first { $0.name == name })
+        let discovered = try client.result("rpc.discover")["methods"]?.elements.compactMap { $0["name"]?.text }
+        #expect(discovered?.contains(name) == true)
+        let result = try client.result(name, method.example)
+        for field in method.result where field.isRequired {
+            #expect(result[field.name] != nil, "\(name) leaves \(field.name) out")
+        }
+        let known = Set(method.result.map(\.name))
+        #expect(known.isSuperset(of: result.members.keys), "\(name) answers more than it says")
+    }
+
+    @Test func `hello tells the limits that hold, and refuses what it does not offer`() throws {
+        let hello = try client.result("session.hello", "{\"client\":\"tests\"}")
+        #expect(hello["limits"]?["lineBytes"]?.int == 131072)
+        #expect(hello["epoch"] == (try client.result("storage.status"))["epoch"])
+        #expect(try client.refusal("session.hello", "{\"enable\":[\"noSuch\"]}")["kind"] == .string("invalidParams"))
+    }
+
+    @Test func `parameters by position answer as those by name`() throws {
+        try client.result("settings.put", "[\"d\",\"k\",[1]]")
+        #expect(try client.result("settings.get", "[\"d\",\"k\"]")["value"] == .array([.number("1")]))
+        #expect(try client.refusal("settings.get", "{\"domain\":\"d\",\"key\":\"k\",\"kee\":1}")["kind"] == .string("invalidParams"))
+    }
+}

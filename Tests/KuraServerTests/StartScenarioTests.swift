@@ -1,0 +1,127 @@
+import Glibc
+import Testing
+
+/// How the daemon starts, refuses to start, and stops.
+@Suite struct StartScenarioTests {
+    @Test func `a second daemon over the same data exits 1 naming the holder and leaves it alone`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.root + "/other.sock"]) == 1)
+        #expect(daemon.log.contains("process \(daemon.pid)"))
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1)
+        #expect(try daemon.connect().result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["value"]?.int == 1)
+        #expect(try client.result("storage.ping")["pong"]?.bool == true)
+        #expect(access(daemon.root + "/other.sock", F_OK) != 0)
+    }
+
+    @Test func `a live socket of a daemon over other data is left to it`() throws {
+        let daemon = try TemporaryDaemon()
+        #expect(try daemon.run(["--data-dir", daemon.root + "/other", "--socket", daemon.socket]) == 1)
+        try daemon.connect().result("storage.ping")
+    }
+
+    @Test func `a stale socket file is replaced, another kind of file is not`() throws {
+        let daemon = try TemporaryDaemon()
+        daemon.kill()
+        #expect(access(daemon.socket, F_OK) == 0)
+        try daemon.start()
+        #expect(daemon.terminate() == 0)
+        TemporaryDaemon.write("precious", to: daemon.socket)
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) != 0)
+        #expect(TemporaryDaemon.contents(daemon.socket) == Array("precious".utf8))
+    }
+
+    /// Runs kurad over `data`, which it has to refuse with status 2.
+    private func expectRefusal(_ daemon: TemporaryDaemon, _ arguments: [String] = [], data: String? = nil) throws {
+        let status = try daemon.run(["--data-dir", data ?? daemon.data, "--socket", daemon.socket] + arguments)
+        #expect(status == 2, "\(daemon.log)")
+        #expect(access(daemon.socket, F_OK) != 0)
+    }
+
+    @Test(arguments: ["link", "link/"]) func `a data directory that is a symbolic link is refused`(name: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        mkdir(daemon.root + "/real", 0o700)
+        symlink(daemon.root + "/real", daemon.root + "/link")
+        try expectRefusal(daemon, data: daemon.root + "/" + name)
+        #expect(TemporaryDaemon.names(daemon.root + "/real") == [])
+        symlink(daemon.root + "/nowhere", daemon.root + "/dangling")
+        try expectRefusal(daemon, data: daemon.root + "/dangling")
+        #expect(access(daemon.root + "/nowhere", F_OK) != 0)
+    }
+
+    @Test(arguments: [0o750, 0o701, 0o777] as [mode_t])
+    func `a data directory that is open to others is refused`(mode: mode_t) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        mkdir(daemon.data, 0o700)
+        chmod(daemon.data, mode)
+        try expectRefusal(daemon)
+        #expect(TemporaryDaemon.names(daemon.data) == [])
+    }
+
+    @Test func `a data directory that is a file or another user's is refused`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        TemporaryDaemon.write("x", to: daemon.data)
+        try expectRefusal(daemon)
+        unlink(daemon.data)
+        // Only root can give a directory away.
+        guard geteuid() == 0 else { return }
+        mkdir(daemon.data, 0o700)
+        chown(daemon.data, 12345, 12345)
+        try expectRefusal(daemon)
+        #expect(TemporaryDaemon.names(daemon.data) == [])
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "{\"profile\":\"huge\"}", "{\"dataDirr\":\"/tmp\"}", "{\"limits\":{\"lines\":1}}",
+        "{\"limits\":{\"lineBytes\":1}}", "{\"limits\":7}", "{\"logLevel\":7}", "{} {}", "{\"limits\":{},\"limits\":{}}",
+        "{\"retentionBytes\":-1}",
+    ])
+    func `a configuration that does not hold is refused and nothing is touched`(text: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        TemporaryDaemon.write(text, to: daemon.root + "/config.json")
+        try expectRefusal(daemon, ["--config", daemon.root + "/config.json"])
+        #expect(access(daemon.data, F_OK) != 0)
+    }
+
+    @Test func `options and files that are not there are refused and nothing is touched`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try expectRefusal(daemon, ["--config", daemon.root + "/none.json"])
+        try expectRefusal(daemon, ["--no-such"])
+        try expectRefusal(daemon, ["--profile", "huge"])
+        try expectRefusal(daemon, ["--log-level"])
+        #expect(access(daemon.data, F_OK) != 0)
+        let long = daemon.root + "/" + String(repeating: "x", count: 100)
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", long]) == 2)
+        #expect(access(daemon.data, F_OK) != 0)
+    }
+
+    @Test func `SIGTERM answers what was asked, folds, and exits 0`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        let idle = try daemon.connect()
+        let count = 1000
+        client.send((0..<count).map { Client.request("documents.put", "{\"collection\":\"c\",\"id\":\"\($0)\",\"value\":\($0)}", id: "\($0)") }.joined())
+        #expect(try client.reply()["id"]?.int == 0)
+        #expect(daemon.terminate() == 0)
+        #expect(try client.lines().count == count - 1)
+        #expect(try idle.line() == nil)
+        #expect(access(daemon.socket, F_OK) != 0)
+        try daemon.start()
+        #expect(!daemon.log.contains("unclean"))
+        let status = try daemon.connect().result("storage.status")
+        #expect(status["documents"]?["count"]?.int == count)
+        #expect(status["foldedRev"]?.int == count)
+    }
+
+    @Test func `an ephemeral daemon leaves nothing behind`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.launchEphemeral()
+        let client = try daemon.connect()
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        let before = TemporaryDaemon.names(daemon.root) ?? []
+        #expect(before.contains { $0.hasPrefix("kura-") })
+        #expect(daemon.terminate() == 0)
+        #expect((TemporaryDaemon.names(daemon.root) ?? []).allSatisfy { !$0.hasPrefix("kura-") })
+    }
+}

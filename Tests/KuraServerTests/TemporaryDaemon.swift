@@ -1,0 +1,236 @@
+import Glibc
+import Testing
+
+/// A daemon of the binary that was built beside the tests, over a directory of its own that goes with it.
+final class TemporaryDaemon {
+    let root: String
+    var data: String { root + "/data" }
+    var socket: String { root + "/kura.sock" }
+    private var logPath: String { root + "/stderr" }
+    private(set) var pid: pid_t = 0
+
+    /// Where kurad lies: beside the test bundle.
+    static let binary: String = {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) + "/kurad"
+    }()
+
+    /// Makes the directory, and starts a daemon in it unless told not to.
+    /// - Parameters:
+    ///   - configuration: JSON for `--config`.
+    ///   - faults: what `KURA_FAULTS` arms.
+    init(
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, starts: Bool = true
+    ) throws {
+        var template = Array("/tmp/kura-tests-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil)
+        root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if starts { try start(profile: profile, configuration: configuration, faults: faults) }
+    }
+
+    deinit {
+        kill()
+        if log.contains("ThreadSanitizer") { Issue.record("\(log)") }
+        Self.remove(root)
+    }
+
+    /// Everything that the daemons in this directory have written to standard error.
+    var log: String { Self.contents(logPath).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+
+    // MARK: Running
+
+    /// Starts a daemon and waits until it answers.
+    func start(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
+        try launch(profile: profile, configuration: configuration, faults: faults)
+        let deadline = now() + 30
+        while now() < deadline {
+            if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
+            if let status = pollStatus() {
+                Issue.record("the daemon ended with \(status): \(log)")
+                throw Ended(status: status)
+            }
+            usleep(2000)
+        }
+        Issue.record("the daemon does not answer: \(log)")
+    }
+
+    struct Ended: Error {
+        var status: Int32
+    }
+
+    /// Starts a daemon without waiting for it.
+    func launch(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
+        var arguments = ["--data-dir", data, "--socket", socket, "--profile", profile]
+        if let configuration {
+            Self.write(configuration, to: root + "/config.json")
+            arguments += ["--config", root + "/config.json"]
+        }
+        pid = try Self.spawn(arguments, faults: faults, standardError: logPath)
+    }
+
+    /// Runs kurad with these arguments to its end.
+    func run(_ arguments: [String]) throws -> Int32 {
+        var status: Int32 = 0
+        let child = try Self.spawn(arguments, faults: nil, standardError: logPath)
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return Self.exitStatus(status)
+    }
+
+    /// Starts an ephemeral daemon whose temporary directory lies in `root`, and waits until it answers.
+    func launchEphemeral() throws {
+        pid = try Self.spawn(["--ephemeral", "--socket", socket], faults: nil, standardError: logPath, temporary: root)
+        let deadline = now() + 30
+        while now() < deadline {
+            if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
+            usleep(2000)
+        }
+        Issue.record("the daemon does not answer: \(log)")
+    }
+
+    private static func spawn(
+        _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp"
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, standardError, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var argv = ([binary] + arguments).map { strdup($0) } + [nil]
+        var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"]
+        if let faults { environment.append("KURA_FAULTS=\(faults)") }
+        var envp = environment.map { strdup($0) } + [nil]
+        defer { for pointer in argv + envp { free(pointer) } }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, binary, &actions, &attributes, &argv, &envp)
+        try #require(result == 0, "posix_spawn \(binary): \(result)")
+        return pid
+    }
+
+    // MARK: Ending
+
+    /// SIGKILL, and waits until the process is gone.
+    func kill() {
+        guard pid > 0 else { return }
+        Glibc.kill(pid, SIGKILL)
+        _ = wait()
+    }
+
+    /// SIGTERM.
+    /// - Returns: the exit status.
+    func terminate() -> Int32? {
+        Glibc.kill(pid, SIGTERM)
+        return wait()
+    }
+
+    /// Waits until the daemon has ended.
+    /// - Returns: its exit status, 128 and more for signals; nil when it goes on.
+    func wait(seconds: Double = 30) -> Int32? {
+        let deadline = now() + seconds
+        while now() < deadline {
+            if let status = pollStatus() { return status }
+            usleep(1000)
+        }
+        return nil
+    }
+
+    var isRunning: Bool { pid > 0 && pollStatus() == nil }
+
+    private func pollStatus() -> Int32? {
+        guard pid > 0 else { return nil }
+        var status: Int32 = 0
+        guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+        pid = 0
+        return Self.exitStatus(status)
+    }
+
+    private static func exitStatus(_ status: Int32) -> Int32 {
+        status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    }
+
+    // MARK: Using
+
+    func connect() throws -> Client { try Client(path: socket) }
+
+    /// Waits until a condition on `storage.status` holds.
+    func waitUntil(seconds: Double = 20, _ holds: (JSON) -> Bool) throws {
+        let client = try connect()
+        let deadline = now() + seconds
+        var status = try client.result("storage.status")
+        while !holds(status) {
+            guard now() < deadline else {
+                Issue.record("waited in vain: \(status)")
+                return
+            }
+            usleep(10_000)
+            status = try client.result("storage.status")
+        }
+    }
+
+    /// Everything written so far is in the tables.
+    func waitUntilFolded() throws {
+        try waitUntil { $0["foldedRev"] == $0["rev"] && $0["overlay"]?["items"]?.int == 0 }
+    }
+
+    var descriptorCount: Int { (Self.names("/proc/\(pid)/fd") ?? []).count }
+
+    // MARK: Files
+
+    static func names(_ path: String) -> [String]? {
+        guard let directory = opendir(path) else { return nil }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    static func remove(_ path: String) {
+        var information = stat()
+        guard lstat(path, &information) == 0 else { return }
+        if information.st_mode & S_IFMT == S_IFDIR {
+            for name in names(path) ?? [] { remove(path + "/" + name) }
+            rmdir(path)
+        } else {
+            unlink(path)
+        }
+    }
+
+    static func write(_ text: String, to path: String) {
+        guard let file = fopen(path, "we") else { return }
+        fputs(text, file)
+        fclose(file)
+    }
+
+    static func contents(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            if count <= 0 { return bytes }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+}
+
+/// Seconds on a clock that never goes back.
+func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

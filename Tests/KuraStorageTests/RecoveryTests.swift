@@ -1,0 +1,117 @@
+import Glibc
+import Testing
+
+@testable import KuraStorage
+
+@Suite struct RecoveryTests {
+    private let directory = TemporaryDirectory()
+    private var configuration: StorageConfiguration { .tiny(directory.path) }
+
+    init() throws {
+        for name in ["log", "durable"] { try FileSystem.makeDirectory(directory.path + "/" + name) }
+    }
+
+    /// Opens what is in the directory, lets `body` use it, and drops it all as a kill would.
+    private func run<R>(_ body: (Recovery) throws -> R) throws -> R {
+        let housekeeper = Housekeeper()
+        defer { housekeeper.stop() }
+        return try body(try Recovery(configuration, housekeeper: housekeeper))
+    }
+
+    private func put(_ recovery: Recovery, _ keys: Range<Int>, _ value: String) throws {
+        for key in keys {
+            _ = try with("d", "\(key)", value) { (d, k, v) throws(StoreError) in
+                try recovery.settings.put(d, k, v, ifRev: nil)
+            }
+            _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
+                try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
+            }
+            guard case .committed = recovery.ledger.commit(to: recovery.log) else {
+                Issue.record("not committed")
+                return
+            }
+        }
+    }
+
+    private func expect(_ recovery: Recovery, _ keys: Range<Int>, _ value: String) throws {
+        for key in keys {
+            #expect(with("d", "\(key)") { recovery.settings.get($0, $1).item?.value.text } == value)
+            let document = try with("c", "\(key)") { (c, k) throws(StoreError) in try recovery.documents.get(c, k) }
+            #expect(document.item?.value.text == value)
+        }
+    }
+
+    @Test func `a new directory starts a history at revision 0, and keeps its name`() throws {
+        let epoch = try run { recovery in
+            #expect(recovery.ledger.rev == 0 && recovery.replayedChanges == 0)
+            return recovery.epoch
+        }
+        #expect(epoch.count == 36)
+        #expect(try run { $0.epoch } == epoch)
+    }
+
+    @Test func `what is only in the log is there after any number of kills, and counted once`() throws {
+        try run { try put($0, 0..<20, "1") }
+        for round in 0..<4 {
+            try run { recovery in
+                #expect(recovery.ledger.rev == UInt64(40 + round * 2))
+                #expect(recovery.replayedChanges == 40 + round * 2)
+                try expect(recovery, 0..<20, "1")
+                #expect(recovery.settings.count == 20 + round)
+                #expect(with("c") { recovery.documents.count($0).count } == 20 + round)
+                try put(recovery, 20 + round..<21 + round, "more")
+            }
+        }
+    }
+
+    @Test func `a new segment holds a copy, so the old ones are not needed any more`() throws {
+        try run { try put($0, 0..<20, "1") }
+        try run { _ in }
+        let numbers = try FileSystem.names(in: configuration.logDirectory).compactMap(Segment.number(ofFile:)).sorted()
+        #expect(numbers.count == 2)
+        for end in ["", "-wal"] { unlink(Segment.path(configuration.logDirectory, numbers[0]) + end) }
+        try run { recovery in
+            #expect(recovery.ledger.rev == 40)
+            try expect(recovery, 0..<20, "1")
+        }
+    }
+
+    @Test func `leftovers of a kill while a segment was made or let go are cleared away`() throws {
+        try run { try put($0, 0..<5, "1") }
+        let log = configuration.logDirectory
+        // A file without a table, a WAL without its file, a journal.
+        close(creat(Segment.path(log, 50), 0o600))
+        close(creat(Segment.path(log, 40) + "-wal", 0o600))
+        close(creat(Segment.path(log, 41) + "-journal", 0o600))
+        try run { recovery in
+            try expect(recovery, 0..<5, "1")
+            #expect(recovery.ledger.rev == 10)
+        }
+        let names = try FileSystem.names(in: log)
+        #expect(!names.contains { $0.contains("00004") })
+    }
+
+    @Test func `a segment made in advance is gone on with, two are one too many`() throws {
+        try run { try put($0, 0..<5, "1") }
+        let log = configuration.logDirectory
+        for number in [8, 9] { _ = try Segment(creating: number, in: log, capacity: 1 << 16, recycled: nil) }
+        try run { recovery in
+            #expect(recovery.log.active.number == 9)
+            try expect(recovery, 0..<5, "1")
+        }
+        #expect(!FileSystem.exists(Segment.path(log, 8)))
+    }
+
+    @Test func `a segment that is damaged in the midst of the log is refused, and nothing is removed`() throws {
+        try run { try put($0, 0..<5, "1") }
+        try run { try put($0, 5..<6, "1") }
+        let log = configuration.logDirectory
+        let names = try FileSystem.names(in: log).sorted()
+        let first = try #require(names.compactMap(Segment.number(ofFile:)).min())
+        let descriptor = open(Segment.path(log, first), O_WRONLY)
+        #expect(pwrite(descriptor, [UInt8](repeating: 0x5A, count: 4096), 4096, 0) == 4096)
+        close(descriptor)
+        #expect(throws: StorageFault.self) { try run { _ in } }
+        #expect(try FileSystem.names(in: log).sorted().filter { names.contains($0) } == names)
+    }
+}
