@@ -26,8 +26,9 @@ struct ConnectionState {
         var left: Int
         /// A member's reply has been written, so the bracket is open.
         var hasOutput = false
-        /// Position in the output where it began.
-        var outputStart: Int
+        /// Position in the output where it began. Nothing from there on leaves before the batch is complete, so that a
+        /// failed sync can still replace the whole of it.
+        var outputPosition: UInt64
     }
 
     private var barriers: ContiguousArray<Barrier> = []
@@ -60,13 +61,14 @@ struct ConnectionState {
 
     /// How far the output may leave, given what is synced and how long it is.
     mutating func sendable(syncedRev: UInt64, end: UInt64) -> UInt64 {
+        let end = batch.map { min(end, $0.outputPosition) } ?? end
         while firstBarrier < barriers.count, barriers[firstBarrier].rev <= syncedRev { firstBarrier += 1 }
         guard firstBarrier < barriers.count else {
             barriers.removeAll(keepingCapacity: barriers.capacity <= 64)
             firstBarrier = 0
             return end
         }
-        return barriers[firstBarrier].position
+        return min(end, barriers[firstBarrier].position)
     }
 
     /// Whether replies wait for a sync.

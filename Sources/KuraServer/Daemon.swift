@@ -54,8 +54,15 @@ public enum Daemon {
             journal.log(
                 .warning, "recovered after an unclean stop", [("changes", String(storage.replayedChanges))])
         }
-        try refuseLiveSocket(paths.socket)
-        let listener = try Listener.bind(path: paths.socket)
+        let listener: Listener
+        do {
+            try refuseLiveSocket(paths.socket)
+            listener = try Listener.bind(path: paths.socket)
+        } catch {
+            // The threads end before what they use does.
+            _ = storage.assumeIsolated { $0.close() }
+            throw error
+        }
         let server = try Server(
             loop: loop, storage: storage, listener: listener, journal: journal, limits: limits, version: version,
             signals: signals)
@@ -101,8 +108,8 @@ public enum Daemon {
                 data = configuration.dataDirectory ?? Configuration.defaultDataDirectory(SocketPath.environment)
                 socket = configuration.socket ?? SocketPath.standard(SocketPath.environment)
             }
-            guard socket.utf8.count <= 100 else {
-                throw Configuration.Refusal(description: "socket path of more than 100 bytes: \(socket)")
+            guard socket.utf8.count <= 90 else {
+                throw Configuration.Refusal(description: "socket path of more than 90 bytes: \(socket)")
             }
         }
 

@@ -10,7 +10,8 @@ extension Server {
         storage.setWriter(connection.clientName)
         var budget = limits.requestsPerTurn
         while true {
-            guard budget > 0, connection.output.count < limits.outputBytes else {
+            // A batch's replies leave together, so the bound on output cannot hold it up half-way.
+            guard budget > 0, connection.output.count < limits.outputBytes || connection.state.batch != nil else {
                 connection.hasMore = true
                 return
             }
@@ -56,10 +57,11 @@ extension Server {
                 return false
             }
             if connection.output.count > start { connection.output.append(0x0A) }
-            note(connection, at: start)
+            note(connection, at: connection.sent + UInt64(start))
         case .batch(let count, let offset):
             connection.state.batch = ConnectionState.Batch(
-                lower: lower, upper: upper, offset: offset, left: count, outputStart: connection.output.count)
+                lower: lower, upper: upper, offset: offset, left: count,
+                outputPosition: connection.outputEnd)
         }
         return true
     }
@@ -77,6 +79,9 @@ extension Server {
             let bodyStart = connection.output.count
             do throws(RPCError) {
                 try reader.nextMember(of: line, at: &next)
+                guard connection.outputEnd - batch.outputPosition < UInt64(WireLimits.replyBytes) else {
+                    throw RPCError(.replyTooLarge, limit: WireLimits.replyBytes)
+                }
                 guard perform(connection, &connection.output, storage) else {
                     connection.output.truncate(to: start)
                     connection.state.batch = batch
@@ -89,7 +94,7 @@ extension Server {
             batch.left -= 1
             if connection.output.count > bodyStart {
                 batch.hasOutput = true
-                note(connection, at: batch.outputStart)
+                note(connection, at: batch.outputPosition)
             } else {
                 connection.output.truncate(to: start)
             }
@@ -118,6 +123,7 @@ extension Server {
             out.truncate(to: start)
             switch error {
             case .later(let isPage):
+                facts.requests -= 1
                 connection.state.wait = isPage ? .page(storage.warm()) : .room
                 return false
             case .error(let refusal):
@@ -128,10 +134,10 @@ extension Server {
         return true
     }
 
-    /// The reply that begins at `start` shows revisions that may not be synced yet.
-    private func note(_ connection: Connection, at start: Int) {
+    /// The reply that begins at `position` shows revisions that may not be synced yet.
+    private func note(_ connection: Connection, at position: UInt64) {
         guard call.shownRev > syncedRev else { return }
-        connection.state.shows(call.shownRev, at: connection.sent + UInt64(start))
+        connection.state.shows(call.shownRev, at: position)
     }
 
     private func append(_ error: RPCError, to connection: Connection) {

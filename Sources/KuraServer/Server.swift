@@ -306,7 +306,7 @@ public final class Server {
             connection.isInSyncList = true
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.output.count >= limits.outputBytes
+        let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
         let isHeld = connection.hasMore || connection.state.wait != .none
         if !isHeld, connection.state.hasEnded, connection.output.isEmpty {
             close(connection)

@@ -145,7 +145,8 @@ final class Ledger {
         new.pointee.createdAt = now
         new.pointee.version = 1
         new.pointee.hash = old?.pointee.hash ?? table.hash(scope: scope.id, key: key)
-        new.pointee.flags = isTombstone ? [.dirty, .tombstone] : [.dirty]
+        new.pointee.flags = [.dirty]
+        new.pointee.isDeleted = isTombstone
         let wasPresent = old.map { !$0.isTombstone } ?? false
         new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
@@ -315,7 +316,8 @@ final class Ledger {
         new.pointee.createdAt = at
         new.pointee.version = 1
         new.pointee.hash = table.hash(scope: scope.id, key: key)
-        new.pointee.flags = isTombstone ? [.dirty, .tombstone] : [.dirty]
+        new.pointee.flags = [.dirty]
+        new.pointee.isDeleted = isTombstone
         let wasPresent = old.map { !$0.isTombstone } ?? false
         new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)

@@ -59,8 +59,7 @@ final class PageWarmer: Sendable {
             }
             // A failure here is no answer: the loop's own try meets it again and reports it.
             if reader == nil { reader = try? DocumentReader(path: path, mayWait: true) }
-            let item = request.id.withUnsafeBytes { id in try? reader?.find(scope: request.scope, id: id) }
-            item?.release()
+            request.id.withUnsafeBytes { id in try? reader?.warm(scope: request.scope, id: id) }
             state.withLock { $0.done.append(request.ticket) }
             wake()
         }

@@ -91,6 +91,14 @@ final class DocumentReader {
         } catch { throw .database(error, file: path) }
     }
 
+    /// Reads the document's pages and throws them away: from now on they are in the page cache.
+    func warm(scope: UInt32, id: Bytes) throws(SQLiteError) {
+        defer { select.statement.reset() }
+        try select.statement.bind(1, Int64(scope))
+        try select.statement.bind(2, utf8: id)
+        if try select.statement.step() { _ = select.statement.bytes(6) }
+    }
+
     /// The document as a new item with one reference; nil when the tables do not have it.
     func find(scope: UInt32, id: Bytes) throws(StoreError) -> ItemRef? {
         defer { select.statement.reset() }
@@ -106,7 +114,7 @@ final class DocumentReader {
             item.pointee.updatedAt = select.statement.int64(4)
             item.pointee.scope = scope
             item.pointee.store = .documents
-            item.pointee.flags = select.statement.int64(5) != 0 ? [.tombstone] : []
+            item.pointee.isDeleted = select.statement.int64(5) != 0
             return item
         } catch {
             if error.wouldBlock || error.isBusy { throw .cold }

@@ -18,6 +18,7 @@ public final class Connection {
     }
 
     private var handle: OpaquePointer?
+    private let frames: UnsafeMutablePointer<Int32>
 
     /// Opens the database file at `path`.
     ///
@@ -34,6 +35,8 @@ public final class Connection {
     /// The same, where `path` may be a URI, whose query can say `psow=0` and the like.
     init(path: String, mode: Mode, vfs: CountingVFS.Flavor, uri: Bool) throws(SQLiteError) {
         CountingVFS.register()
+        frames = .allocate(capacity: 1)
+        frames.initialize(to: 0)
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
         switch mode {
         case .readWriteCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -53,6 +56,7 @@ public final class Connection {
             let error = SQLiteError(result, database: opened, phase: .execution)
             // A handle comes also when opening failed.
             sqlite3_close_v2(opened)
+            frames.deallocate()
             throw error
         }
         handle = opened
@@ -60,6 +64,7 @@ public final class Connection {
 
     deinit {
         close()
+        frames.deallocate()
     }
 
     /// Closes the connection; once is enough, more does no harm.
@@ -152,6 +157,20 @@ public final class Connection {
     }
 
     // MARK: Maintenance
+
+    /// Has `walFrames` kept. Takes the place of automatic checkpoints, so call it after `PRAGMA wal_autocheckpoint=0`.
+    public func trackWALFrames() throws(SQLiteError) {
+        let database = try open()
+        _ = sqlite3_wal_hook(
+            database,
+            { context, _, _, frames in
+                context?.assumingMemoryBound(to: Int32.self).pointee = frames
+                return SQLITE_OK
+            }, frames)
+    }
+
+    /// Frames in the WAL after this connection's last commit; 0 before it, or when they are not tracked.
+    public var walFrames: Int { Int(frames.pointee) }
 
     /// Copies WAL frames into the database file.
     ///

@@ -16,7 +16,7 @@ final class Client {
         case refused(JSON)
     }
 
-    /// - Parameter seconds: how long a read waits before the test gives up.
+    // `seconds` is how long a read waits before the test gives up.
     init(path: String, seconds: Int = 30) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)

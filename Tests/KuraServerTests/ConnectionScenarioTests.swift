@@ -14,7 +14,8 @@ import Testing
             var current = 0
             var mine = 0
             while current < rounds {
-                let reply = try client.call("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(current + 1),\"ifRev\":\(current)}")
+                let reply = try client.call(
+                    "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(current + 1),\"ifRev\":\(current)}")
                 if let rev = reply["result"]?["rev"]?.int {
                     wins.withLock { $0.append(rev) }
                     current = rev
@@ -38,7 +39,8 @@ import Testing
         let daemon = try TemporaryDaemon()
         let deaf = try daemon.connect()
         let other = try daemon.connect()
-        try other.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(String(repeating: "x", count: 100_000))\"}")
+        try other.result(
+            "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(String(repeating: "x", count: 100_000))\"}")
         // 400 MB of replies, if they were all made.
         let request = Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
         deaf.send(String(repeating: request, count: 1000))
@@ -144,7 +146,9 @@ import Testing
         do {
             let gone = try daemon.connect()
             gone.send(
-                String(repeating: Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: nil), count: 2000))
+                String(
+                    repeating: Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: nil),
+                    count: 2000))
         }
         let client = try daemon.connect()
         try daemon.waitForConnections(1, over: client)

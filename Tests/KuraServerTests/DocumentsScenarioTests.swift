@@ -12,7 +12,8 @@ import Testing
 
     @discardableResult
     private func put(_ id: String, _ value: String, _ more: String = "") throws -> Int {
-        let result = try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\(value)\(more)}")
+        let result = try client.result(
+            "documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\(value)\(more)}")
         #expect(result["id"]?.text == id)
         return try #require(result["rev"]?.int)
     }
@@ -50,10 +51,15 @@ import Testing
     }
 
     @Test func `new ids are UUIDv7 and rise`() throws {
-        let text = (0..<5000).map { Client.request("documents.put", "{\"collection\":\"c\",\"value\":\($0)}", id: "\($0)") }.joined()
+        let text = (0..<5000).map {
+            Client.request("documents.put", "{\"collection\":\"c\",\"value\":\($0)}", id: "\($0)")
+        }.joined()
         let ids = try client.exchange(text).map { try #require(try JSON($0)["result"]?["id"]?.text) }
         #expect(ids.count == 5000)
-        #expect(ids.allSatisfy { $0.wholeMatch(of: #/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/#) != nil })
+        #expect(
+            ids.allSatisfy {
+                $0.wholeMatch(of: #/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/#) != nil
+            })
         #expect(zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 })
     }
 
@@ -66,8 +72,12 @@ import Testing
         #expect(try get("a", ",\"default\":5") == JSON("{\"value\":5,\"rev\":0}"))
         #expect(try client.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 0)
         if folds { try daemon.waitUntilFolded() }
-        #expect(try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}") == JSON("{\"rev\":0,\"deleted\":false}"))
-        #expect(try client.refusal("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1,\"ifRev\":\(rev)}")["currentRev"]?.int == 0)
+        #expect(
+            try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}")
+                == JSON("{\"rev\":0,\"deleted\":false}"))
+        #expect(
+            try client.refusal("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1,\"ifRev\":\(rev)}")[
+                "currentRev"]?.int == 0)
         try put("a", "{\"x\":2}", ",\"ifRev\":0")
         if folds {
             try daemon.waitUntilFolded()
@@ -83,8 +93,12 @@ import Testing
 
     @Test func `ifRev writes only over the revision it names`() throws {
         let rev = try put("a", "1", ",\"ifRev\":0")
-        #expect(try client.refusal("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":2,\"ifRev\":0}")["currentRev"]?.int == rev)
-        #expect(try client.refusal("documents.delete", "{\"collection\":\"c\",\"id\":\"a\",\"ifRev\":\(rev + 9)}")["currentRev"]?.int == rev)
+        #expect(
+            try client.refusal("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":2,\"ifRev\":0}")[
+                "currentRev"]?.int == rev)
+        #expect(
+            try client.refusal("documents.delete", "{\"collection\":\"c\",\"id\":\"a\",\"ifRev\":\(rev + 9)}")[
+                "currentRev"]?.int == rev)
         try daemon.waitUntilFolded()
         #expect(try put("a", "2", ",\"ifRev\":\(rev)") == rev + 1)
     }
@@ -95,11 +109,16 @@ import Testing
         #expect(found["documents"]?.elements.map { $0["id"]?.text } == ["c", "a"])
         #expect(found["documents"]?.elements.map { $0["value"]?.text } == ["c", "a"])
         #expect(found["missing"] == .array([.string("x"), .string("y")]))
-        #expect(try client.result("documents.getMany", "{\"collection\":\"none\",\"ids\":[\"c\"]}")["missing"] == .array([.string("c")]))
+        #expect(
+            try client.result("documents.getMany", "{\"collection\":\"none\",\"ids\":[\"c\"]}")["missing"]
+                == .array([.string("c")]))
     }
 
     @Test func `putMany is one revision, or nothing and names the faulty element`() throws {
-        let result = try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":2},{\"id\":\"b\\u0041\",\"value\":3}]}")
+        let result = try client.result(
+            "documents.putMany",
+            "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":2},{\"id\":\"b\\u0041\",\"value\":3}]}"
+        )
         let ids = result["ids"]?.elements.compactMap(\.text) ?? []
         #expect(ids.count == 3 && ids[0] == "a" && ids[1].count == 36 && ids[2] == "bA")
         for id in ids { #expect(try get(id)["rev"] == result["rev"]) }
@@ -111,13 +130,18 @@ import Testing
         let twice = try refused("{\"id\":\"n\",\"value\":1},{\"id\":\"m\",\"value\":1},{\"id\":\"n\",\"value\":2}")
         #expect(twice["kind"] == .string("invalidParams") && twice["index"]?.int == 2)
         let conflict = try refused("{\"id\":\"n\",\"value\":1,\"ifRev\":0},{\"id\":\"a\",\"value\":1,\"ifRev\":0}")
-        #expect(conflict["kind"] == .string("conflict") && conflict["index"]?.int == 1 && conflict["currentRev"]?.int == rev)
+        #expect(
+            conflict["kind"] == .string("conflict") && conflict["index"]?.int == 1 && conflict["currentRev"]?.int == rev
+        )
         #expect(try refused("{\"id\":\"n\",\"value\":1},{\"id\":\"m\"}")["index"]?.int == 1)
         #expect(try refused("{\"id\":\"n\",\"value\":1},7")["index"]?.int == 1)
         #expect(try refused("{\"id\":\"n\",\"value\":1,\"rev\":1}")["index"]?.int == 0)
         #expect(try client.result("documents.scopes") == before)
         #expect(try get("n")["rev"]?.int == 0)
-        let good = try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":9,\"ifRev\":\(rev)},{\"id\":\"n\",\"value\":9,\"ifRev\":0}]}")
+        let good = try client.result(
+            "documents.putMany",
+            "{\"collection\":\"c\",\"documents\":[{\"id\":\"a\",\"value\":9,\"ifRev\":\(rev)},{\"id\":\"n\",\"value\":9,\"ifRev\":0}]}"
+        )
         #expect(good["rev"]?.int == rev + 1)
     }
 
@@ -127,13 +151,16 @@ import Testing
         try put("big", value)
         try daemon.waitUntilFolded()
         for _ in 0..<3 {
-            #expect(try get("big")["value"]?.text?.utf8.count == value.utf8.count - 2)
-            #expect(try "\"" + (get("big")["value"]?.text ?? "") + "\"" == value)
+            // A Bool, since a failure would print megabytes.
+            let isWhole = (try? get("big")["value"]?.text) == String(value.dropFirst().dropLast())
+            #expect(isWhole)
         }
         try put("big", "1")
         #expect(try get("big")["version"]?.int == 2)
         let over = "\"" + String(repeating: "x", count: 8 << 20) + "\""
-        #expect(try client.refusal("documents.put", "{\"collection\":\"c\",\"value\":\(over)}")["kind"] == .string("valueTooLarge"))
+        #expect(
+            try client.refusal("documents.put", "{\"collection\":\"c\",\"value\":\(over)}")["kind"]
+                == .string("valueTooLarge"))
     }
 
     @Test func `scopes tell counts and bytes of values`() throws {

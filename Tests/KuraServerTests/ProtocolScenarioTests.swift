@@ -18,7 +18,8 @@ import Testing
         var text = ""
         for id in 0..<3000 {
             switch id % 3 {
-            case 0: text += Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(id)}", id: "\(id)")
+            case 0:
+                text += Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(id)}", id: "\(id)")
             case 1: text += Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "\(id)")
             default: text += Client.request("storage.ping", id: "\(id)")
             }
@@ -100,7 +101,8 @@ import Testing
     }
 
     @Test func `an oversize line is answered with a null id and the connection lives on`() throws {
-        client.send(Client.request("storage.ping", "{\"x\":\"" + String(repeating: "x", count: 200_000) + "\"}", id: "5"))
+        client.send(
+            Client.request("storage.ping", "{\"x\":\"" + String(repeating: "x", count: 200_000) + "\"}", id: "5"))
         let reply = try client.reply()
         #expect(reply["id"] == .null)
         #expect(reply["error"]?["data"]?["kind"] == .string("lineTooLong"))
@@ -151,6 +153,8 @@ import Testing
     @Test func `parameters by position answer as those by name`() throws {
         try client.result("settings.put", "[\"d\",\"k\",[1]]")
         #expect(try client.result("settings.get", "[\"d\",\"k\"]")["value"] == .array([.number("1")]))
-        #expect(try client.refusal("settings.get", "{\"domain\":\"d\",\"key\":\"k\",\"kee\":1}")["kind"] == .string("invalidParams"))
+        #expect(
+            try client.refusal("settings.get", "{\"domain\":\"d\",\"key\":\"k\",\"kee\":1}")["kind"]
+                == .string("invalidParams"))
     }
 }

@@ -39,7 +39,8 @@ import Testing
         #expect(access(daemon.socket, F_OK) != 0)
     }
 
-    @Test(arguments: ["link", "link/"]) func `a data directory that is a symbolic link is refused`(name: String) throws {
+    @Test(arguments: ["link", "link/"]) func `a data directory that is a symbolic link is refused`(name: String) throws
+    {
         let daemon = try TemporaryDaemon(starts: false)
         mkdir(daemon.root + "/real", 0o700)
         symlink(daemon.root + "/real", daemon.root + "/link")
@@ -74,7 +75,8 @@ import Testing
 
     @Test(arguments: [
         "", "{", "[]", "{\"profile\":\"huge\"}", "{\"dataDirr\":\"/tmp\"}", "{\"limits\":{\"lines\":1}}",
-        "{\"limits\":{\"lineBytes\":1}}", "{\"limits\":7}", "{\"logLevel\":7}", "{} {}", "{\"limits\":{},\"limits\":{}}",
+        "{\"limits\":{\"lineBytes\":1}}", "{\"limits\":7}", "{\"logLevel\":7}", "{} {}",
+        "{\"limits\":{},\"limits\":{}}",
         "{\"retentionBytes\":-1}",
     ])
     func `a configuration that does not hold is refused and nothing is touched`(text: String) throws {
@@ -101,7 +103,10 @@ import Testing
         let client = try daemon.connect()
         let idle = try daemon.connect()
         let count = 1000
-        client.send((0..<count).map { Client.request("documents.put", "{\"collection\":\"c\",\"id\":\"\($0)\",\"value\":\($0)}", id: "\($0)") }.joined())
+        client.send(
+            (0..<count).map {
+                Client.request("documents.put", "{\"collection\":\"c\",\"id\":\"\($0)\",\"value\":\($0)}", id: "\($0)")
+            }.joined())
         #expect(try client.reply()["id"]?.int == 0)
         #expect(daemon.terminate() == 0)
         #expect(try client.lines().count == count - 1)

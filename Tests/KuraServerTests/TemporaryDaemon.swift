@@ -17,10 +17,8 @@ final class TemporaryDaemon {
         return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) + "/kurad"
     }()
 
-    /// Makes the directory, and starts a daemon in it unless told not to.
-    /// - Parameters:
-    ///   - configuration: JSON for `--config`.
-    ///   - faults: what `KURA_FAULTS` arms.
+    // Makes the directory, and starts a daemon in it unless told not to: `configuration` is JSON for `--config`, `faults`
+    // what `KURA_FAULTS` arms.
     init(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, starts: Bool = true
     ) throws {
@@ -70,11 +68,15 @@ final class TemporaryDaemon {
         pid = try Self.spawn(arguments, faults: faults, standardError: logPath)
     }
 
-    /// Runs kurad with these arguments to its end.
+    /// Runs kurad with these arguments to its end; one that serves instead is killed after ten seconds.
     func run(_ arguments: [String]) throws -> Int32 {
         var status: Int32 = 0
         let child = try Self.spawn(arguments, faults: nil, standardError: logPath)
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let deadline = now() + 10
+        while waitpid(child, &status, WNOHANG) == 0 {
+            if now() > deadline { Glibc.kill(child, SIGKILL) }
+            usleep(1000)
+        }
         return Self.exitStatus(status)
     }
 

@@ -35,6 +35,7 @@ extension StorageConfiguration {
         var configuration = StorageConfiguration(dataDirectory: directory, profile: .small)
         configuration.segmentBytes = 256 << 10
         configuration.retentionBytes = 0
+        configuration.turnBytes = 64 << 20
         return configuration
     }
 }
@@ -42,13 +43,13 @@ extension StorageConfiguration {
 /// Lends a text's bytes.
 func with<R, E: Error>(_ text: String, _ body: (Bytes) throws(E) -> R) throws(E) -> R {
     let bytes = Array(text.utf8)
-    return try bytes.withUnsafeBytes { (bytes) throws(E) -> R in try body(bytes) }
+    return try bytes.lend { (bytes) throws(E) -> R in try body(bytes) }
 }
 
 func with<R, E: Error>(_ one: String, _ two: String, _ body: (Bytes, Bytes) throws(E) -> R) throws(E) -> R {
     let (first, second) = (Array(one.utf8), Array(two.utf8))
-    return try first.withUnsafeBytes { (first) throws(E) -> R in
-        try second.withUnsafeBytes { (second) throws(E) -> R in try body(first, second) }
+    return try first.lend { (first) throws(E) -> R in
+        try second.lend { (second) throws(E) -> R in try body(first, second) }
     }
 }
 
@@ -56,9 +57,9 @@ func with<R, E: Error>(
     _ one: String, _ two: String, _ three: String, _ body: (Bytes, Bytes, Bytes) throws(E) -> R
 ) throws(E) -> R {
     let (first, second, third) = (Array(one.utf8), Array(two.utf8), Array(three.utf8))
-    return try first.withUnsafeBytes { (first) throws(E) -> R in
-        try second.withUnsafeBytes { (second) throws(E) -> R in
-            try third.withUnsafeBytes { (third) throws(E) -> R in try body(first, second, third) }
+    return try first.lend { (first) throws(E) -> R in
+        try second.lend { (second) throws(E) -> R in
+            try third.lend { (third) throws(E) -> R in try body(first, second, third) }
         }
     }
 }
@@ -77,5 +78,12 @@ struct SplitMix: RandomNumberGenerator {
         mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` with the body's own error type.
+    func lend<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { (bytes) throws(E) -> R in try body(Bytes(bytes)) }
     }
 }

@@ -14,7 +14,8 @@ import Testing
         for step in 0..<20_000 as Range<UInt64> {
             // Many keys at first, so that it grows; later they come and go.
             let key = Key(
-                scope: .random(in: 1...3, using: &random), text: "k\(Int.random(in: 0..<(step < 8000 ? 100_000 : 5000), using: &random))")
+                scope: .random(in: 1...3, using: &random),
+                text: "k\(Int.random(in: 0..<(step < 8000 ? 100_000 : 5000), using: &random))")
             with(key.text) { bytes in
                 let hash = table.hash(scope: key.scope, key: bytes)
                 let found = table.find(scope: key.scope, key: bytes, hash: hash)
@@ -67,7 +68,10 @@ import Testing
     }
 
     @Test func `hashes depend on every byte, the length and the seed`() {
-        let texts = ["", "\0", "\0\0", "a", "b", "aa", "abcdefgh", "abcdefgi", "bbcdefgh", "abcdefgh\0", "abcdefghi", "abcdefghabcdefgh"]
+        let texts = [
+            "", "\0", "\0\0", "a", "b", "aa", "abcdefgh", "abcdefgi", "bbcdefgh", "abcdefgh\0", "abcdefghi",
+            "abcdefghabcdefgh",
+        ]
         for seed in [1, 2] as [UInt64] {
             #expect(Set(texts.map { with($0) { KeyHash.hash($0, seed: seed) } }).count == texts.count)
         }

@@ -32,7 +32,10 @@ import Testing
             items.append("\(document.item?.value.text ?? "-") \(document.shownRev) \(document.item?.version ?? 0)")
         }
         return Picture(
-            numbers: [Int(ledger.rev), ledger.overlayItems, ledger.overlayBytes, settings.bytes, settings.count, ledger.cache.bytes, ledger.table.count],
+            numbers: [
+                Int(ledger.rev), ledger.overlayItems, ledger.overlayBytes, settings.bytes, settings.count,
+                ledger.cache.bytes, ledger.table.count,
+            ],
             scopes: (settings.scopes() + documents.scopes()).map { "\($0.name) \($0.count) \($0.bytes) \($0.rev)" },
             items: items)
     }
@@ -111,7 +114,9 @@ import Testing
         _ = try with("c") { (c) throws(StoreError) in
             try documents.putMany(c) { (batch) throws(StoreError) in
                 for id in 0..<5 {
-                    try with("\(id)", "1") { (id, v) throws(StoreError) in try batch.put(id, v, isNewID: false, ifRev: nil) }
+                    try with("\(id)", "1") { (id, v) throws(StoreError) in
+                        try batch.put(id, v, isNewID: false, ifRev: nil)
+                    }
                 }
             }
         }
@@ -122,14 +127,15 @@ import Testing
     @Test func `settled documents do not outgrow the cache's bound`() throws {
         // 8 MiB through a cache of 4.
         let value = String(repeating: "v", count: 1000)
-        for round in 0..<8 {
-            for index in 0..<1000 {
-                _ = try with("c", "\(round * 1000 + index)", value) { (c, id, v) throws(StoreError) in
+        for round in 0..<40 {
+            for index in 0..<200 {
+                _ = try with("c", "\(round * 200 + index)", value) { (c, id, v) throws(StoreError) in
                     try documents.put(c, id, v, isNewID: false, ifRev: nil)
                 }
             }
             let slice = try #require(ledger.cutSlice(syncedRev: ledger.rev, log: nil))
             while !ledger.settle(slice, budget: 1000) {}
+            ledger.trimCache()
         }
         #expect(ledger.cache.bytes <= ledger.cache.limit)
     }
@@ -144,7 +150,9 @@ import Testing
             if ledger.isOverlayFull { break }
         }
         func put() throws(StoreError) {
-            _ = try with("c", "x", "1") { (c, id, v) throws(StoreError) in try documents.put(c, id, v, isNewID: false, ifRev: nil) }
+            _ = try with("c", "x", "1") { (c, id, v) throws(StoreError) in
+                try documents.put(c, id, v, isNewID: false, ifRev: nil)
+            }
         }
         #expect(throws: StoreError.busy) { try put() }
         ledger.isRefusingChanges = true

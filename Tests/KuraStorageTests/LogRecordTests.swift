@@ -37,7 +37,8 @@ import Testing
         Plain(
             store: .documents, isTombstone: false, rev: 3,
             parts: [
-                String(repeating: "s", count: 128), String(repeating: "k", count: 512), String(repeating: "w", count: 128),
+                String(repeating: "s", count: 128), String(repeating: "k", count: 512),
+                String(repeating: "w", count: 128),
                 String(repeating: "v", count: 300_000),
             ]),
         Plain(store: .settings, isTombstone: false, rev: 4, parts: ["d", "k", "", "1"]),
@@ -50,7 +51,7 @@ import Testing
     }
 
     private func decoded(_ bytes: [UInt8]) throws(StorageFault) -> [Plain] {
-        try bytes.withUnsafeBytes { (bytes) throws(StorageFault) -> [Plain] in
+        try bytes.lend { (bytes) throws(StorageFault) -> [Plain] in
             var offset = 0
             var found: [Plain] = []
             while let record = try LogRecord.next(in: bytes, at: &offset) { found.append(Plain(record)) }
@@ -65,7 +66,8 @@ import Testing
 
     @Test func `the layout is the one that is on disks`() {
         let bytes = encoded([Plain(store: .documents, isTombstone: true, rev: 0x0102, parts: ["ab", "c", "de", "f"])])
-        #expect(bytes == [26, 0, 0, 0, 2, 1, 2, 0, 1, 0, 2, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0] + Array("abcdef".utf8))
+        #expect(
+            bytes == [26, 0, 0, 0, 2, 1, 2, 0, 1, 0, 2, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0] + Array("abcdef".utf8))
     }
 
     @Test func `a row that was cut short is damage, wherever it was cut`() throws {
@@ -98,7 +100,9 @@ import Testing
 
     @Test func `the memory of one large turn is given back and the buffer goes on`() throws {
         var buffer = RecordBuffer()
-        let large = Plain(store: .documents, isTombstone: false, rev: 1, parts: ["c", "k", "", String(repeating: "x", count: 6 << 20)])
+        let large = Plain(
+            store: .documents, isTombstone: false, rev: 1,
+            parts: ["c", "k", "", String(repeating: "x", count: 6 << 20)])
         large.append(to: &buffer)
         buffer.truncate(to: 0)
         for record in records { record.append(to: &buffer) }

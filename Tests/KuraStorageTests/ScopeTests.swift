@@ -3,7 +3,9 @@ import Testing
 @testable import KuraStorage
 
 @Suite struct ScopeTests {
-    @Test(arguments: 0..<20) func `the sorted members stay true under changes and changes taken back`(seed: UInt64) throws {
+    @Test(arguments: 0..<20) func `the sorted members stay true under changes and changes taken back`(seed: UInt64)
+        throws
+    {
         var random = SplitMix(state: seed)
         let ledger = Ledger(configuration: .tiny("/nowhere"), scopes: ScopeTable(), rev: 0)
         let settings = SettingsStore(ledger: ledger)
@@ -29,7 +31,9 @@ import Testing
                                 try with(key) { (key) throws(StoreError) in try batch.delete(key) }
                             }
                             // Looked at in the midst of it, so that the list exists while it is changed.
-                            if step % 2 == 0 { _ = with("d", "") { settings.list($0, prefix: $1, after: nil) { _ in true } } }
+                            if step % 2 == 0 {
+                                _ = with("d", "") { settings.list($0, prefix: $1, after: nil) { _ in true } }
+                            }
                         }
                         if fails { throw .typeMismatch }
                     }
@@ -40,7 +44,11 @@ import Testing
                 model = before
             }
             var listed: [(String, String)] = []
-            _ = with("d", "") { settings.list($0, prefix: $1, after: nil) { listed.append(($0.key.text, $0.value.text)); return true } }
+            _ = with("d", "") {
+                settings.list($0, prefix: $1, after: nil) {
+                    listed.append(($0.key.text, $0.value.text)); return true
+                }
+            }
             let expected = model.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
             #expect(listed.map(\.0) == expected.map(\.key), "seed \(seed), step \(step)")
             #expect(listed.map(\.1) == expected.map(\.value), "seed \(seed), step \(step)")

@@ -93,7 +93,11 @@ import Testing
         #expect(try revs(try Segment(opening: 1, in: directory.path)) == Array(1...4))
     }
 
-    @Test(arguments: [("000012.sqlite", 12), ("1234567.sqlite", 1_234_567), ("x.sqlite", nil), ("000012.sqlite-wal", nil), ("spare-wal", nil)] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("000012.sqlite", 12), ("1234567.sqlite", 1_234_567), ("x.sqlite", nil), ("000012.sqlite-wal", nil),
+            ("spare-wal", nil),
+        ] as [(String, Int?)])
     func `a segment's number is in its name`(name: String, number: Int?) {
         #expect(Segment.number(ofFile: name) == number)
         if let number { #expect(Segment.path("d", number) == "d/" + name) }

@@ -8,7 +8,8 @@ import Testing
         var last = ""
         for step in 0..<20_000 {
             // Forwards, standing still for longer than the counter lasts, and back.
-            let time: Int64 = step < 100 ? Int64(1_800_000_000_000 + step) : step < 15_000 ? 1_800_000_000_100 : 1_700_000_000_000
+            let time: Int64 =
+                step < 100 ? Int64(1_800_000_000_000 + step) : step < 15_000 ? 1_800_000_000_100 : 1_700_000_000_000
             let text = String(decoding: generator.next(at: time), as: UTF8.self)
             #expect(last < text)
             last = text

@@ -20,19 +20,19 @@ import Testing
                 loop.wake()
                 let started = nanoseconds()
                 while seen.load(ordering: .sequentiallyConsistent) < mine {
-                    if nanoseconds() - started > 2_000_000_000 { lost.store(true, ordering: .relaxed); break }
+                    if nanoseconds() - started > 1_000_000_000 { lost.store(true, ordering: .relaxed); break }
                     sched_yield()
                 }
             }
             running.subtract(1, ordering: .sequentiallyConsistent)
+            loop.wake()
         }
         var turns = 0
         while running.load(ordering: .sequentiallyConsistent) > 0 {
-            // The time limit only ends a test that has failed.
-            loop.wait(timeout: 500) { _ in }
+            // Longer than a thread waits: the time limit only ends a test that has failed.
+            loop.wait(timeout: 3000) { _ in }
             seen.store(said.load(ordering: .sequentiallyConsistent), ordering: .sequentiallyConsistent)
             turns += 1
-            // Late threads end without a wake.
             if lost.load(ordering: .relaxed) { break }
         }
         threads.join()

@@ -44,7 +44,9 @@ import Testing
         close(descriptor)
     }
 
-    @Test(arguments: [0o600, 0o660] as [UInt32]) func `the socket has the mode that was asked for`(wanted: UInt32) throws {
+    @Test(arguments: [0o600, 0o660] as [UInt32]) func `the socket has the mode that was asked for`(wanted: UInt32)
+        throws
+    {
         let listener = try Listener.bind(path: path, mode: wanted)
         #expect(mode(path) == wanted)
         _ = try Socket.connect(to: path)

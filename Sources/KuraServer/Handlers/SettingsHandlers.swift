@@ -135,8 +135,10 @@ enum SettingsHandlers {
     }
 
     private static func fill(_ batch: inout SettingsStore.Batch, _ call: Call) throws(Refusal) {
+        var deleted: Set<[UInt8]> = []
         if call.reader.has(2) {
             try call.forEachName(of: 2, limit: WireLimits.listItems) { (key) throws(Refusal) in
+                deleted.insert(Array(key))
                 do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
@@ -150,6 +152,11 @@ enum SettingsHandlers {
             }
             guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
                 throw .error(RPCError(.invalidParams, hint: "a key is 1 to 512 bytes without control characters", index: index))
+            }
+            guard deleted.isEmpty || !deleted.contains(Array(key)) else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "a key is in values and in delete", parameter: call.reader.name(2), index: index))
             }
             do throws(StoreError) { try batch.put(key, value) } catch {
                 throw Refusal(error, call: call).at(index: index)

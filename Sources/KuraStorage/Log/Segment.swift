@@ -24,8 +24,8 @@ final class Segment: @unchecked Sendable {
     /// Revision of the first commit in here; 0 while there is none, or for a segment of an earlier run.
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
-    /// Bytes of the WAL in use, never less than the truth.
-    private(set) var used = 0
+    /// Bytes of the WAL in use.
+    var used: Int { 32 + connection.walFrames * Self.frameSize }
 
     static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
     static let pageSize = 4096
@@ -130,6 +130,7 @@ final class Segment: @unchecked Sendable {
             """)
         // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
         try connection.setCacheSpill(false)
+        try connection.trackWALFrames()
         return connection
     }
 
@@ -166,9 +167,10 @@ final class Segment: @unchecked Sendable {
         used + Self.cost(of: bytes) > capacity
     }
 
-    /// What a commit takes in the WAL at most: the leaf, the pages of a long row, the database's first page.
+    /// What a commit takes in the WAL at most: the pages of a long row, two leaves and their parents when one is split, the
+    /// database's first page.
     private static func cost(of bytes: Int) -> Int {
-        (bytes / (pageSize - 4) + 2) * frameSize
+        (bytes / (pageSize - 4) + 6) * frameSize
     }
 
     /// Appends one row in a transaction of its own. Not synced.
@@ -180,7 +182,6 @@ final class Segment: @unchecked Sendable {
         try insert.statement.run()
         if firstRev == 0 { firstRev = rev }
         lastRev = rev
-        used += Self.cost(of: records.count)
     }
 
     /// Gives back what an unfinished transaction holds, so that the next one starts clean.

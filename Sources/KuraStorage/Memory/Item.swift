@@ -16,6 +16,9 @@ struct Item {
     var valueLength: UInt32 = 0
     var version: UInt32 = 0
     var store: Store = .settings
+    /// The item is deleted. A document's tombstone may still carry its last body, for the tables. Apart from `flags`,
+    /// which the loop changes while the fold thread reads this.
+    var isDeleted = false
     var flags: Flags = []
     var references: UInt8 = 0
     /// How this change altered its scope's size and number of items; the fold adds them up.
@@ -34,8 +37,6 @@ struct Item {
 
     struct Flags: OptionSet {
         var rawValue: UInt8
-        /// The item is deleted. A document's tombstone may still carry its last body, for the tables.
-        static let tombstone = Flags(rawValue: 1)
         /// Not folded yet.
         static let dirty = Flags(rawValue: 2)
         /// Read since the cache's hand passed (SIEVE).
@@ -77,7 +78,7 @@ extension UnsafeMutablePointer where Pointee == Item {
     /// Bytes that the item takes.
     var footprint: Int { ItemArena.footprint(size) }
 
-    var isTombstone: Bool { pointee.flags.contains(.tombstone) }
+    var isTombstone: Bool { pointee.isDeleted }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
 
     func retain() { pointee.references += 1 }

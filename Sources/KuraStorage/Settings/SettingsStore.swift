@@ -154,7 +154,7 @@ public final class SettingsStore {
             current = number
         }
         let (sum, overflow) = current.addingReportingOverflow(step)
-        guard !overflow, abs(sum) <= 9_007_199_254_740_991 else { throw .outOfRange }
+        guard !overflow, sum.magnitude <= 9_007_199_254_740_991 else { throw .outOfRange }
         let digits = Array(String(sum).utf8)
         let result = try digits.withUnsafeBufferPointer { (utf8) throws(StoreError) in
             try put(domain, key, Bytes(utf8), ifRev: nil)
