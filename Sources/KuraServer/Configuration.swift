@@ -62,7 +62,8 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
         default:
             throw Refusal(
-                description: "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, retentionBytes, limits")
+                description:
+                    "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, retentionBytes, limits")
         }
     }
 
@@ -101,7 +102,9 @@ public struct Configuration: Sendable {
 
     private static func text(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> String {
         let storage = WalkStorage()
-        guard let text = JSONWalk.string(value, storage: storage) else { throw Refusal(description: "\(name) is a string") }
+        guard let text = JSONWalk.string(value, storage: storage) else {
+            throw Refusal(description: "\(name) is a string")
+        }
         // The text may lie in the storage's scratch.
         return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
     }

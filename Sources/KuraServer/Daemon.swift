@@ -31,7 +31,9 @@ public enum Daemon {
 
     private static func serve(_ configuration: Configuration, _ journal: Journal) throws -> Int32 {
         if let faults = SocketPath.environment("KURA_FAULTS"), !faults.isEmpty {
-            do { try FaultPoints.arm(faults) } catch { throw Configuration.Refusal(description: "KURA_FAULTS: \(error)") }
+            do { try FaultPoints.arm(faults) } catch {
+                throw Configuration.Refusal(description: "KURA_FAULTS: \(error)")
+            }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
         }
         umask(0o077)

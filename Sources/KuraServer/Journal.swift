@@ -35,9 +35,8 @@ public final class Journal: @unchecked Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// - Parameters:
-    ///   - event: a fixed sentence.
-    ///   - fields: numbers, paths and names that are no secrets.
+    /// `event`: a fixed sentence.
+    /// `fields`: numbers, paths and names that are no secrets.
     public func log(_ level: Level, _ event: StaticString, _ fields: [(String, String)] = []) {
         guard level >= threshold else { return }
         var line = ByteBuffer()

@@ -13,7 +13,8 @@ extension Server {
                     journal.log(.warning, "second signal: stopping at once")
                     _exit(1)
                 }
-                journal.log(.info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
+                journal.log(
+                    .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
                 drain()
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
@@ -31,7 +32,9 @@ extension Server {
         listener = nil
         for connection in connections.values {
             if !connection.state.hasEnded {
-                while case .bytes = connection.receive(atMost: limits.lineBytes), connection.input.count < limits.inputBytes {}
+                while case .bytes = connection.receive(atMost: limits.lineBytes),
+                    connection.input.count < limits.inputBytes
+                {}
                 connection.state.hasEnded = true
             }
             enter(connection)

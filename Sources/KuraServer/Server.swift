@@ -45,7 +45,7 @@ public final class Server {
     private static let listenerToken: UInt64 = 1
     private static let signalsToken: UInt64 = 2
 
-    /// - Parameter signals: a signalfd, or -1.
+    /// `signals`: a signalfd, or -1.
     public init(
         loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
         version: String, signals: Int32

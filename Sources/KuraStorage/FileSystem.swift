@@ -80,7 +80,8 @@ enum FileSystem {
     }
 
     /// Writes all bytes at `offset`.
-    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String) throws(StorageFault)
+    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String)
+        throws(StorageFault)
     {
         var done = 0
         while done < bytes.count {

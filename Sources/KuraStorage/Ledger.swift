@@ -122,11 +122,10 @@ final class Ledger {
     }
 
     /// Stages one change: the log's record, the item in memory, the scope's numbers.
-    /// - Parameters:
-    ///   - old: the item that the table has under this key now, tombstones included.
-    ///   - wasPresent: whether the key had a value.
-    ///   - shape: fills in what the room keeps in the item.
-    /// - Throws: `.busy` when the overlay or the turn is full, `.noSpace`.
+    /// `old`: the item that the table has under this key now, tombstones included.
+    /// `wasPresent`: whether the key had a value.
+    /// `shape`: fills in what the room keeps in the item.
+    /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`.
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
@@ -156,7 +155,8 @@ final class Ledger {
             writer.withUnsafeBytes { writer in
                 records.append(
                     LogRecord(
-                        store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key, writer: writer,
+                        store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
+                        writer: writer,
                         value: value))
             }
         }

@@ -15,7 +15,7 @@ final class PageWarmer: Sendable {
     private let path: String
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: called when a request is done.
+    /// `wake`: called when a request is done.
     init(path: String, wake: @escaping @Sendable () -> Void) {
         self.path = path
         self.wake = wake

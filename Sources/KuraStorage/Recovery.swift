@@ -124,7 +124,8 @@ struct Recovery {
         let select = try connection.prepare("SELECT scope, key, value, rev, updatedAt FROM settings")
         while try select.step() {
             ledger.load(
-                setting: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)), updatedAt: select.int64(4),
+                setting: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
+                updatedAt: select.int64(4),
                 ledger.scopes[UInt32(select.int64(0))])
         }
     }

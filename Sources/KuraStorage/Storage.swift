@@ -51,11 +51,10 @@ public actor Storage {
     private var checkReserveAt: UInt64 = 0
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
-    /// - Parameters:
-    ///   - executor: the event loop.
-    ///   - wake: makes the loop take another turn; called from any thread.
-    ///   - report: takes lines for the operator; called on the loop.
-    /// - Throws: what keeps the storage from starting; then nothing was changed beyond a recovery that is safe to repeat.
+    /// `executor`: the event loop.
+    /// `wake`: makes the loop take another turn; called from any thread.
+    /// `report`: takes lines for the operator; called on the loop.
+    /// Throws: what keeps the storage from starting; then nothing was changed beyond a recovery that is safe to repeat.
     public init(
         _ configuration: StorageConfiguration, executor: any SerialExecutor, wake: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (String) -> Void
@@ -226,7 +225,9 @@ public actor Storage {
     private func boundLog() {
         guard !isCheckpointing, slice == nil || isSettling else { return }
         let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: durableRev)
-        guard waiting > (isDiskFull ? 0 : max(configuration.retentionBytes / 2, configuration.segmentBytes)) else { return }
+        guard waiting > (isDiskFull ? 0 : max(configuration.retentionBytes / 2, configuration.segmentBytes)) else {
+            return
+        }
         isCheckpointing = true
         folder.checkpoint()
     }

@@ -76,7 +76,7 @@ final class DocumentReader {
     private let connection: Connection
     private let select: StatementBox
 
-    /// - Parameter mayWait: for the reader thread, which waits for the disk.
+    /// `mayWait`: for the reader thread, which waits for the disk.
     init(path: String, mayWait: Bool) throws(StorageFault) {
         do throws(SQLiteError) {
             connection = try Connection(path: path, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)

@@ -41,9 +41,8 @@ final class WorkerThread: @unchecked Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - name: at most 15 bytes, as top and gdb show it.
-    ///   - isBackground: yields to everybody else (SCHED_BATCH, nice 10).
+    /// `name`: at most 15 bytes, as top and gdb show it.
+    /// `isBackground`: yields to everybody else (SCHED_BATCH, nice 10).
     init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
         let start = Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
         let result = pthread_create(

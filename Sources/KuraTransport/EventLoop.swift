@@ -82,7 +82,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// Waits for events and calls `body` for each.
-    /// - Parameter timeout: milliseconds; 0 looks without waiting, -1 waits for ever.
+    /// `timeout`: milliseconds; 0 looks without waiting, -1 waits for ever.
     public func wait(timeout: Int32, _ body: (Event) -> Void) {
         let count = csys_epoll_wait(epoll, tokens, masks, Int32(Self.capacity), timeout)
         guard count > 0 else { return }

@@ -10,11 +10,10 @@ public struct Listener: ~Copyable {
     public let path: String
     private let inode: UInt64
 
-    /// - Parameters:
-    ///   - path: at most 100 bytes. A socket file there is replaced: whoever calls this holds the lock that says that its
-    ///     daemon is gone. Any other kind of file is left alone and refused.
-    ///   - mode: permissions of the socket file.
-    ///   - backlog: connections that wait to be accepted; more are refused by the kernel.
+    /// `path`: at most 100 bytes. A socket file there is replaced: whoever calls this holds the lock that says that its
+    /// daemon is gone. Any other kind of file is left alone and refused.
+    /// `mode`: permissions of the socket file.
+    /// `backlog`: connections that wait to be accepted; more are refused by the kernel.
     public static func bind(
         path: String, mode: UInt32 = 0o600, backlog: Int32 = 4096
     ) throws(SystemError) -> Listener {

@@ -44,7 +44,8 @@ public struct Socket: ~Copyable {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
             var count: Int32 = 0
             var flags: Int32 = 0
-            let received = csys_recvmsg(descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, &count, &flags)
+            let received = csys_recvmsg(
+                descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, &count, &flags)
             for position in 0..<Int(count) { Glibc.close(descriptors[position]) }
             if received > 0 { return .bytes(received) }
             if received == 0 { return .end }

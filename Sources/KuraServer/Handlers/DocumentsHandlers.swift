@@ -130,7 +130,8 @@ enum DocumentsHandlers {
     }
 
     private static func fill(
-        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int, _ storage: isolated Storage
+        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int,
+        _ storage: isolated Storage
     ) throws(Refusal) {
         var walk = JSONWalk(call.reader.json(1), storage: call.walk)
         var index = 0
@@ -142,7 +143,9 @@ enum DocumentsHandlers {
                         limit: WireLimits.listItems))
             }
             let entry: DocumentEntry
-            do throws(RPCError) { entry = try DocumentEntry(element, call) } catch { throw .error(error.at(index: index)) }
+            do throws(RPCError) { entry = try DocumentEntry(element, call) } catch {
+                throw .error(error.at(index: index))
+            }
             var id = entry.id
             if id == nil {
                 call.scratch.removeAll()
@@ -176,7 +179,10 @@ private struct DocumentEntry {
             } else if name.elementsEqual("id".utf8) {
                 guard let text = JSONWalk.string(text, storage: call.innerWalk),
                     JSONWalk.isName(text, limit: WireLimits.keyBytes)
-                else { throw RPCError(.invalidParams, hint: "an id is a string of 1 to 512 bytes without control characters") }
+                else {
+                    throw RPCError(
+                        .invalidParams, hint: "an id is a string of 1 to 512 bytes without control characters")
+                }
                 id = text
             } else if name.elementsEqual("ifRev".utf8) {
                 guard let number = RequestReader.integer(text), number >= 0, number <= WireLimits.safeInteger else {

@@ -61,9 +61,11 @@ extension Call {
         var index = 0
         while let element = walk.nextElement() {
             guard index < limit else {
-                throw .error(RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
+                throw .error(
+                    RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
             }
-            guard let name = JSONWalk.string(element, storage: innerWalk), JSONWalk.isName(name, limit: WireLimits.keyBytes)
+            guard let name = JSONWalk.string(element, storage: innerWalk),
+                JSONWalk.isName(name, limit: WireLimits.keyBytes)
             else {
                 throw .error(
                     RPCError(
@@ -126,7 +128,9 @@ enum Cursor {
         }
         guard isGood else {
             throw .error(
-                RPCError(.invalidParams, hint: "a cursor comes from an earlier page", parameter: call.reader.name(parameter)))
+                RPCError(
+                    .invalidParams, hint: "a cursor comes from an earlier page", parameter: call.reader.name(parameter))
+            )
         }
         return key
     }

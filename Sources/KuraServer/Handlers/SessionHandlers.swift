@@ -87,7 +87,8 @@ enum SessionHandlers {
             ], &out)
         object.numbers(
             "cache",
-            [("items", status.cacheItems), ("bytes", status.cacheBytes), ("limit", storage.configuration.cacheBytes)], &out)
+            [("items", status.cacheItems), ("bytes", status.cacheBytes), ("limit", storage.configuration.cacheBytes)],
+            &out)
         object.numbers(
             "connections",
             [
@@ -115,7 +116,8 @@ enum SessionHandlers {
     private static func append(limits: ServerLimits, _ storage: isolated Storage, to out: inout ByteBuffer) {
         var object = ObjectWriter(&out)
         for (name, value) in [
-            ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth), ("batchItems", limits.batchItems),
+            ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
+            ("batchItems", limits.batchItems),
             ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
             ("requestsPerTurn", limits.requestsPerTurn), ("scopeBytes", WireLimits.scopeBytes),
             ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),

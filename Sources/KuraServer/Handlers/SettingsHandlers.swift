@@ -64,8 +64,12 @@ enum SettingsHandlers {
         call.scratch.removeAll()
         let list = { (body: (StoredItem) -> Bool) -> UInt64 in
             let prefix = call.reader.string(1)
-            guard let after else { return storage.settings.list(call.reader.string(0), prefix: prefix, after: nil, body) }
-            return after.withUnsafeBytes { storage.settings.list(call.reader.string(0), prefix: prefix, after: $0, body) }
+            guard let after else {
+                return storage.settings.list(call.reader.string(0), prefix: prefix, after: nil, body)
+            }
+            return after.withUnsafeBytes {
+                storage.settings.list(call.reader.string(0), prefix: prefix, after: $0, body)
+            }
         }
         let shown = list { item in
             // A page ends at its limit, or before it outgrows what is kept for a client in one piece.
@@ -148,15 +152,18 @@ enum SettingsHandlers {
             guard index < WireLimits.listItems else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "too many values", parameter: call.reader.name(1), limit: WireLimits.listItems))
+                        .invalidParams, hint: "too many values", parameter: call.reader.name(1),
+                        limit: WireLimits.listItems))
             }
             guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
-                throw .error(RPCError(.invalidParams, hint: "a key is 1 to 512 bytes without control characters", index: index))
+                throw .error(
+                    RPCError(.invalidParams, hint: "a key is 1 to 512 bytes without control characters", index: index))
             }
             guard deleted.isEmpty || !deleted.contains(Array(key)) else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "a key is in values and in delete", parameter: call.reader.name(2), index: index))
+                        .invalidParams, hint: "a key is in values and in delete", parameter: call.reader.name(2),
+                        index: index))
             }
             do throws(StoreError) { try batch.put(key, value) } catch {
                 throw Refusal(error, call: call).at(index: index)

@@ -51,10 +51,10 @@ public final class DocumentsStore {
 
     // MARK: Writing
 
-    /// - Parameters:
-    ///   - id: nil for a new UUIDv7, which `identifier` then receives.
-    ///   - value: JSON text without white space between its tokens.
-    public func put(_ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError)
+    /// `id`: nil for a new UUIDv7, which `identifier` then receives.
+    /// `value`: JSON text without white space between its tokens.
+    public func put(_ collection: Bytes, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition)
+        throws(StoreError)
         -> WriteResult
     {
         let scope = try ledger.scope(.documents, making: collection)
@@ -112,7 +112,8 @@ public final class DocumentsStore {
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
-    private func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition) throws(StoreError)
+    private func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition)
+        throws(StoreError)
     {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let old = isNewID ? nil : try find(scope, id)

@@ -61,7 +61,7 @@ final class Folder: @unchecked Sendable {
     private var foldedRev: UInt64
     private var walBytes = 0
 
-    /// - Parameter connection: handed over; nobody else uses it from now on.
+    /// `connection`: handed over; nobody else uses it from now on.
     init(
         connection: sending Connection, configuration: StorageConfiguration, foldedRev: UInt64,
         wake: @escaping @Sendable () -> Void

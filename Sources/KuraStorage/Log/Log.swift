@@ -140,7 +140,7 @@ final class Log {
     }
 
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes.
-    /// - Parameter keeping: bytes of segments to keep for the change feed.
+    /// `keeping`: bytes of segments to keep for the change feed.
     func retire(durableRev: UInt64, keeping: Int) {
         var total = closed.reduce(0) { $0 + $1.bytes }
         while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping {

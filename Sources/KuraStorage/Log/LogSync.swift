@@ -24,7 +24,7 @@ final class LogSync: @unchecked Sendable {
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
 
-    /// - Parameter wake: called on the log-sync thread after each sync; makes the loop look.
+    /// `wake`: called on the log-sync thread after each sync; makes the loop look.
     init(syncedRev: UInt64, wake: @escaping @Sendable () -> Void) {
         synced = Atomic(syncedRev)
         self.wake = wake

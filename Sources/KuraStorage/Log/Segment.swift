@@ -50,10 +50,10 @@ final class Segment: @unchecked Sendable {
     }
 
     /// Makes a segment: file, schema, zero-filled WAL, all of it synced, the directory too.
-    /// - Parameters:
-    ///   - recycled: a retired segment's WAL to use again instead of writing zeros; it is renamed.
-    ///   - capacity: bytes of the WAL.
-    convenience init(creating number: Int, in directory: String, capacity: Int, recycled: String?) throws(StorageFault) {
+    /// `recycled`: a retired segment's WAL to use again instead of writing zeros; it is renamed.
+    /// `capacity`: bytes of the WAL.
+    convenience init(creating number: Int, in directory: String, capacity: Int, recycled: String?) throws(StorageFault)
+    {
         let path = Self.path(directory, number)
         let wal = path + "-wal"
         if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
@@ -174,7 +174,7 @@ final class Segment: @unchecked Sendable {
     }
 
     /// Appends one row in a transaction of its own. Not synced.
-    /// - Parameter rev: the revision of the last record in `records`.
+    /// `rev`: the revision of the last record in `records`.
     func append(rev: UInt64, at: Int64, records: Bytes) throws(SQLiteError) {
         try insert.statement.bind(1, Int64(rev))
         try insert.statement.bind(2, at)

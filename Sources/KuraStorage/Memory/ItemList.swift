@@ -16,8 +16,16 @@ struct ItemList {
 
     mutating func remove(_ item: ItemRef) {
         item.pointee.flags.remove(.linked)
-        if let newer = item.pointee.newer { newer.pointee.older = item.pointee.older } else { newest = item.pointee.older }
-        if let older = item.pointee.older { older.pointee.newer = item.pointee.newer } else { oldest = item.pointee.newer }
+        if let newer = item.pointee.newer {
+            newer.pointee.older = item.pointee.older
+        } else {
+            newest = item.pointee.older
+        }
+        if let older = item.pointee.older {
+            older.pointee.newer = item.pointee.newer
+        } else {
+            oldest = item.pointee.newer
+        }
         item.pointee.newer = nil
         item.pointee.older = nil
         count -= 1

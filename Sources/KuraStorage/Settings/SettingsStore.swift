@@ -61,8 +61,10 @@ public final class SettingsStore {
     // MARK: Writing
 
     /// Writes one setting.
-    /// - Parameter value: JSON text without white space between its tokens.
-    public func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+    /// `value`: JSON text without white space between its tokens.
+    public func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError)
+        -> WriteResult
+    {
         let scope = try ledger.scope(.settings, making: domain)
         let old = ledger.find(scope, key)
         try ledger.check(ifRev, old)
@@ -92,7 +94,7 @@ public final class SettingsStore {
     }
 
     /// A transaction over one domain: calls `body` with the domain opened for changes.
-    /// - Parameter ifRev: the domain must not have changed since.
+    /// `ifRev`: the domain must not have changed since.
     public func putMany(
         _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
@@ -142,7 +144,7 @@ public final class SettingsStore {
     }
 
     /// Adds to an integer setting.
-    /// - Parameter initial: what an absent setting counts as.
+    /// `initial`: what an absent setting counts as.
     public func increment(_ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64) throws(StoreError) -> (
         value: Int64, rev: UInt64
     ) {
@@ -201,7 +203,8 @@ public final class SettingsStore {
         let wasPresent = old.map { !$0.isTombstone } ?? false
         if record.isTombstone, !wasPresent { return }
         ledger.replay(
-            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil, rev: record.rev,
+            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
+            rev: record.rev,
             at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
             newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
         ) { _ in }
