@@ -1,4 +1,4 @@
-import Synchronization
+import SQLite
 
 /// The reader thread: pulls the pages of documents into the page cache that the loop found missing, by looking them up
 /// with a connection that waits. What it reads it throws away: the loop asks again and gets it without waiting, so no
@@ -9,9 +9,9 @@ final class PageWarmer: Sendable {
         var done: [UInt64] = []
         var isStopping = false
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let pending = Semaphore()
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let thread = Guarded<WorkerThread?>(nil)
     private let path: String
     private let wake: @Sendable () -> Void
 

@@ -1,3 +1,4 @@
+import SQLite
 import CSyscalls
 import Glibc
 import Synchronization
@@ -67,10 +68,10 @@ final class WorkerThread: @unchecked Sendable {
 
 /// Runs jobs one after the other on a background thread: what may take long and nobody waits for.
 final class Housekeeper: Sendable {
-    private let jobs = Mutex<[@Sendable () -> Void]>([])
+    private let jobs = Guarded<[@Sendable () -> Void]>([])
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let thread = Guarded<WorkerThread?>(nil)
 
     init() {
         thread.withLock { thread in

@@ -55,7 +55,9 @@ public enum FaultPoints {
     }
 
     @usableFromInline static let isArmed = Atomic<Bool>(false)
-    private static let rules = Mutex<[Rule]>([])
+    private static let lock = Lock()
+    // Only touched while `lock` is held.
+    private nonisolated(unsafe) static var rules: [Rule] = []
 
     /// Replaces what is armed; an empty specification arms nothing.
     ///
@@ -66,13 +68,13 @@ public enum FaultPoints {
             guard let rule = Rule(part) else { throw .invalid(String(part)) }
             parsed.append(rule)
         }
-        rules.withLock { [parsed] in $0 = parsed }
+        lock.withLock { rules = parsed }
         isArmed.store(!parsed.isEmpty, ordering: .relaxed)
     }
 
     public static func disarm() {
         isArmed.store(false, ordering: .relaxed)
-        rules.withLock { $0 = [] }
+        lock.withLock { rules = [] }
     }
 
     /// Says that the code has come to `point`, and does `kill` and `sleep` by itself.
@@ -89,7 +91,7 @@ public enum FaultPoints {
 
     @usableFromInline
     static func strike(_ point: FaultPoint, role: FileRole?) -> FaultAction? {
-        let effect = rules.withLock { rules in
+        let effect = lock.withLock {
             var first: Rule.Effect?
             // Every rule counts the hit, the first that strikes decides.
             for index in rules.indices where rules[index].strikes(point, role: role) {

@@ -1,6 +1,5 @@
 import Glibc
 import SQLite
-import Synchronization
 
 /// The changes that the fold thread writes in one transaction: all up to a revision.
 final class FoldSlice: @unchecked Sendable {
@@ -49,7 +48,7 @@ final class Folder: @unchecked Sendable {
         var jobs: [Job] = []
         var outcomes: [Outcome] = []
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let pending = Semaphore()
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?

@@ -168,7 +168,7 @@ final class NextSegment: Sendable {
         var segment: Segment?
         var hasFailed = false
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
 
     var isReady: Bool { ready.load(ordering: .acquiring) }

@@ -16,7 +16,7 @@ final class LogSync: @unchecked Sendable {
         var isRunning = false
         var isStopping = false
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let request = Semaphore()
     private let synced: Atomic<UInt64>
     private let failedWith = Atomic<Int32>(0)

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import SQLite
 
 /// Memory for items: size classes of 32 bytes, cut from 2 MiB pieces for which the kernel is asked to use huge pages.
 ///
@@ -21,7 +21,9 @@ enum ItemArena {
         var free = [UInt](repeating: 0, count: classes + 1)
     }
     // A process may hold several storages, as the tests do; without contention the lock costs one atomic exchange.
-    private static let state = Mutex(State())
+    private static let lock = Lock()
+    // Only touched while `lock` is held.
+    private nonisolated(unsafe) static var state = State()
 
     /// Bytes that an item of `size` bytes takes.
     static func footprint(_ size: Int) -> Int {
@@ -34,7 +36,7 @@ enum ItemArena {
             return memory
         }
         let index = (size + granule - 1) / granule
-        let address = state.withLock { state in
+        let address = lock.withLock {
             let head = state.free[index]
             if head != 0 {
                 state.free[index] = UnsafeRawPointer(bitPattern: head)!.load(as: UInt.self)
@@ -55,7 +57,7 @@ enum ItemArena {
         }
         let index = (size + granule - 1) / granule
         let address = UInt(bitPattern: memory)
-        state.withLock { state in
+        lock.withLock {
             UnsafeMutableRawPointer(bitPattern: address)!.storeBytes(of: state.free[index], as: UInt.self)
             state.free[index] = address
         }
