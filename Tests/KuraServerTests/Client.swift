@@ -21,9 +21,8 @@ final class Client {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         try #require(descriptor >= 0)
         guard Self.connect(descriptor, path) == 0 else {
-            let code = errno
-            close(descriptor)
-            throw Failure.connect(errno: code)
+            // `deinit` closes the descriptor: everything is initialised by now.
+            throw Failure.connect(errno: errno)
         }
         var time = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
