@@ -136,7 +136,9 @@ final class Segment: @unchecked Sendable {
 
     /// Gives the WAL its bytes in advance: overwriting and syncing them later changes no metadata.
     private static func fill(_ wal: String, capacity: Int, recycled: String?) throws(StorageFault) {
-        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        // A page at a time: one large write would lie in large folios of the page cache, each of which the kernel counts as
+        // written whole whenever a commit touches it.
+        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
         let descriptor = try FileSystem.open(recycled ?? wal, O_RDWR | O_CREAT)
