@@ -5,8 +5,10 @@ import Glibc
 /// It owns one `malloc`ed block. Appending may move the block, so a pointer into it is good until the next append.
 public struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer?
-    public private(set) var count: Int = 0
-    public private(set) var capacity: Int = 0
+    @usableFromInline var length: Int = 0
+    @usableFromInline var room: Int = 0
+    @inlinable public var count: Int { length }
+    @inlinable public var capacity: Int { room }
 
     public init() {}
 
@@ -30,37 +32,45 @@ public struct ByteBuffer: ~Copyable {
         return UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
     }
 
-    /// Takes `length` bytes that were written to `spare` as appended.
-    public mutating func commit(_ length: Int) {
-        precondition(length >= 0 && count + length <= capacity, "commit past the reserved room")
-        count += length
+    /// Takes `added` bytes that were written to `spare` as appended.
+    public mutating func commit(_ added: Int) {
+        precondition(added >= 0 && count + added <= capacity, "commit past the reserved room")
+        length += added
     }
 
     /// Makes room for `additional` bytes behind the last one; doubles, so that appending stays linear.
+    @inlinable
     public mutating func reserve(_ additional: Int) {
-        guard count + additional > capacity else { return }
-        var wanted = max(capacity * 2, 256)
-        while wanted < count + additional { wanted *= 2 }
-        guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
-        base = grown
-        capacity = wanted
+        if length + additional > room { grow(by: additional) }
     }
 
+    @usableFromInline
+    mutating func grow(by additional: Int) {
+        var wanted = max(room * 2, 256)
+        while wanted < length + additional { wanted *= 2 }
+        guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
+        base = grown
+        room = wanted
+    }
+
+    @inlinable
     public mutating func append(_ source: UnsafeRawBufferPointer) {
         guard let from = source.baseAddress, source.count > 0 else { return }
         reserve(source.count)
-        memcpy(base! + count, from, source.count)
-        count += source.count
+        (base.unsafelyUnwrapped + length).copyMemory(from: from, byteCount: source.count)
+        length += source.count
     }
 
+    @inlinable
     public mutating func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    @inlinable
     public mutating func append(_ byte: UInt8) {
-        if count == capacity { reserve(1) }
-        (base! + count).storeBytes(of: byte, as: UInt8.self)
-        count += 1
+        if length == room { grow(by: 1) }
+        (base.unsafelyUnwrapped + length).storeBytes(of: byte, as: UInt8.self)
+        length += 1
     }
 
     /// For cold paths: replies of the hot ones are made of bytes.
@@ -69,18 +79,18 @@ public struct ByteBuffer: ~Copyable {
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Forgets everything from `length` on.
-    public mutating func truncate(to length: Int) {
-        precondition(length >= 0 && length <= count)
-        count = length
+    /// Forgets everything from `end` on.
+    public mutating func truncate(to end: Int) {
+        precondition(end >= 0 && end <= length)
+        length = end
     }
 
-    /// Drops the first `length` bytes and moves the rest to the front.
-    public mutating func removeFirst(_ length: Int) {
-        precondition(length >= 0 && length <= count)
-        guard length > 0 else { return }
-        count -= length
-        if count > 0 { memmove(base!, base! + length, count) }
+    /// Drops the first `dropped` bytes and moves the rest to the front.
+    public mutating func removeFirst(_ dropped: Int) {
+        precondition(dropped >= 0 && dropped <= length)
+        guard dropped > 0 else { return }
+        length -= dropped
+        if length > 0 { memmove(base!, base! + dropped, length) }
     }
 
     public mutating func overwrite(at offset: Int, with byte: UInt8) {
@@ -89,14 +99,58 @@ public struct ByteBuffer: ~Copyable {
     }
 
     public mutating func removeAll() {
-        count = 0
+        length = 0
     }
 
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
         free(base)
         base = nil
-        count = 0
-        capacity = 0
+        length = 0
+        room = 0
+    }
+}
+
+/// Blocks of memory between their uses, so that a connection that speaks now and then costs no `malloc` each time.
+///
+/// Keeps a few blocks of ordinary size; larger ones go back to the system. Used by one thread.
+public final class BufferPool {
+    private var blocks: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
+    private let limit: Int
+    private let largest: Int
+
+    /// - Parameters:
+    ///   - limit: blocks that are kept at most.
+    ///   - largest: bytes of the largest block that is kept.
+    public init(limit: Int = 64, largest: Int = 64 << 10) {
+        self.limit = limit
+        self.largest = largest
+        blocks.reserveCapacity(limit)
+    }
+
+    deinit {
+        for block in blocks { free(block.base) }
+    }
+
+    /// Bytes of the blocks that wait here.
+    public var bytes: Int { blocks.reduce(0) { $0 + $1.capacity } }
+
+    /// Gives `buffer`, which has no memory, a block when one is there.
+    public func supply(_ buffer: inout ByteBuffer) {
+        guard buffer.base == nil, let block = blocks.popLast() else { return }
+        buffer.base = block.base
+        buffer.room = block.capacity
+    }
+
+    /// Empties `buffer` and takes its block.
+    public func reclaim(_ buffer: inout ByteBuffer) {
+        guard let base = buffer.base, buffer.room <= largest, blocks.count < limit else {
+            buffer.releaseMemory()
+            return
+        }
+        blocks.append((base, buffer.room))
+        buffer.base = nil
+        buffer.length = 0
+        buffer.room = 0
     }
 }

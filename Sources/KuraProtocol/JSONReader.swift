@@ -249,17 +249,30 @@ public struct JSONReader {
 
     /// A member's name and its colon.
     public mutating func name() throws(JSONFault) -> JSONString {
+        let result = try unnotedName()
+        note(name: result)
+        return result
+    }
+
+    /// The same for a caller that finds repeated names by itself.
+    @inline(__always)
+    mutating func unnotedName() throws(JSONFault) -> JSONString {
         guard let quote = peek() else { throw fault(.unexpectedEnd) }
         guard quote == UInt8(ascii: "\"") else { throw fault(.unexpectedByte) }
         let result = try string()
-        if grammar == .wire { names.push(result, in: text) }
         try expect(UInt8(ascii: ":"))
         return result
     }
 
+    /// The name belongs to the object that is open.
+    @inline(__always)
+    func note(name: JSONString) {
+        if grammar == .wire { names.push(name) }
+    }
+
     /// The names pushed since `mark` belong to an object that ends here: none may come twice.
     public func closeNames(from mark: Int) throws(JSONFault) {
-        guard grammar == .wire else { return }
+        guard grammar == .wire, names.count > mark else { return }
         if names.hasDuplicate(from: mark, in: text) { throw fault(.duplicateName) }
         names.truncate(to: mark)
     }

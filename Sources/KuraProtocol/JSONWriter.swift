@@ -10,17 +10,24 @@ extension ByteBuffer {
 
     /// An unsigned integer in decimal.
     public mutating func append(unsigned value: UInt64) {
-        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
-            var position = 20
-            var rest = value
-            repeat {
-                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-                position -= 1
-                digits[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-                rest = quotient
-            } while rest > 0
-            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[position...]))
+        reserve(20)
+        var digits = 1
+        var bound: UInt64 = 10
+        while value >= bound {
+            digits += 1
+            guard digits < 20 else { break }
+            bound *= 10
         }
+        var rest = value
+        var position = digits
+        let place = spare
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            position -= 1
+            place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            rest = quotient
+        } while rest > 0
+        commit(digits)
     }
 
     /// A string with its quotes; `utf8` is well-formed UTF-8, not yet escaped.

@@ -2,8 +2,9 @@ import Glibc
 
 /// The names of all objects that are open while a text is read, so that a repeated one is found.
 ///
-/// Names are compared after their escapes are resolved. Each is kept as a hash under a secret seed and verified when two
-/// hashes agree, so an object costs n·log n however its names are chosen. Used by one thread.
+/// Names are compared after their escapes are resolved. Those of small objects are compared as they stand; of larger ones by
+/// a hash under a secret seed, verified when two agree, so that an object costs n·log n however its names are chosen. Used
+/// by one thread.
 public final class NameStack {
     private struct Entry {
         var hash: UInt64
@@ -39,14 +40,10 @@ public final class NameStack {
 
     public var count: Int { storage.pointee.count }
 
-    func push(_ name: JSONString, in text: UnsafePointer<UInt8>) {
+    @inline(__always)
+    func push(_ name: JSONString) {
         if storage.pointee.count == storage.pointee.capacity { grow() }
-        let bytes =
-            name.hasEscapes
-            ? resolved(name, in: text, scratch: &scratch)
-            : UnsafeRawBufferPointer(start: text + Int(name.start), count: name.count)
-        let place = storage.pointee.entries + storage.pointee.count
-        place.initialize(to: Entry(hash: Hash.bytes(bytes, seed: seed), name: name))
+        (storage.pointee.entries + storage.pointee.count).initialize(to: Entry(hash: 0, name: name))
         storage.pointee.count += 1
     }
 
@@ -65,11 +62,14 @@ public final class NameStack {
         let own = storage.pointee.entries + mark
         if length <= 12 {
             for later in 1..<length {
-                for earlier in 0..<later where own[earlier].hash == own[later].hash {
+                for earlier in 0..<later where mayBeSame(own[earlier].name, own[later].name, in: text) {
                     if same(own[earlier].name, own[later].name, in: text) { return true }
                 }
             }
             return false
+        }
+        for position in 0..<length {
+            own[position].hash = Hash.bytes(resolved(own[position].name, in: text, scratch: &scratch), seed: seed)
         }
         var run = UnsafeMutableBufferPointer(start: own, count: length)
         run.sort { $0.hash < $1.hash }
@@ -77,6 +77,14 @@ public final class NameStack {
             if same(own[position - 1].name, own[position].name, in: text) { return true }
         }
         return false
+    }
+
+    /// A cheap look that spares most comparisons.
+    @inline(__always)
+    private func mayBeSame(_ left: JSONString, _ right: JSONString, in text: UnsafePointer<UInt8>) -> Bool {
+        if left.hasEscapes || right.hasEscapes { return true }
+        // The byte at `start` is the first of the name or, when it is empty, its closing quote.
+        return left.count == right.count && text[Int(left.start)] == text[Int(right.start)]
     }
 
     private func same(_ left: JSONString, _ right: JSONString, in text: UnsafePointer<UInt8>) -> Bool {
@@ -116,13 +124,22 @@ public enum Hash {
             cursor += 8
             left -= 8
         }
-        var tail: UInt64 = 0
-        while left > 0 {
-            tail = tail << 8 | UInt64(cursor.load(as: UInt8.self))
-            cursor += 1
-            left -= 1
+        return fold(state ^ tail(cursor, left), 0xE703_7ED1_A0B4_28DB ^ seed)
+    }
+
+    /// The last `count` bytes, fewer than eight, as one number; which bytes go where does not matter, as long as all do.
+    @inline(__always)
+    static func tail(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
+        if count >= 4 {
+            let low = bytes.loadUnaligned(as: UInt32.self)
+            let high = bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
+            return UInt64(low) | UInt64(high) << 32
         }
-        return fold(state ^ tail, 0xE703_7ED1_A0B4_28DB ^ seed)
+        guard count > 0 else { return 0 }
+        let first = bytes.load(as: UInt8.self)
+        let middle = bytes.load(fromByteOffset: count / 2, as: UInt8.self)
+        let last = bytes.load(fromByteOffset: count - 1, as: UInt8.self)
+        return UInt64(first) | UInt64(middle) << 8 | UInt64(last) << 16
     }
 
     @inline(__always)

@@ -94,6 +94,7 @@ extension ByteBuffer {
 
     /// `{"jsonrpc":"2.0","id":ID,` — a result or an error follows.
     public mutating func appendReplyHead(id: UnsafeRawBufferPointer) {
+        reserve(64 + id.count)
         append("{\"jsonrpc\":\"2.0\",\"id\":")
         if id.isEmpty { append("null") } else { append(id) }
         append(UInt8(ascii: ","))

@@ -9,7 +9,10 @@ extension RequestReader {
             let member = members[index]
             var position = index
             if member.hasName {
-                position = find(member.name, in: entry)
+                // Most clients keep to the documented order.
+                let isInOrder =
+                    index < entry.parameterCount && Self.areEqual(entry.parameters[index].name, bytes(member.name))
+                if !isInOrder { position = find(member.name, in: entry) }
                 guard position >= 0 else {
                     let shown = member.name.count <= 64 ? bytes(member.name) : nil
                     throw RPCError(.invalidParams, hint: "unknown parameter", parameter: shown)

@@ -167,6 +167,18 @@ public final class RequestReader {
         var hasVersion = false
         var hasMethod = false
         var hasOther = false
+
+        /// Whether the member has not come before. Others than the four are compared when the envelope closes.
+        @inline(__always)
+        func isNew(_ member: EnvelopeMember, hasParams: Bool) -> Bool {
+            switch member {
+            case .id: !hasID
+            case .jsonrpc: !hasVersion
+            case .method: !hasMethod
+            case .params: !hasParams
+            case .other: true
+            }
+        }
     }
 
     private func readEnvelope(_ reader: inout JSONReader) throws(JSONFault) -> Envelope {
@@ -175,9 +187,12 @@ public final class RequestReader {
         try reader.descend()
         if !reader.take(UInt8(ascii: "}")) {
             while true {
-                let name = try reader.name()
+                let name = try reader.unnotedName()
                 var member = envelopeMember(bytes(name))
                 if member == .other, name.hasEscapes { member = envelopeMember(nameScratch.unescape(bytes(name))) }
+                guard envelope.isNew(member, hasParams: state.pointee.hasParams) else {
+                    throw reader.fault(.duplicateName)
+                }
                 switch member {
                 case .id:
                     state.pointee.id = try reader.value()
@@ -191,6 +206,7 @@ public final class RequestReader {
                 case .params:
                     try readParams(&reader)
                 case .other:
+                    reader.note(name: name)
                     _ = try reader.value()
                     envelope.hasOther = true
                 }

@@ -57,3 +57,44 @@ import Testing
         #expect(buffer.isEmpty && buffer.capacity == 0 && Array(buffer.bytes) == [])
     }
 }
+
+@Suite struct BufferPoolTests {
+    @Test func `a block goes from one buffer to the next, empty`() {
+        let pool = BufferPool()
+        var first = ByteBuffer()
+        first.append("abc")
+        let place = first.bytes.baseAddress
+        pool.reclaim(&first)
+        #expect(first.isEmpty && first.capacity == 0 && first.bytes.baseAddress == nil)
+        var second = ByteBuffer()
+        pool.supply(&second)
+        #expect(second.isEmpty && second.capacity >= 3)
+        second.append("d")
+        #expect(second.bytes.baseAddress == place)
+        #expect(second.bytes.elementsEqual("d".utf8))
+        #expect(pool.bytes == 0)
+    }
+
+    @Test func `a buffer that has memory keeps it`() {
+        let pool = BufferPool()
+        var first = ByteBuffer(capacity: 300)
+        pool.reclaim(&first)
+        var second = ByteBuffer()
+        second.append("kept")
+        pool.supply(&second)
+        #expect(second.bytes.elementsEqual("kept".utf8))
+        #expect(pool.bytes > 0)
+    }
+
+    @Test func `large blocks and too many are given back`() {
+        let pool = BufferPool(limit: 2, largest: 1024)
+        var large = ByteBuffer(capacity: 5000)
+        pool.reclaim(&large)
+        #expect(large.capacity == 0 && pool.bytes == 0)
+        for _ in 0..<3 {
+            var buffer = ByteBuffer(capacity: 512)
+            pool.reclaim(&buffer)
+        }
+        #expect(pool.bytes == 1024)
+    }
+}

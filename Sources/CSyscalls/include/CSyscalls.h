@@ -47,4 +47,6 @@ int csys_next_signal(int descriptor);
 int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
 int csys_set_thread_name(const char *name);
 int csys_set_no_dump(void);
+/// Asks for the cache line at `address`; a hint, never a fault. Not a system call, but as far from Swift.
+static inline void csys_prefetch(const void *address) { __builtin_prefetch(address); }
 #endif
