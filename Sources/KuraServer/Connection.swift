@@ -29,6 +29,8 @@ final class Connection {
     var hasMore = false
     /// The other side is gone altogether; epoll has been told to be silent about it.
     var isHungUp = false
+    /// The sync that released replies of this connection last, by the policy's count.
+    var lastRound: UInt32 = 0
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
 
@@ -44,7 +46,8 @@ final class Connection {
 
     // MARK: Turns
 
-    func beginTurn() {
+    func beginTurn(_ pool: BufferPool) {
+        if output.capacity == 0 { pool.supply(&output) }
         turnStart = (framer, state, output.count)
     }
 
@@ -55,20 +58,21 @@ final class Connection {
         output.truncate(to: start.output)
     }
 
-    func endTurn() {
+    func endTurn(_ pool: BufferPool) {
         state.endTurn()
         turnStart = nil
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         input.removeFirst(framer.consumed)
         framer.rebase()
-        if input.isEmpty, input.capacity > 0 { input.releaseMemory() }
+        if input.isEmpty, input.capacity > 0 { pool.reclaim(&input) }
     }
 
     // MARK: Bytes
 
     /// Reads once what the socket has.
-    func receive(atMost limit: Int) -> Socket.Received {
+    func receive(atMost limit: Int, _ pool: BufferPool) -> Socket.Received {
+        if input.capacity == 0 { pool.supply(&input) }
         let room = input.isEmpty ? 16 << 10 : min(max(input.count, 16 << 10), 1 << 20)
         input.reserve(min(room, limit))
         let result = socket.receive(into: input.spare)
@@ -86,7 +90,11 @@ final class Connection {
     }
 
     /// Sends what may leave.
-    func flush(syncedRev: UInt64) -> Flushed {
+    func flush(syncedRev: UInt64, _ pool: BufferPool) -> Flushed {
+        guard !output.isEmpty else {
+            if output.capacity > 0 { pool.reclaim(&output) }
+            return .all
+        }
         let end = state.sendable(syncedRev: syncedRev, end: outputEnd)
         var length = Int(end - sent)
         var result = Flushed.all
@@ -104,7 +112,7 @@ final class Connection {
         guard done > 0 else { return result }
         sent += UInt64(done)
         if done == output.count {
-            output.releaseMemory()
+            pool.reclaim(&output)
         } else {
             output.removeFirst(done)
         }

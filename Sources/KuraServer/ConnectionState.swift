@@ -48,6 +48,9 @@ struct ConnectionState {
         turnRev = max(turnRev, rev)
     }
 
+    /// Replies of the turn show what only its commit makes true.
+    var dependsOnTurn: Bool { turnRev > 0 }
+
     /// The turn's changes are in the log.
     mutating func endTurn() {
         guard turnRev > 0 else { return }

@@ -30,9 +30,9 @@ extension Server {
         drainDeadline = monotonicNow() + 5_000_000_000
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
-        for connection in connections.values {
+        for connection in connections.all {
             if !connection.state.hasEnded {
-                while case .bytes = connection.receive(atMost: limits.lineBytes),
+                while case .bytes = connection.receive(atMost: limits.lineBytes, pool),
                     connection.input.count < limits.inputBytes
                 {}
                 connection.state.hasEnded = true
@@ -50,10 +50,10 @@ extension Server {
     /// The outcome of what was not synced is unknown: the replies that wait say so, then everything closes.
     func failAll(_ storage: isolated Storage) {
         let synced = storage.syncedRev
-        for connection in connections.values {
-            connection.endTurn()
+        for connection in connections.all {
+            connection.endTurn(pool)
             connection.replaceUnsyncedReplies(syncedRev: synced)
-            _ = connection.flush(syncedRev: .max)
+            _ = connection.flush(syncedRev: .max, pool)
         }
         connections.removeAll()
     }

@@ -92,9 +92,9 @@ extension Server {
             }
             batch.offset = next
             batch.left -= 1
+            note(connection, at: batch.outputPosition)
             if connection.output.count > bodyStart {
                 batch.hasOutput = true
-                note(connection, at: batch.outputPosition)
             } else {
                 connection.output.truncate(to: start)
             }

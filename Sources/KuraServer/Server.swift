@@ -28,16 +28,25 @@ public final class Server {
     let handlers: ContiguousArray<Handler>
     let signals: Int32
 
-    var connections: [UInt64: Connection] = [:]
-    private var nextToken: UInt64 = 16
+    var connections = ConnectionTable()
+    let pool = BufferPool()
     /// Connections that this turn concerns.
     private var turn: ContiguousArray<Connection> = []
+    /// Those of them whose replies depend on the turn's commit, or that wait.
+    private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
     var drainDeadline: UInt64?
     private var acceptAgainAt: UInt64?
+
+    private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    private var others = OtherClients()
+    /// Changes are in the log whose sync has been put off so that others may join it.
+    private var isGathering = false
+    /// Replies up to this revision have been released.
+    private var releasedRev: UInt64 = 0
 
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
@@ -120,7 +129,18 @@ public final class Server {
             connection.isInReadyList = false
             enter(connection)
         }
-        for connection in turn { process(connection, storage) }
+        for connection in turn {
+            let before = facts.requests
+            process(connection, storage)
+            if connection.state.dependsOnTurn || connection.state.wait != .none {
+                pending.append(connection)
+            } else {
+                // Nothing of the turn is in its replies: they leave while the others are being answered.
+                leave(connection)
+                if facts.requests > before { others.insert(connection.token) }
+            }
+        }
+        turn.removeAll(keepingCapacity: true)
         finishTurn(storage)
         call.connection = nil
     }
@@ -140,7 +160,7 @@ public final class Server {
     func enter(_ connection: Connection) {
         guard !connection.isInTurn, !connection.isClosed else { return }
         connection.isInTurn = true
-        connection.beginTurn()
+        connection.beginTurn(pool)
         turn.append(connection)
     }
 
@@ -154,7 +174,7 @@ public final class Server {
             }
         }
         for ticket in storage.takeWarmed() {
-            for connection in connections.values where connection.state.wait == .page(ticket) {
+            for connection in connections.all where connection.state.wait == .page(ticket) {
                 connection.state.wait = .none
                 enter(connection)
             }
@@ -168,48 +188,69 @@ public final class Server {
             // Nothing of the turn was stored: its requests are answered again, and those that would change something are
             // refused.
             storage.setRefusingChanges(true)
-            for connection in turn {
+            for connection in pending {
                 connection.takeTurnBack()
                 process(connection, storage)
             }
             storage.setRefusingChanges(false)
         case .failed: return
         }
-        for connection in turn {
-            connection.endTurn()
+        for connection in pending {
+            leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
         }
-        if storage.needsSync {
-            storage.sync(inline: !storage.isSyncing && mayBlock)
-        }
-        let synced = storage.syncedRev
-        for connection in turn {
-            connection.isInTurn = false
-            settle(connection, synced)
-        }
-        turn.removeAll(keepingCapacity: true)
-        flushSynced(synced)
+        pending.removeAll(keepingCapacity: true)
+        syncIfDue(storage)
+        release(storage.syncedRev)
     }
 
-    /// Whether the loop may sync by itself: when nobody but one client is about, handing the sync to its thread and back
-    /// only costs time.
-    private var mayBlock: Bool {
-        awaitingSync.isEmpty && turn.count == 1 && ready.isEmpty
+    /// The turn is over for this connection: what may be sent is sent.
+    private func leave(_ connection: Connection) {
+        connection.endTurn(pool)
+        connection.isInTurn = false
+        settle(connection, syncedRev)
     }
 
-    private func flushSynced(_ synced: UInt64) {
+    // MARK: Syncing
+
+    private func syncIfDue(_ storage: isolated Storage) {
+        isGathering = false
+        guard storage.needsSync else { return }
+        guard !storage.isSyncing else {
+            // Rides the sync after the one that is under way.
+            storage.sync(inline: false)
+            return
+        }
+        let time = monotonicNow()
+        if others.takePresence(besides: awaitingSync) { policy.servedOthers(at: time) }
+        switch policy.decide(waiting: awaitingSync.count, syncTime: storage.syncTime, at: time) {
+        case .gather where ready.isEmpty: isGathering = true
+        case .inline where ready.isEmpty: storage.sync(inline: true)
+        case .gather, .inline, .thread: storage.sync(inline: false)
+        }
+    }
+
+    /// Sends the replies that a sync has made true.
+    private func release(_ synced: UInt64) {
+        guard synced > releasedRev else { return }
+        releasedRev = synced
         guard !awaitingSync.isEmpty else { return }
+        policy.beginRound()
         // Those that go on waiting enter the list again.
         let waiting = awaitingSync
         awaitingSync.removeAll(keepingCapacity: true)
         for connection in waiting {
             connection.isInSyncList = false
             settle(connection, synced)
+            guard !connection.isInSyncList else { continue }
+            policy.release(lastRound: connection.lastRound)
+            connection.lastRound = policy.round
         }
     }
 
     private func nextTimeout(_ storage: isolated Storage) -> Int32 {
         var wait = storage.upkeep()
+        if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
         if isDrained { return 0 }
         let time = monotonicNow()
@@ -244,18 +285,25 @@ public final class Server {
                     refuse(socket)
                     continue
                 }
-                let token = nextToken
-                nextToken += 1
-                let connection = Connection(socket: socket, token: token, lineLimit: limits.lineBytes)
-                do throws(SystemError) { try loop.add(descriptor, token: token, .read) } catch {
-                    journal.log(.warning, "a connection could not be registered", [("error", error.description)])
-                    continue
-                }
-                connections[token] = connection
-                facts.connections = connections.count
-                facts.accepted += 1
+                admit(socket)
             }
         }
+    }
+
+    private func admit(_ socket: consuming Socket) {
+        var socket: Socket? = consume socket
+        let connection = connections.insert { token in
+            Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes)
+        }
+        do throws(SystemError) {
+            try loop.add(connection.socket.descriptor, token: connection.token, .read)
+        } catch {
+            journal.log(.warning, "a connection could not be registered", [("error", error.description)])
+            connections.remove(connection.token)
+            return
+        }
+        facts.connections = connections.count
+        facts.accepted += 1
     }
 
     /// Tells one client too many so, as far as its socket takes it, and lets it go.
@@ -268,7 +316,7 @@ public final class Server {
     }
 
     private func receive(_ connection: Connection) {
-        switch connection.receive(atMost: limits.lineBytes) {
+        switch connection.receive(atMost: limits.lineBytes, pool) {
         case .bytes, .nothing: break
         case .end: connection.state.hasEnded = true
         case .failed: close(connection)
@@ -287,7 +335,7 @@ public final class Server {
         connection.isClosed = true
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
-        connections[connection.token] = nil
+        connections.remove(connection.token)
         facts.connections = connections.count
     }
 
@@ -295,7 +343,7 @@ public final class Server {
     private func settle(_ connection: Connection, _ synced: UInt64) {
         guard !connection.isClosed else { return }
         var wanted: EventLoop.Interest = []
-        switch connection.flush(syncedRev: synced) {
+        switch connection.flush(syncedRev: synced, pool) {
         case .all: break
         case .blocked: wanted.insert(.write)
         case .gone:

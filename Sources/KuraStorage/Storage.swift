@@ -161,6 +161,8 @@ public actor Storage {
     /// Whether revisions wait for a sync that nobody has asked for.
     public var needsSync: Bool { ledger.committedRev > 0 && !log.unsynced.isEmpty }
     public var isSyncing: Bool { logSync.isBusy }
+    /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
+    public var syncTime: UInt64 { logSync.syncTime }
 
     /// Has everything appended so far synced.
     /// - Parameter inline: on this thread, now; allowed only while `isSyncing` is false.

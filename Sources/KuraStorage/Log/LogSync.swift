@@ -21,6 +21,7 @@ final class LogSync: @unchecked Sendable {
     private let synced: Atomic<UInt64>
     private let failedWith = Atomic<Int32>(0)
     private let syncCount = Atomic<UInt64>(0)
+    private let smoothedTime = Atomic<UInt64>(0)
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
 
@@ -41,6 +42,9 @@ final class LogSync: @unchecked Sendable {
     }
 
     var count: UInt64 { syncCount.load(ordering: .relaxed) }
+
+    /// What a sync takes, nanoseconds, smoothed over the last few; 0 before the first.
+    var syncTime: UInt64 { smoothedTime.load(ordering: .relaxed) }
 
     /// Whether a sync is under way or asked for.
     var isBusy: Bool { state.withLock { $0.isRunning } }
@@ -93,6 +97,11 @@ final class LogSync: @unchecked Sendable {
     }
 
     private func perform(_ segments: [Segment]) -> Int32 {
+        let start = monotonicNanoseconds()
+        defer {
+            let (duration, known) = (monotonicNanoseconds() - start, syncTime)
+            smoothedTime.store(known == 0 ? duration : (known * 7 + duration) / 8, ordering: .relaxed)
+        }
         for segment in segments {
             if let action = FaultPoints.hit(.logSync) {
                 if let code = action.errno { return code }
