@@ -5,6 +5,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case parseError, invalidRequest, methodNotFound, invalidParams, internalError
     case lineTooLong, batchTooLarge
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
+    case requestKeyReused
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
 
     public struct Facts: Sendable {
@@ -44,7 +45,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "invalidParams", code: -32602, message: "Invalid params", retryable: false,
                 when: """
                     A parameter is unknown, missing, given twice, of the wrong type or outside its limits; \
-                    `data.parameter` names it, `data.hint` says what is expected.
+                    `data.parameter` names it, `data.hint` says what is expected. `data.index` is the position in a list, \
+                    `data.operation` that in a transaction.
                     """,
                 remedy: "Compare with the method's table; nothing was changed.")
         case .internalError:
@@ -84,6 +86,11 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "outOfRange", code: -32007, message: "Out of range", retryable: false,
                 when: "`increment` would leave the range of safe integers, ±(2^53 − 1).", remedy: "Use a smaller step.")
+        case .requestKeyReused:
+            Facts(
+                name: "requestKeyReused", code: -32013, message: "Request key reused", retryable: false,
+                when: "`requestKey` has been used within a day for a write by another method. Nothing was written.",
+                remedy: "Make a new key for each write, and repeat it only when the same write is sent again.")
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,

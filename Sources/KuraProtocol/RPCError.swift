@@ -13,6 +13,8 @@ public struct RPCError: Error {
     public var offset: Int?
     /// Position in a list parameter of the element that is at fault.
     public var index: Int?
+    /// Position in a transaction of the operation that is at fault.
+    public var operation: Int?
 
     public init(
         _ kind: ErrorKind, hint: StaticString? = nil, parameter: UnsafeRawBufferPointer? = nil, limit: Int? = nil,
@@ -71,6 +73,7 @@ extension ByteBuffer {
             append("\"")
         }
         if let index = error.index { append(",\"index\":", Int64(index)) }
+        if let operation = error.operation { append(",\"operation\":", Int64(operation)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let reason = error.reason {

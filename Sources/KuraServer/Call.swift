@@ -16,10 +16,21 @@ final class Call {
     /// Bytes that a handler needs while it answers.
     var scratch = ByteBuffer()
     var otherScratch = ByteBuffer()
+    /// The handlers in the order of the method table, for transactions.
+    let handlers: ContiguousArray<Handler>
+    /// The call of one operation within a transaction.
+    private(set) lazy var operation = Call(
+        reader: RequestReader(table: reader.table), server: server, handlers: handlers)
 
-    init(reader: RequestReader, server: ServerFacts) {
+    init(reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>) {
         self.reader = reader
         self.server = server
+        self.handlers = handlers
+    }
+
+    /// Appends the result of the request that the reader holds.
+    func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try handlers[reader.methodIndex](self, &out, storage)
     }
 
     func begin(_ connection: Connection) {
@@ -29,6 +40,11 @@ final class Call {
 
     func shows(_ rev: UInt64) {
         shownRev = max(shownRev, rev)
+    }
+
+    /// What was shown above `rev` has been taken back: the answer does not wait for it.
+    func forgetsShown(above rev: UInt64) {
+        shownRev = min(shownRev, rev)
     }
 
     /// The condition that `ifRev` states.
@@ -63,7 +79,7 @@ extension Refusal {
         case .cold: self = .later(isPage: true)
         case .busy: self = .later(isPage: false)
         case .duplicate(let index):
-            self = .error(RPCError(.invalidParams, hint: "the same id comes twice", index: index))
+            self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         }
     }

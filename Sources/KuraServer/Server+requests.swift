@@ -117,7 +117,11 @@ extension Server {
         out.appendReplyHead(id: reader.replyID)
         out.append("\"result\":")
         do throws(Refusal) {
-            try handlers[reader.methodIndex](call, &out, storage)
+            if let key = reader.requestKey {
+                try call.performOnce(key, &out, storage)
+            } else {
+                try call.perform(&out, storage)
+            }
             out.append("}")
         } catch {
             out.truncate(to: start)

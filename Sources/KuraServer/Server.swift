@@ -25,7 +25,6 @@ public final class Server {
     let facts: ServerFacts
     let call: Call
     let reader: RequestReader
-    let handlers: ContiguousArray<Handler>
     let signals: Int32
 
     var connections = ConnectionTable()
@@ -69,8 +68,7 @@ public final class Server {
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version))
-        call = Call(reader: reader, server: facts)
-        handlers = Self.handlers(for: table)
+        call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try loop.add(listener.descriptor, token: Self.listenerToken, .read)
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
         self.listener = consume listener
@@ -78,7 +76,7 @@ public final class Server {
 
     /// The handlers in the order of the method table; every method has one.
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
-        let all = [SessionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all]
+        let all = [SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all]
             .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
             table.methods.map { method in

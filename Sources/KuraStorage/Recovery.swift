@@ -46,7 +46,7 @@ struct Recovery {
                 creating: max(highest, found.pristine?.number ?? 0) + 1, in: configuration.logDirectory,
                 capacity: min(configuration.segmentBytes, 1 << 20), recycled: nil)
         }
-        replayedChanges = try Self.replay(found.leftovers, foldedRev, into: active, settings, documents, configuration)
+        replayedChanges = try Self.replay(found.leftovers, foldedRev, into: active, ledger, documents, configuration)
         settings.recount()
         for leftover in found.leftovers {
             closed.append(
@@ -121,10 +121,19 @@ struct Recovery {
     }
 
     private static func loadSettings(_ connection: Connection, _ ledger: Ledger) throws(SQLiteError) {
-        let select = try connection.prepare("SELECT scope, key, value, rev, updatedAt FROM settings")
+        // In the order of their revisions where a store's items have an age.
+        let select = try connection.prepare(
+            """
+            SELECT scope, key, value, rev, updatedAt FROM settings
+            WHERE scope NOT IN (SELECT id FROM scopes WHERE store = ?1)
+            UNION ALL SELECT * FROM (
+                SELECT scope, key, value, rev, updatedAt FROM settings
+                WHERE scope IN (SELECT id FROM scopes WHERE store = ?1) ORDER BY rev)
+            """)
+        try select.bind(1, Int64(Store.requests.rawValue))
         while try select.step() {
             ledger.load(
-                setting: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
+                resident: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
                 updatedAt: select.int64(4),
                 ledger.scopes[UInt32(select.int64(0))])
         }
@@ -183,7 +192,7 @@ struct Recovery {
 
     /// Takes the changes above `foldedRev` into memory, and copies them into the segment that goes on, synced.
     private static func replay(
-        _ leftovers: [Segment], _ foldedRev: UInt64, into active: Segment, _ settings: SettingsStore,
+        _ leftovers: [Segment], _ foldedRev: UInt64, into active: Segment, _ ledger: Ledger,
         _ documents: DocumentsStore, _ configuration: StorageConfiguration
     ) throws(StorageFault) -> Int {
         guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
@@ -199,7 +208,7 @@ struct Recovery {
                     guard record.rev > foldedRev else { continue }
                     changes += 1
                     switch record.store {
-                    case .settings: settings.replay(record, at: at)
+                    case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
                     case .documents: try documents.replay(record, at: at, reader: reader)
                     }
                 }

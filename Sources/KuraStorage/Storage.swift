@@ -16,6 +16,7 @@ public actor Storage {
 
     public let settings: SettingsStore
     public let documents: DocumentsStore
+    public let requests: RequestKeys
 
     private let directory: DataDirectory
     private let ledger: Ledger
@@ -86,6 +87,7 @@ public actor Storage {
         log = recovery.log
         settings = recovery.settings
         documents = recovery.documents
+        requests = RequestKeys(ledger: ledger)
         // The connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try Folder(
@@ -128,6 +130,28 @@ public actor Storage {
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
     public func setRefusingChanges(_ on: Bool) {
         ledger.isRefusingChanges = on
+    }
+
+    /// A transaction over all rooms that has begun. It ends in the same turn, by `end` or by `abandon`.
+    public struct Transaction {
+        fileprivate var mark: Ledger.Mark
+        fileprivate var sums: (bytes: Int, count: Int)
+    }
+
+    /// Begins a transaction: all changes until its end get one revision. An item can be changed once in it.
+    public func beginTransaction() -> Transaction {
+        Transaction(mark: ledger.begin(), sums: settings.sums)
+    }
+
+    /// - Returns: the transaction's revision, or nil when nothing was changed.
+    public func end(_ transaction: Transaction) -> UInt64? {
+        ledger.end(transaction.mark)
+    }
+
+    /// Ends the transaction as if it had never begun.
+    public func abandon(_ transaction: Transaction) {
+        ledger.abandon(transaction.mark)
+        settings.sums = transaction.sums
     }
 
     public enum TurnOutcome {

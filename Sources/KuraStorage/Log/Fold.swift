@@ -246,7 +246,7 @@ final class Folder: @unchecked Sendable {
             }
             for item in newest {
                 switch item.pointee.store {
-                case .settings: try write(setting: item)
+                case .settings, .requests, .configuration: try write(setting: item)
                 case .documents: try write(document: item)
                 }
             }
