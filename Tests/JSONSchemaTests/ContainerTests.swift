@@ -93,6 +93,14 @@ import Testing
         try example.check()
     }
 
+    @Test func `a twin is found whichever of many items it is`() throws {
+        let schema = try JSONSchema.compile(#"{"uniqueItems":true}"#)
+        for twin in 0..<40 {
+            let message = "must have no equal items; \(twin) and 40 are equal, counted from 0"
+            #expect(schema.validate("[\(Self.many),\(twin).0]")?.message == message)
+        }
+    }
+
     @Test func `each of very many properties is found`() throws {
         let names = (0..<500).map { "p\($0)" }
         let members = names.enumerated().map { #""\#($1)":{"const":\#($0)}"# }.joined(separator: ",")

@@ -84,6 +84,17 @@ import Testing
         #expect(schema.violations(of: #"{"z":1,"x":2}"#, upTo: 10).map(\.keyword) == ["maxProperties"])
     }
 
+    @Test func `what fails inside of a question is no violation`() throws {
+        for (schema, value, found) in [
+            (#"{"if":{"minimum":10},"else":{"multipleOf":3}}"#, "8", ["multipleOf"]),
+            (#"{"contains":{"minimum":5},"items":{"maximum":7}}"#, "[1,6,8]", ["maximum"]),
+            (#"{"anyOf":[{"type":"null"},{"type":"string"}],"maxLength":1}"#, #""ab""#, ["maxLength"]),
+            (#"{"oneOf":[{"type":"null"},{}],"not":{"type":"null"},"const":1}"#, "2", ["const"]),
+        ] {
+            #expect(try JSONSchema.compile(schema).violations(of: value, upTo: 9).map(\.keyword) == found)
+        }
+    }
+
     @Test func `what is not JSON is a violation of its own kind`() throws {
         let schema = try JSONSchema.compile("{}")
         for value in ["", "{", "[1,]", #"{"a" 1}"#, "tru", "1 2", #""\x""#, "[" + String(repeating: "[", count: 200)] {
