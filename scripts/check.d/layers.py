@@ -22,7 +22,8 @@ ARROWS = {
     "KuraClient": {"KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},
-    "kura": {"KuraClient", "KuraProtocol"},
+    "KuraCommand": {"KuraClient", "KuraProtocol", "CSyscalls"},
+    "kura": {"KuraCommand"},
     "kura-bench": set(),
 }
 # What every module may import. Foundation is not among them: it costs start time, memory and 10 MB of program.
