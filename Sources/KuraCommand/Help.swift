@@ -68,7 +68,7 @@ struct Help {
 
     private func text(_ noun: Catalogue.Noun) -> String {
         let verbs = catalogue.verbs(of: noun).map { verb in
-            let usage = Layout.paragraph(verb.usage, width: column, indent: 6).dropLast()
+            let usage = Layout.paragraph(words: verb.usageWords, width: column, indent: 6).dropLast()
             let summary = Layout.paragraph(verb.method.summary, width: column, indent: 4)
             return "  \(style.bold(String(usage)))\n    \(summary)    \(style.dim(CommandExample.line(verb)))\n"
         }

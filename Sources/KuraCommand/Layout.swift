@@ -2,10 +2,15 @@
 enum Layout {
     /// Words in lines of at most `width` columns.
     static func wrapped(_ text: String, width: Int) -> [String] {
+        wrapped(words: text.split(separator: " ").map(String.init), width: width)
+    }
+
+    /// The same for words that may hold spaces, where no line ends.
+    static func wrapped(words: [String], width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
-        for word in text.split(separator: " ") {
-            if !line.isEmpty, Visible.width(line) + 1 + Visible.width(String(word)) > width {
+        for word in words {
+            if !line.isEmpty, Visible.width(line) + 1 + Visible.width(word) > width {
                 lines.append(line)
                 line = ""
             }
@@ -16,8 +21,12 @@ enum Layout {
 
     /// A paragraph whose lines but the first are indented.
     static func paragraph(_ text: String, width: Int, indent: Int = 0) -> String {
-        wrapped(text, width: max(20, width - indent)).joined(separator: "\n" + String(repeating: " ", count: indent))
-            + "\n"
+        paragraph(words: text.split(separator: " ").map(String.init), width: width, indent: indent)
+    }
+
+    static func paragraph(words: [String], width: Int, indent: Int = 0) -> String {
+        let lines = wrapped(words: words, width: max(20, width - indent))
+        return lines.joined(separator: "\n" + String(repeating: " ", count: indent)) + "\n"
     }
 
     /// Terms on the left, what they mean on the right, wrapped; a term too long for its column has a line of its own.

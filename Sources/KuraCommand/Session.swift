@@ -28,7 +28,7 @@ struct Session: ~Copyable {
     ///   - method: what to call.
     ///   - params: JSON text; empty when there are none.
     ///   - descriptor: goes along.
-    ///   - progress: drawn while the reply is awaited; nil: a line of this call's own.
+    ///   - progress: drawn while the reply is awaited, and left to the caller to erase; nil: a line of this call's own.
     /// - Returns: the result.
     /// - Throws: the daemon's refusal, or why there is no answer.
     mutating func result(

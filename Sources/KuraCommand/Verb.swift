@@ -102,7 +102,10 @@ struct Verb {
     }
 
     /// `docs put COLLECTION [ID] VALUE [--if-rev N]`
-    var usage: String {
+    var usage: String { usageWords.joined(separator: " ") }
+
+    /// The same in pieces that stay together.
+    var usageWords: [String] {
         let placed = positional
         let arguments = placed.map { parameter in
             let word =
@@ -114,7 +117,7 @@ struct Verb {
                 let word = parameter.optionUsage
                 return parameter.field.isRequired ? word : "[\(word)]"
             }
-        return ([path] + arguments + options + ownOptions.map { "[--\($0.name)]" }).joined(separator: " ")
+        return [path] + arguments + options + ownOptions.map { "[--\($0.name)]" }
     }
 }
 

@@ -16,7 +16,10 @@ struct VerbCommand {
         let file = try OpenFile(parameters.file, access: verb.method.access)
         var session = try Session.open(options, console)
         if wantsAll { return try followCursor(&session) }
-        let result = try session.result(verb.method, parameters.json, passing: file.descriptor)
+        let progress = ProgressLine(console, title: verb.path)
+        let result = try session.result(
+            verb.method, parameters.json, passing: file.descriptor, progress: progress)
+        progress.erase()
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
         var stream = StreamView(form: options.form, console: console)
         stream.begin(result)

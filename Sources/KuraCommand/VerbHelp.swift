@@ -11,7 +11,7 @@ struct VerbHelp {
     var text: String {
         let method = verb.method
         var parts = [Layout.paragraph("\(verb.path) - \(method.summary)", width: width)]
-        parts.append(Layout.paragraph("usage: kura \(verb.usage)", width: width, indent: 4))
+        parts.append(Layout.paragraph(words: ["usage: kura"] + verb.usageWords, width: width, indent: 4))
         parts.append(section("arguments", arguments))
         parts.append(section("options, besides those of 'kura --help'", options))
         parts.append(section("result", method.result.flatMap { rows($0, path: $0.name) }))

@@ -1,3 +1,4 @@
+import Glibc
 import KuraClient
 import KuraProtocol
 import Testing
@@ -76,6 +77,21 @@ import Testing
         let outcome = CapturedConsole(catalogue: .extended).run("records", "import", "c", "--path", "x", on: server)
         #expect(outcome.status == .done && outcome.output == "{\"imported\":7}\n" && outcome.errors == "")
     }
+
+    @Test func `on a terminal a request of over a second shows them, and leaves nothing behind`() {
+        let server = FakeServer { request in
+            usleep(1_300_000)
+            return [
+                #"{"jsonrpc":"2.0","method":"documents.progress","params":{"done":5,"total":10,"phase":"slow"}}"#,
+                request.result(#"{"imported":7}"#),
+            ]
+        }
+        let console = CapturedConsole(isTerminal: true, environment: ["NO_COLOR": "1"], catalogue: .extended)
+        let shown = console.run("records", "import", "c", "--path", "x", on: server).errors
+        #expect(shown.hasPrefix("\rrecords import: waiting, 1 s\u{1B}[K"))
+        #expect(shown.contains("records import: slow  [#") && shown.contains(" 50%  5 of 10, 1 s"))
+        #expect(shown.hasSuffix("\r\u{1B}[K"))
+    }
 }
 
 @Suite struct TableTests {
@@ -133,6 +149,10 @@ import Testing
                 + Layout.definitions([("--a", text), (String(repeating: "x", count: 35), text)], width: width)
             #expect(laid.split(separator: "\n").allSatisfy { Visible.width(String($0)) <= width })
         }
+        #expect(
+            Layout.wrapped(words: ["usage", "[--if-rev N]", "[--all]"], width: 17) == [
+                "usage", "[--if-rev N]", "[--all]",
+            ])
         #expect(Layout.definitions([("a", "one"), ("bb", "two")], width: 80) == "  a   one\n  bb  two\n")
     }
 }
