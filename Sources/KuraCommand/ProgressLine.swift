@@ -39,6 +39,8 @@ final class ProgressLine {
     }
 
     func update(done: Int64?, total: Int64? = nil, phase: String? = nil) {
+        // The first figures take the place of the waiting time at once.
+        if self.done == nil { lastDrawn = 0 }
         self.done = done
         self.total = total
         self.phase = phase ?? self.phase
