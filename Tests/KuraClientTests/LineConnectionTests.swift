@@ -133,6 +133,37 @@ import Testing
         close(ends[0])
     }
 
+    @Test func `a descriptor goes once with a line that is sent in many pieces`() throws {
+        let (own, other) = Self.pair()
+        var thread = pthread_t()
+        let box = UnsafeMutableRawPointer(bitPattern: Int(other) + 1)
+        pthread_create(
+            &thread, nil,
+            { box in
+                let descriptor = Int32(Int(bitPattern: box) - 1)
+                var chunk = [UInt8](repeating: 0, count: 65_536)
+                var descriptors = [Int32](repeating: -1, count: Int(CSYS_MAX_DESCRIPTORS))
+                var passed = 0
+                while true {
+                    var count: Int32 = 0
+                    var flags: Int32 = 0
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                    poll(&ready, 1, -1)
+                    let size = csys_recvmsg(descriptor, &chunk, chunk.count, &descriptors, &count, &flags)
+                    for position in 0..<Int(count) { close(descriptors[position]) }
+                    passed += Int(count)
+                    if size == 0 || size > 0 && chunk[size - 1] == 0x0A { break }
+                }
+                close(descriptor)
+                return UnsafeMutableRawPointer(bitPattern: passed)
+            }, box)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        try connection.send(line: [UInt8](repeating: 0x78, count: 5_000_000), passing: STDERR_FILENO)
+        var passed: UnsafeMutableRawPointer?
+        pthread_join(thread, &passed)
+        #expect(Int(bitPattern: passed) == 1)
+    }
+
     @Test func `while nothing comes the caller is told, and the time allowed still ends it`() throws {
         let (own, other) = Self.pair()
         defer { close(other) }

@@ -70,6 +70,7 @@ import Testing
         #expect(try fish("kura sett") == ["settings"])
         #expect(try fish("kura docs put").sorted() == ["put", "put-many"])
         #expect(try fish("kura settings put --if") == ["--if-rev"])
+        #expect(try fish("kura settings put app theme --if") == ["--if-rev"])
         #expect(try fish("kura --socket /x settings inc") == ["increment"])
         #expect(try fish("kura watch --stores ").sorted() == ["documents", "settings"])
         #expect(try fish("kura --color a").sorted() == ["always", "auto"])
