@@ -39,14 +39,16 @@ let package = Package(
         module("KuraStorage", ["SQLite", "CSyscalls"]),
         module("KuraServer", ["KuraProtocol", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraProtocol", "KuraTransport"]),
+        module("KuraCommand", ["KuraClient", "KuraProtocol", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
-        tool("kura", ["KuraClient"]),
+        tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
         tests("KuraProtocolTests", ["KuraProtocol"]),
         tests("JSONSchemaTests", ["JSONSchema", "KuraProtocol"]),
         tests("KuraTransportTests", ["KuraTransport", "CSyscalls"]),
         tests("KuraStorageTests", ["KuraStorage", "KuraTransport", "SQLite"]),
         tests("KuraServerTests", ["KuraServer", "KuraProtocol", "KuraStorage", "KuraTransport"]),
-        tests("KuraClientTests", ["KuraClient", "KuraProtocol"]),
+        tests("KuraClientTests", ["KuraClient", "KuraProtocol", "CSyscalls"]),
+        tests("KuraCommandTests", ["KuraCommand", "KuraClient", "KuraProtocol", "CSyscalls"]),
     ]
 )

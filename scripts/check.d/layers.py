@@ -24,7 +24,8 @@ ARROWS = {
     "KuraClient": {"KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},
-    "kura": {"KuraClient", "KuraProtocol"},
+    "KuraCommand": {"KuraClient", "KuraProtocol", "CSyscalls"},
+    "kura": {"KuraCommand"},
     "kura-bench": set(),
 }
 # C that one file of a module imports, and no other.

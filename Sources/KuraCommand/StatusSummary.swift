@@ -7,14 +7,16 @@ struct StatusSummary {
     private let socket: String
     /// Seconds since 1970.
     private let now: Int64
+    private let isReady: Bool
 
-    init(_ status: JSONObject, socket: String, now: Int64) {
+    init(_ status: JSONObject, socket: String, now: Int64, isReady: Bool) {
         self.status = status
         self.socket = socket
         self.now = now
+        self.isReady = isReady
     }
 
-    var text: String {
+    func text(width: Int, style: Style) -> String {
         let settings = Numbers(status, "settings")
         let documents = Numbers(status, "documents")
         let log = Numbers(status, "log")
@@ -49,7 +51,9 @@ struct StatusSummary {
                 "\(connections.number("open")) open, \(connections.number("accepted")) so far; \(connections.count("requests", "request"))",
             ],
         ]
-        return "kurad \(status.string("version") ?? "?") is ready\n" + Help.table(rows + disk, indent: 2)
+        let state = isReady ? style.green("ready") : style.red("not ready")
+        return "kurad \(status.string("version") ?? "?") is \(state)\n"
+            + Layout.definitions((rows + disk).map { ($0[0], $0[1]) }, width: width)
     }
 
     private var revision: String {

@@ -6,24 +6,20 @@ struct CallCommand {
     private let method: Method
     private let params: [UInt8]
 
-    /// - Parameter words: what follows `call`.
+    /// - Parameters:
+    ///   - words: what follows `call`.
+    ///   - catalogue: the methods that there are.
     /// - Throws: a usage failure; nothing has been sent then.
-    init(_ words: [String]) throws(Failure) {
+    init(_ words: [String], _ catalogue: Catalogue) throws(Failure) {
         guard let name = words.first else {
-            throw .usage("call needs a method", hint: "'kura --help' lists the methods")
+            throw .usage("call needs a method", hint: "such as: kura call settings.get domain=app key=theme")
         }
-        method = try Self.method(named: name)
+        method = try catalogue.method(named: name)
         do throws(ParameterList.Fault) {
             params = try Self.params(Array(words.dropFirst()), of: method)
         } catch {
             throw .usage(error.description, hint: "'kura help \(method.name)' shows the parameters")
         }
-    }
-
-    static func method(named name: String) throws(Failure) -> Method {
-        if let method = Method.all.first(where: { $0.name == name }) { return method }
-        let hint = Suggestion.hint(for: name, among: Method.all.map(\.name)) ?? "'kura --help' lists the methods"
-        throw .usage("no method is called '\(name)'", hint: hint)
     }
 
     private static func params(_ words: [String], of method: Method) throws(ParameterList.Fault) -> [UInt8] {
@@ -65,21 +61,15 @@ struct CallCommand {
         }
     }
 
-    func run(_ options: Options) throws(Failure) {
-        let reply: Reply
-        do throws(ClientError) {
-            var client = try Client.connect(to: options.socket)
-            reply = try client.call(method.name, params: params)
-        } catch {
-            var failure = Failure(error)
-            if method.access == .write, error.code == .connectionLost || error.code == .timedOut {
-                failure.hint = "whether the change was made is not known: read the item before sending it again"
-            }
-            throw failure
+    func run(_ options: GlobalOptions, _ console: Console) throws(Failure) -> ExitCode {
+        var session = try Session.open(options, console)
+        let result = try session.result(method, params)
+        guard !console.isQuiet else { return .done }
+        if options.form == .standard, console.output.isTerminal {
+            console.print(Visible.text(String(decoding: JSONDocument.indented(result), as: UTF8.self)) + "\n")
+        } else {
+            console.print(line: result)
         }
-        switch reply {
-        case .result(let result): Output.write(result: result, options)
-        case .error(let error): Output.fail(Failure(error), isJSON: options.isJSON)
-        }
+        return .done
     }
 }
