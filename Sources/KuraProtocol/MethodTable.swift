@@ -27,6 +27,7 @@ public final class MethodTable: @unchecked Sendable {
         /// -1 when the method takes none.
         var requestKeyPosition: Int
         var isOperation: Bool
+        var isOutOfBand: Bool
     }
 
     public let methods: [Method]
@@ -60,7 +61,8 @@ public final class MethodTable: @unchecked Sendable {
             (entries + index).initialize(
                 to: Entry(
                     name: name, hash: hash, parameters: parameters, parameterCount: method.parameters.count,
-                    requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation))
+                    requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
+                    isOutOfBand: method.isOutOfBand))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)

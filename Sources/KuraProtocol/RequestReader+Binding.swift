@@ -123,6 +123,9 @@ extension RequestReader {
     /// The name of `requestKey`, for errors.
     public var requestKeyName: UnsafeRawBufferPointer { name(table.entries[methodIndex].requestKeyPosition) }
 
+    /// Whether the method may be answered ahead of what came before it.
+    public var isOutOfBand: Bool { table.entries[methodIndex].isOutOfBand }
+
     /// The method's name.
     public var methodName: UnsafeRawBufferPointer { table.entries[methodIndex].name }
 

@@ -143,6 +143,22 @@ public final class RequestReader {
         try bind()
     }
 
+    /// Binds a call that is given by its method's name and, as JSON text that has been checked, its parameters; nil for
+    /// none, and then only the method is looked for.
+    public func readCall(method: UnsafeRawBufferPointer, params: UnsafeRawBufferPointer?) throws(RPCError) {
+        reset(params ?? method)
+        names.truncate(to: 0)
+        guard let index = table.index(of: method) else { throw RPCError(.methodNotFound) }
+        state.pointee.methodIndex = index
+        guard let params else { return }
+        var reader = JSONReader(params, names: names)
+        do throws(JSONFault) { try readParams(&reader) } catch { throw RPCError(error) }
+        guard state.pointee.paramsKind == .object || state.pointee.paramsKind == .array else {
+            throw RPCError(.invalidParams, hint: "params is an object or an array")
+        }
+        try bind()
+    }
+
     /// Reads and binds one operation of a transaction: an object with `method` and `params`.
     /// `operation`: JSON text that has been checked.
     public func readOperation(_ operation: UnsafeRawBufferPointer) throws(RPCError) {

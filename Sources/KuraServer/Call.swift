@@ -101,6 +101,9 @@ final class ServerFacts {
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
+    /// Starts of applications that were announced.
+    var launches: UInt64 = 0
+    var isDraining = false
     var bufferBytes = 0
 
     init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8]) {

@@ -28,6 +28,7 @@ extension Server {
     /// Stops accepting, answers what has arrived, then closes each connection.
     private func drain() {
         drainDeadline = monotonicNow() + 5_000_000_000
+        facts.isDraining = true
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
         for connection in connections.all {

@@ -194,6 +194,7 @@ public final class Server {
         case .failed: return
         }
         for connection in pending {
+            if connection.state.wait != .none { overtake(connection, storage) }
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
         }

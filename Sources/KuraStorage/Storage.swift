@@ -205,6 +205,9 @@ public actor Storage {
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
 
+    /// Changes are refused for want of space.
+    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
+
     /// Has the page read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {

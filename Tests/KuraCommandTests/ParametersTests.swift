@@ -103,9 +103,8 @@ private func fault(_ arguments: String..., input: String = "") -> String? {
 
     @Test func `what is missing is named`() {
         #expect(
-            fault("settings", "put", "app")
-                == "settings put needs KEY and VALUE | usage: kura settings put DOMAIN KEY VALUE [--if-rev N] [--string]"
-        )
+            fault("settings", "put", "app")?.hasPrefix(
+                "settings put needs KEY and VALUE | usage: kura settings put DOMAIN KEY VALUE [--if-rev N]") == true)
         #expect(fault("settings", "get-many", "app")?.hasPrefix("settings get-many needs KEY |") == true)
         #expect(fault("docs", "put", "--id", "a", "--value", "1")?.hasPrefix("docs put needs COLLECTION |") == true)
     }

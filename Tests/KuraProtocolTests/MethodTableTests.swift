@@ -39,7 +39,7 @@ import Testing
             "scopes",
         ]
         let others: Set<String> = [
-            "rpc.discover", "session.hello", "storage.ping", "storage.status", "settings.increment",
+            "rpc.discover", "session.hello", "storage.ping", "session.can", "storage.health", "storage.status", "settings.increment",
             "transaction.apply",
         ]
         for method in Method.all {
