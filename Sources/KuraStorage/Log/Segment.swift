@@ -29,6 +29,8 @@ final class Segment: @unchecked Sendable {
 
     static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
     static let pageSize = 4096
+    /// What a segment gets in advance when there is hardly any room.
+    static let leastCapacity = 64 << 10
     static let frameSize = pageSize + 24
     private static let schema = Migrator(steps: [
         .init(
@@ -79,6 +81,8 @@ final class Segment: @unchecked Sendable {
         } catch let error as StorageFault {
             throw error
         } catch let error as SQLiteError {
+            throw .database(error, file: path)
+        } catch Migrator.Failure.sqlite(let error) {
             throw .database(error, file: path)
         } catch let error as Migrator.Failure {
             throw .refused("\(path): \(error)")
@@ -186,9 +190,53 @@ final class Segment: @unchecked Sendable {
         lastRev = rev
     }
 
+    /// Has the appends until `endTransaction` share one transaction: a page that many rows lie on is written once.
+    func beginTransaction() throws(SQLiteError) { try connection.execute("BEGIN") }
+
+    func endTransaction() throws(SQLiteError) { try connection.execute("COMMIT") }
+
     /// Gives back what an unfinished transaction holds, so that the next one starts clean.
     func abandon() {
         if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+    }
+
+    // MARK: Giving room back
+
+    /// Cuts off what the segment's WAL has in advance and does not use, frames of a former life included. Nobody may have
+    /// the segment open.
+    static func trim(_ number: Int, in directory: String) throws(StorageFault) {
+        let wal = path(directory, number) + "-wal"
+        guard FileSystem.exists(wal) else { return }
+        let descriptor = try FileSystem.open(wal, O_RDWR)
+        defer { Glibc.close(descriptor) }
+        // All frames in use carry the salts of the WAL's header (https://sqlite.org/fileformat2.html#walformat). A last
+        // one that is torn carries them too, and stays.
+        func salts(at offset: Int) -> UInt64? {
+            var salts: UInt64 = 0
+            return pread(descriptor, &salts, 8, off_t(offset)) == 8 && salts != 0 ? salts : nil
+        }
+        var end = 0
+        if let own = salts(at: 16) {
+            end = 32
+            while salts(at: end + 8) == own { end += frameSize }
+        }
+        guard end < FileSystem.size(wal) else { return }
+        guard ftruncate(descriptor, off_t(end)) == 0 else { throw FileSystem.fail("ftruncate", wal) }
+    }
+
+    /// Takes all rows from a segment, which keeps its number. Nobody may have it open.
+    static func empty(_ number: Int, in directory: String) throws(StorageFault) {
+        let wal = path(directory, number) + "-wal"
+        let descriptor = try FileSystem.open(wal, O_RDWR)
+        defer { Glibc.close(descriptor) }
+        guard ftruncate(descriptor, 0) == 0 else { throw FileSystem.fail("ftruncate", wal) }
+        guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", wal) }
+    }
+
+    static func remove(_ number: Int, in directory: String) throws(StorageFault) {
+        let path = path(directory, number)
+        try FileSystem.remove(path)
+        try FileSystem.remove(path + "-wal")
     }
 
     // MARK: Reading
