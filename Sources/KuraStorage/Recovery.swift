@@ -24,22 +24,29 @@ struct Recovery {
     static func start(
         _ configuration: StorageConfiguration, housekeeper: Housekeeper, report: (String) -> Void
     ) throws(StorageFault) -> Recovery {
+        var failure: StorageFault
         do throws(StorageFault) {
             return try Recovery(configuration, housekeeper: housekeeper)
         } catch {
             guard error.isFull else { throw error }
+            failure = error
         }
         report("disk full at start: the reserve and retained log segments are given up")
-        do throws(StorageFault) {
-            try RoomMaker.makeRoom(configuration)
-            return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
-        } catch {
-            if error.isFull { report("disk full at start: nothing is lost; free some space and start again") }
-            throw error
+        // A copy of a log of small commits needs less room than folding it, and the other way round where keys are hot.
+        for isFolding in [false, true] {
+            do throws(StorageFault) {
+                try RoomMaker.makeRoom(configuration, isFolding: isFolding)
+                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
+            } catch {
+                guard error.isFull else { throw error }
+                failure = error
+            }
         }
+        report("disk full at start: nothing is lost; free some space and start again")
+        throw failure
     }
 
-    /// `isDiskFull`: whatever can be smaller is.
+    /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
     init(
         _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false
     ) throws(StorageFault) {
@@ -51,9 +58,10 @@ struct Recovery {
         var closed = tables.segments
         var highest = closed.last?.number ?? 0
 
-        let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
+        var found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
-        highest = max(highest, found.leftovers.last?.number ?? 0)
+        let leftovers = found.leftovers.map(\.number)
+        highest = max(highest, leftovers.max() ?? 0)
         // Let go without the tables' being told: by a run that was killed, or to make room.
         let gone = closed.filter { !FileSystem.exists(Segment.path(configuration.logDirectory, $0.number)) }
         closed.removeAll { listed in gone.contains { $0.number == listed.number } }
@@ -71,17 +79,21 @@ struct Recovery {
                     recycled: nil)
             }
             replayedChanges = try Self.replay(
-                found.leftovers, foldedRev, into: active, settings, documents, configuration)
+                &found.leftovers, foldedRev, into: active, settings, documents, configuration, isDiskFull: isDiskFull)
         } catch {
-            // Half a copy, or half a segment: of no use, and in the way on a full disk.
-            try? Segment.remove(number, in: configuration.logDirectory)
+            // Half a copy, or half a segment, is of no use, and in the way on a full disk; but not when it has taken the
+            // place of what was copied.
+            let directory = configuration.logDirectory
+            if leftovers.allSatisfy({ FileSystem.exists(Segment.path(directory, $0)) }) {
+                try Segment.remove(number, in: directory)
+            }
             throw error
         }
         settings.recount()
         for leftover in found.leftovers {
             closed.append(
                 Log.Closed(
-                    number: leftover.number, firstRev: 0, lastRev: leftover.lastRev, bytes: leftover.capacity))
+                    number: leftover.number, firstRev: leftover.firstRev, lastRev: leftover.lastRev, bytes: leftover.capacity))
         }
         closed.sort { $0.number < $1.number }
         log = Log(
@@ -92,7 +104,8 @@ struct Recovery {
     // MARK: The log
 
     private struct Found {
-        /// Segments with rows that the tables may not have, in the order of their numbers.
+        /// Segments with rows that the tables may not have, in the order of their first revisions: a copy that a kill cut
+        /// short has a higher number than what follows it. Several may have the same rows.
         var leftovers: [Segment] = []
         /// A segment that was made in advance and never written.
         var pristine: Segment?
@@ -125,6 +138,7 @@ struct Recovery {
                 found.pristine = segment
             }
         }
+        found.leftovers.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
         for name in names where name.hasSuffix(".sqlite-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
             let stem = name.split(separator: "-").first.map(String.init) ?? name
             if let number = Segment.number(ofFile: stem), !numbers.contains(number) {
@@ -135,9 +149,11 @@ struct Recovery {
     }
 
     /// Takes the changes above `foldedRev` into memory, and copies them into the segment that goes on, synced.
+    ///
+    /// On a full disk each segment makes room for the copy of the next: it goes when its own copy is durable.
     private static func replay(
-        _ leftovers: [Segment], _ foldedRev: UInt64, into active: Segment, _ settings: SettingsStore,
-        _ documents: DocumentsStore, _ configuration: StorageConfiguration
+        _ leftovers: inout [Segment], _ foldedRev: UInt64, into active: Segment, _ settings: SettingsStore,
+        _ documents: DocumentsStore, _ configuration: StorageConfiguration, isDiskFull: Bool
     ) throws(StorageFault) -> Int {
         guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         let mustCopy = FaultPoints.hit(.recoverCopy) != .skip
@@ -149,11 +165,20 @@ struct Recovery {
         }
         var applied = foldedRev
         var changes = 0
-        for segment in leftovers {
+        var position = 0
+        while position < leftovers.count {
+            let segment = leftovers[position]
             try segment.rows(after: applied) { (rev, at, records) throws(StorageFault) in
                 changes += try apply(records, at: at, above: foldedRev, settings, documents, reader)
                 if mustCopy { try copy.append(rev: rev, at: at, records: records) }
                 applied = rev
+            }
+            if mustCopy, isDiskFull {
+                try copy.finish()
+                try Segment.remove(segment.number, in: configuration.logDirectory)
+                leftovers.remove(at: position)
+            } else {
+                position += 1
             }
         }
         if mustCopy { try copy.finish() }

@@ -6,8 +6,8 @@ import SQLite
 /// 1. What nobody misses goes: the reserve, the spare WAL, what segments have in advance.
 /// 2. The tables are made durable, by a checkpoint, or where they lie when there is no room for one. Segments that they
 ///    hold whole go.
-/// 3. The log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it. What lies in the tables
-///    durably need not be copied by the recovery that follows.
+/// 3. When that was not enough, the log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it.
+///    What lies in the tables durably need not be copied by the recovery that follows.
 ///
 /// The room that a step needs is what the steps before it gave.
 ///
@@ -24,10 +24,10 @@ struct RoomMaker {
     private var replayedRev: UInt64
 
     /// Bytes that changes take in memory before they are folded. A piece needs room of its own in the tables' WAL.
-    private static let pieceBytes = 64 << 10
+    private static let pieceBytes = 32 << 10
 
     /// Throws: what is wrong apart from the disk's being full, or that it is full and the tables cannot even be opened.
-    static func makeRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
+    static func makeRoom(_ configuration: StorageConfiguration, isFolding: Bool) throws(StorageFault) {
         let directory = configuration.logDirectory
         try FileSystem.remove(configuration.reservePath)
         try FileSystem.remove(configuration.sparePath)
@@ -35,7 +35,10 @@ struct RoomMaker {
         for number in numbers { try Segment.trim(number, in: directory) }
         var maker = try RoomMaker(configuration)
         defer { maker.folder.stop() }
-        do throws(StorageFault) { try maker.foldLog(numbers) } catch {
+        do throws(StorageFault) {
+            let rest = try maker.letGoOfFolded(numbers)
+            if isFolding { try maker.foldLog(rest) }
+        } catch {
             // What is not folded is the recovery's to copy, which may need less.
             guard error.isFull else { throw error }
         }
@@ -63,41 +66,60 @@ struct RoomMaker {
             wake: { [reported] in reported.signal() })
     }
 
-    /// Folds the segments one after the other, and lets each go.
-    private mutating func foldLog(_ numbers: [Int]) throws(StorageFault) {
-        let directory = configuration.logDirectory
+    private struct Leftover {
+        var number: Int
+        var firstRev: UInt64
+        var lastRev: UInt64
+        /// Numbers are not used twice, so the newest segment stays, without its rows.
+        var isNewest: Bool
+    }
+
+    /// The tables are durable: the segments that they hold whole go.
+    /// - Returns: the others, in the order of their first revisions.
+    private func letGoOfFolded(_ numbers: [Int]) throws(StorageFault) -> [Leftover] {
         let listed = tables.segments.filter { $0.lastRev <= foldedRev }.map(\.number)
-        for number in listed { try Segment.remove(number, in: directory) }
-        var durableRev = foldedRev
+        for number in listed { try Segment.remove(number, in: configuration.logDirectory) }
+        var rest: [Leftover] = []
         for number in numbers where !listed.contains(number) {
-            guard let lastRev = try replay(number), lastRev > 0 else { continue }
-            if lastRev > durableRev {
-                try fold()
-                let outcome = outcome { folder.checkpoint() }
-                if let error = outcome.error { throw .database(error, file: configuration.tablesPath) }
-                durableRev = max(durableRev, outcome.durableRev)
-                guard lastRev <= durableRev else { continue }
+            let leftover: Leftover
+            do throws(StorageFault) {
+                let segment = try Segment(opening: number, in: configuration.logDirectory)
+                guard segment.lastRev > 0 else { continue }
+                leftover = Leftover(
+                    number: number, firstRev: segment.firstRev, lastRev: segment.lastRev,
+                    isNewest: number == numbers.last)
+            } catch {
+                // None, left by a kill while it was made; the recovery knows what to do about it.
+                guard case .database(let cause, _) = error, cause.code == 1 else { throw error }
+                continue
             }
-            // Numbers are not used twice, so the newest segment stays, without its rows.
-            if number == numbers.last {
-                try Segment.empty(number, in: directory)
-            } else {
-                try Segment.remove(number, in: directory)
-            }
+            if leftover.lastRev <= foldedRev { try letGo(leftover) } else { rest.append(leftover) }
+        }
+        return rest.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
+    }
+
+    private func letGo(_ leftover: Leftover) throws(StorageFault) {
+        if leftover.isNewest {
+            try Segment.empty(leftover.number, in: configuration.logDirectory)
+        } else {
+            try Segment.remove(leftover.number, in: configuration.logDirectory)
+        }
+    }
+
+    /// Folds the segments one after the other, and lets each go.
+    private mutating func foldLog(_ leftovers: [Leftover]) throws(StorageFault) {
+        for leftover in leftovers {
+            try replay(leftover.number)
+            try fold()
+            let outcome = outcome { folder.checkpoint() }
+            if let error = outcome.error { throw .database(error, file: configuration.tablesPath) }
+            if outcome.durableRev >= leftover.lastRev { try letGo(leftover) }
         }
     }
 
     /// Takes a segment's changes into memory, and folds them whenever there is enough for a piece.
-    /// - Returns: the segment's last revision; nil when it is none, left by a kill while it was made.
-    private mutating func replay(_ number: Int) throws(StorageFault) -> UInt64? {
-        let segment: Segment
-        do throws(StorageFault) {
-            segment = try Segment(opening: number, in: configuration.logDirectory)
-        } catch {
-            // The recovery knows what to do about it.
-            guard case .database(let cause, _) = error, cause.code == 1 else { throw error }
-            return nil
-        }
+    private mutating func replay(_ number: Int) throws(StorageFault) {
+        let segment = try Segment(opening: number, in: configuration.logDirectory)
         var replayed = replayedRev
         try segment.rows(after: replayedRev) { (rev, at, records) throws(StorageFault) in
             _ = try Recovery.apply(
@@ -106,7 +128,6 @@ struct RoomMaker {
             if tables.ledger.overlayBytes >= Self.pieceBytes { try fold() }
         }
         replayedRev = replayed
-        return segment.lastRev
     }
 
     /// Folds what is in memory.

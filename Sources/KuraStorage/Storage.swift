@@ -234,9 +234,11 @@ public actor Storage {
     /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
     /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
     private func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
-        guard log.active.used >= 8 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
-        if hasNoNext, reserve.isThere { giveUpReserve(time) }
-        log.prepareNext(now: hasNoNext ? .max : time, capacity: Segment.leastCapacity)
+        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
+        let hasRoomNow = hasNoNext && reserve.isThere
+        if hasRoomNow { giveUpReserve(time) }
+        // After a failure it is tried again a second later, or at once when there is room now.
+        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
         log.turnOver()
     }
 

@@ -21,7 +21,7 @@ final class Segment: @unchecked Sendable {
     let capacity: Int
     private let connection: Connection
     private var insert: StatementBox
-    /// Revision of the first commit in here; 0 while there is none, or for a segment of an earlier run.
+    /// Revision of the first commit in here; 0 while there is none.
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
     /// Bytes of the WAL in use.
@@ -30,7 +30,7 @@ final class Segment: @unchecked Sendable {
     static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
     static let pageSize = 4096
     /// What a segment gets in advance when there is hardly any room.
-    static let leastCapacity = 64 << 10
+    static let leastCapacity = 16 << 10
     static let frameSize = pageSize + 24
     private static let schema = Migrator(steps: [
         .init(
@@ -94,12 +94,15 @@ final class Segment: @unchecked Sendable {
     convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
         let connection: Connection
+        let first: Int64
         let last: Int64
         do throws(SQLiteError) {
             connection = try Self.open(path)
+            first = try connection.scalar("SELECT min(rev) FROM log") ?? 0
             last = try connection.scalar("SELECT max(rev) FROM log") ?? 0
         } catch { throw .database(error, file: path) }
         try self.init(number: number, path: path, capacity: FileSystem.size(path + "-wal"), connection: connection)
+        firstRev = UInt64(first)
         lastRev = UInt64(last)
     }
 
