@@ -132,3 +132,4 @@ int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
 
 int csys_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
 int csys_set_no_dump(void) { return prctl(PR_SET_DUMPABLE, 0); }
+int csys_begin_writing(int descriptor) { return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }

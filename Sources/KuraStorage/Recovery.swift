@@ -93,7 +93,8 @@ struct Recovery {
         for leftover in found.leftovers {
             closed.append(
                 Log.Closed(
-                    number: leftover.number, firstRev: leftover.firstRev, lastRev: leftover.lastRev, bytes: leftover.capacity))
+                    number: leftover.number, firstRev: leftover.firstRev, lastRev: leftover.lastRev,
+                    bytes: leftover.capacity))
         }
         closed.sort { $0.number < $1.number }
         log = Log(
@@ -158,7 +159,8 @@ struct Recovery {
         guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         let mustCopy = FaultPoints.hit(.recoverCopy) != .skip
         var copy = SegmentCopy(into: active, in: configuration.logDirectory)
-        // Room for the trees' inner pages, which every look-up passes.
+        // Most of the time goes into reading old documents. The cache is for the trees' inner pages, which every look-up
+        // passes; one that kept the ids' leaves as well was no faster.
         let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true, cacheKibibytes: 4096)
         do throws(SQLiteError) { try reader.freeze() } catch {
             throw .database(error, file: configuration.tablesPath)

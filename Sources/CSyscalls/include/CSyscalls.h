@@ -47,4 +47,6 @@ int csys_next_signal(int descriptor);
 int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
 int csys_set_thread_name(const char *name);
 int csys_set_no_dump(void);
+/// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
+int csys_begin_writing(int descriptor);
 #endif
