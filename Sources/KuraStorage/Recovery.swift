@@ -32,10 +32,10 @@ struct Recovery {
             failure = error
         }
         report("disk full at start: the reserve and retained log segments are given up")
-        // A copy of a log of small commits needs less room than folding it, and the other way round where keys are hot.
-        for isFolding in [false, true] {
+        // A copy of small commits needs less room than folding them, and the other way round where keys are hot.
+        for effort in RoomMaker.Effort.allCases {
             do throws(StorageFault) {
-                try RoomMaker.makeRoom(configuration, isFolding: isFolding)
+                try RoomMaker.makeRoom(configuration, effort)
                 return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
             } catch {
                 guard error.isFull else { throw error }

@@ -6,8 +6,9 @@ import SQLite
 /// 1. What nobody misses goes: the reserve, the spare WAL, what segments have in advance.
 /// 2. The tables are made durable, by a checkpoint, or where they lie when there is no room for one. Segments that they
 ///    hold whole go.
-/// 3. When that was not enough, the log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it.
-///    What lies in the tables durably need not be copied by the recovery that follows.
+/// 3. When that was not enough, the log is compacted: `LogCompaction`.
+/// 4. Nor that: the log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it. What lies in the
+///    tables durably need not be copied by the recovery that follows.
 ///
 /// The room that a step needs is what the steps before it gave.
 ///
@@ -26,8 +27,13 @@ struct RoomMaker {
     /// Bytes that changes take in memory before they are folded. A piece needs room of its own in the tables' WAL.
     private static let pieceBytes = 32 << 10
 
+    /// How far to go; each makes more room where the ones before it made too little.
+    enum Effort: CaseIterable {
+        case whatNobodyMisses, compaction, folding
+    }
+
     /// Throws: what is wrong apart from the disk's being full, or that it is full and the tables cannot even be opened.
-    static func makeRoom(_ configuration: StorageConfiguration, isFolding: Bool) throws(StorageFault) {
+    static func makeRoom(_ configuration: StorageConfiguration, _ effort: Effort) throws(StorageFault) {
         let directory = configuration.logDirectory
         try FileSystem.remove(configuration.reservePath)
         try FileSystem.remove(configuration.sparePath)
@@ -37,7 +43,11 @@ struct RoomMaker {
         defer { maker.folder.stop() }
         do throws(StorageFault) {
             let rest = try maker.letGoOfFolded(numbers)
-            if isFolding { try maker.foldLog(rest) }
+            switch effort {
+            case .whatNobodyMisses: break
+            case .compaction: try maker.compact(rest, newest: numbers.last ?? 0)
+            case .folding: try maker.foldLog(rest)
+            }
         } catch {
             // What is not folded is the recovery's to copy, which may need less.
             guard error.isFull else { throw error }
@@ -103,6 +113,24 @@ struct RoomMaker {
             try Segment.empty(leftover.number, in: configuration.logDirectory)
         } else {
             try Segment.remove(leftover.number, in: configuration.logDirectory)
+        }
+    }
+
+    /// Has one segment take in all others' rows, the newest first.
+    /// `newest`: the highest number.
+    private func compact(_ leftovers: [Leftover], newest: Int) throws(StorageFault) {
+        let directory = configuration.logDirectory
+        let target: Segment
+        if newest > 0, leftovers.allSatisfy({ $0.number != newest }) {
+            target = try Segment(opening: newest, in: directory)
+        } else {
+            target = try Segment(
+                creating: newest + 1, in: directory, capacity: Segment.leastCapacity, recycled: nil)
+        }
+        guard target.lastRev == 0 else { return }
+        var compaction = LogCompaction(into: target, in: directory)
+        for leftover in leftovers.sorted(by: { ($0.lastRev, $0.number) > ($1.lastRev, $1.number) }) {
+            guard try compaction.move(leftover.number, above: foldedRev) else { return }
         }
     }
 

@@ -137,12 +137,61 @@ final class SmallDisk {
         try start { try expectAll($0, "4", rev: 8 * keys.count) }
     }
 
+    @Test func `a large segment of small commits gives up its end to make room for its copy`() throws {
+        for round in 1...2 {
+            try start { try put($0, "\(round)") }
+        }
+        // About 1.5 MiB of commits, 60 KiB of rows; the room is less than either.
+        try makeReserve(64 << 10)
+        disk.fill()
+        try start { try expectAll($0, "2", rev: 4 * keys.count) }
+        disk.release()
+        try start { try expectAll($0, "2", rev: 4 * keys.count) }
+    }
+
+    @Test func `a compaction moves every row, and a WAL that was cut shows the rows before the cut`() throws {
+        try start { try put($0, "1") }
+        let wal = Segment.path(log, 1) + "-wal"
+        let ends = try WALCommits(path: wal).ends
+        #expect(ends.count == keys.count)
+        var revs: [UInt64] = []
+        try Segment(opening: 1, in: log).rows(after: 0) { (rev, _, _) throws(StorageFault) in revs.append(rev) }
+        #expect(revs.count == keys.count)
+        do {
+            let target = try Segment(creating: 2, in: log, capacity: 1 << 16, recycled: nil)
+            var compaction = LogCompaction(into: target, in: log)
+            #expect(try compaction.move(1, above: 0))
+        }
+        #expect(!FileSystem.exists(wal))
+        var moved: [UInt64] = []
+        try Segment(opening: 2, in: log).rows(after: 0) { (rev, _, _) throws(StorageFault) in moved.append(rev) }
+        #expect(moved == revs)
+        // Several rows to a commit now: such a segment cannot be cut, and stays.
+        do {
+            let target = try Segment(creating: 3, in: log, capacity: 1 << 16, recycled: nil)
+            var compaction = LogCompaction(into: target, in: log)
+            #expect(try !compaction.move(2, above: 0))
+        }
+        try start { try expectAll($0, "1", rev: 2 * keys.count) }
+    }
+
+    @Test(arguments: [1, 75, 149]) func `a WAL cut behind a commit shows the rows until then`(kept: Int) throws {
+        try start { try put($0, "1") }
+        let wal = Segment.path(log, 1) + "-wal"
+        let ends = try WALCommits(path: wal).ends
+        #expect(truncate(wal, off_t(ends[kept - 1])) == 0)
+        #expect(try Segment(opening: 1, in: log).lastRev == UInt64(2 * kept))
+    }
+
     @Test func `the log is folded where there is room for that only`() throws {
         let value = String(repeating: "v", count: 400)
-        // The same keys over and over: as a copy 800 KiB, in the tables 150.
+        // The same keys over and over: as a copy 1,200 KiB, in the tables 150.
         try start { recovery in
             for round in 0..<8 { try put(recovery, "\(round)" + value) }
         }
+        // A copy has many rows to a commit, and cannot be compacted further.
+        try start { _ in }
+        try Segment.remove(1, in: log)
         try makeReserve(500 << 10)
         disk.fill()
         try start { try expectAll($0, "7" + value, rev: 16 * keys.count) }
