@@ -149,6 +149,16 @@ final class SmallDisk {
         try start { try expectAll($0, "2", rev: 4 * keys.count) }
     }
 
+    @Test(arguments: [48, 56, 64, 80, 96]) func `commits of many sizes are compacted in what room there is`(
+        kibibytes: Int
+    ) throws {
+        let value = String(repeating: "v", count: 1500)
+        try start { try put($0, value) }
+        try makeReserve(kibibytes << 10)
+        disk.fill()
+        try start { try expectAll($0, value, rev: 2 * keys.count) }
+    }
+
     @Test func `a compaction moves every row, and a WAL that was cut shows the rows before the cut`() throws {
         try start { try put($0, "1") }
         let wal = Segment.path(log, 1) + "-wal"

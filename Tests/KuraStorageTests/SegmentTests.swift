@@ -103,6 +103,22 @@ import Testing
         #expect(try Segment(opening: 2, in: directory.path).lastRev == 0)
     }
 
+    @Test func `trimming takes a commit that was cut short, and leaves a file that is no WAL`() throws {
+        let wal = directory.path + "/000002.sqlite-wal"
+        do { try append(try Segment(creating: 2, in: directory.path, capacity: 1 << 16, recycled: nil), 1...5) }
+        let ends = try WALCommits(path: wal).ends
+        #expect(ends.count == 5)
+        #expect(truncate(wal, off_t(ends[4] - 100)) == 0)
+        try Segment.trim(2, in: directory.path)
+        #expect(FileSystem.size(wal) == ends[3])
+        #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(1...4))
+        let descriptor = open(wal, O_WRONLY)
+        #expect(pwrite(descriptor, [0x5A], 1, 3) == 1)
+        close(descriptor)
+        try Segment.trim(2, in: directory.path)
+        #expect(FileSystem.size(wal) == ends[3])
+    }
+
     @Test func `trimming leaves nothing of a segment that was never written`() throws {
         do { _ = try Segment(creating: 3, in: directory.path, capacity: 1 << 18, recycled: nil) }
         try Segment.trim(3, in: directory.path)

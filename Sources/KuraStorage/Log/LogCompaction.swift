@@ -13,7 +13,7 @@ struct LogCompaction: ~Copyable {
     private var copy: SegmentCopy
     /// Rows from this revision on are in the copy.
     private var lowestRev = UInt64(Int64.max)
-    /// Bytes of records to copy before room is made; more as there is more room.
+    /// Bytes of records to copy before room is made, in one transaction; more as there is more room.
     private var batchBytes = 8 << 10
 
     /// `target`: an empty segment with the highest number.
@@ -42,12 +42,20 @@ struct LogCompaction: ~Copyable {
                 first -= 1
                 bytes += rows[first].bytes
             }
-            try take(number, after: first > 0 ? rows[first - 1].rev : 0)
+            do throws(StorageFault) {
+                try take(number, after: first > 0 ? rows[first - 1].rev : 0)
+            } catch {
+                // Fewer rows may fit. A sync that found no room is another matter: its rows are in already.
+                guard case .database(let cause, _) = error, cause.isFull, rows.count - first > 1 else { throw error }
+                copy.abandon()
+                batchBytes = bytes / 2
+                continue
+            }
             rows.removeLast(rows.count - first)
             guard truncate(wal, first > 0 ? off_t(ends[first - 1]) : 0) == 0 else {
                 throw FileSystem.fail("truncate", wal)
             }
-            batchBytes = min(2 * batchBytes, 1 << 20)
+            batchBytes = min(2 * batchBytes, 512 << 10)
         }
         try Segment.remove(number, in: directory)
         return true

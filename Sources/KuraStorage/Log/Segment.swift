@@ -205,26 +205,14 @@ final class Segment: @unchecked Sendable {
 
     // MARK: Giving room back
 
-    /// Cuts off what the segment's WAL has in advance and does not use, frames of a former life included. Nobody may have
-    /// the segment open.
+    /// Cuts off what the segment's WAL has behind its last commit: what it has in advance, frames of a former life, and those
+    /// of a commit that found no room. Nobody may have the segment open.
     static func trim(_ number: Int, in directory: String) throws(StorageFault) {
         let wal = path(directory, number) + "-wal"
-        guard FileSystem.exists(wal) else { return }
-        let descriptor = try FileSystem.open(wal, O_RDWR)
-        defer { Glibc.close(descriptor) }
-        // All frames in use carry the salts of the WAL's header (https://sqlite.org/fileformat2.html#walformat). A last
-        // one that is torn carries them too, and stays.
-        func salts(at offset: Int) -> UInt64? {
-            var salts: UInt64 = 0
-            return pread(descriptor, &salts, 8, off_t(offset)) == 8 && salts != 0 ? salts : nil
-        }
-        var end = 0
-        if let own = salts(at: 16) {
-            end = 32
-            while salts(at: end + 8) == own { end += frameSize }
-        }
-        guard end < FileSystem.size(wal) else { return }
-        guard ftruncate(descriptor, off_t(end)) == 0 else { throw FileSystem.fail("ftruncate", wal) }
+        let commits = try WALCommits(path: wal)
+        let end = commits.ends.last ?? 0
+        guard commits.isReadable, end < FileSystem.size(wal) else { return }
+        guard truncate(wal, off_t(end)) == 0 else { throw FileSystem.fail("truncate", wal) }
     }
 
     /// Takes all rows from a segment, which keeps its number. Nobody may have it open.

@@ -37,6 +37,12 @@ struct SegmentCopy: ~Copyable {
         CountingVFS.count(role: .log, part: .wal, syncs: 1)
     }
 
+    /// Takes back the rows of the transaction that an error ended.
+    mutating func abandon() {
+        target.abandon()
+        pending = 0
+    }
+
     private mutating func commit() throws(SQLiteError) {
         try target.endTransaction()
         pending = 0

@@ -9,6 +9,8 @@ import Glibc
 struct WALCommits {
     /// File offsets, rising.
     private(set) var ends: [Int] = []
+    /// The file is a WAL that was never written, or one that can be read here: nothing behind the last commit counts.
+    private(set) var isReadable = false
 
     private var sums: (UInt32, UInt32) = (0, 0)
 
@@ -24,10 +26,13 @@ struct WALCommits {
         func word(_ offset: Int) -> UInt32 {
             UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         }
-        guard pread(descriptor, buffer.baseAddress, 32, 0) == 32, word(0) == 0x377f_0682, word(8) == Segment.pageSize
-        else { return }
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        guard pread(descriptor, buffer.baseAddress, 32, 0) >= 0 else { throw FileSystem.fail("read", path) }
+        isReadable = bytes.allSatisfy { $0 == 0 }
+        guard word(0) == 0x377f_0682, word(8) == Segment.pageSize else { return }
         add(Bytes(rebasing: bytes[..<24]))
         guard sums == (word(24), word(28)) else { return }
+        isReadable = true
         let salts = (word(16), word(20))
         var offset = 32
         while pread(descriptor, buffer.baseAddress, frameSize, off_t(offset)) == frameSize {
