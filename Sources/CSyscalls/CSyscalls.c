@@ -153,3 +153,4 @@ long csys_send_descriptor(int socket, const void *bytes, size_t length, int desc
     memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+int csys_begin_writing(int descriptor) { return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }

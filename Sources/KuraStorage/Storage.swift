@@ -64,14 +64,7 @@ public actor Storage {
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
-            do throws(StorageFault) {
-                recovery = try Recovery(configuration, housekeeper: housekeeper)
-            } catch {
-                guard error.isFull else { throw error }
-                report("disk full at start: the reserve and retained log segments are given up")
-                try Recovery.makeRoom(configuration)
-                recovery = try Recovery(configuration, housekeeper: housekeeper)
-            }
+            recovery = try Recovery.start(configuration, housekeeper: housekeeper, report: report)
         } catch {
             housekeeper.stop()
             throw error
@@ -97,6 +90,12 @@ public actor Storage {
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
+        hasPendingWAL = folder.hasPendingWALAtStart
+        if recovery.wasDiskFull {
+            // What room there is belongs to the fold, until the reserve is back.
+            isDiskFull = true
+            ledger.isRefusingForReserve = true
+        }
     }
 
     // MARK: Revisions
@@ -233,8 +232,8 @@ public actor Storage {
             isSettling = false
             lastFoldAt = time
         }
-        log.noticeFailures(now: time)
-        if ledger.committedRev > 0, !isDiskFull { log.prepareNext(now: time) }
+        let hasNoNext = log.noticeFailures(now: time)
+        if isDiskFull { turnLogOver(time, hasNoNext) } else if ledger.committedRev > 0 { log.prepareNext(now: time) }
         log.retire(durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes)
         keepReserve(time)
         startFold(time)
@@ -259,6 +258,23 @@ public actor Storage {
         }
         isCheckpointing = true
         folder.checkpoint()
+    }
+
+    /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
+    /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
+    private func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
+        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
+        let hasRoomNow = hasNoNext && reserve.isThere
+        if hasRoomNow { giveUpReserve(time) }
+        // After a failure it is tried again a second later, or at once when there is room now.
+        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
+        log.turnOver()
+    }
+
+    private func giveUpReserve(_ time: UInt64) {
+        ledger.isRefusingForReserve = true
+        reserve.release()
+        checkReserveAt = time + 250_000_000
     }
 
     /// The disk is full: what the log keeps for the feed goes, and so does the reserve, for the fold to go on.
@@ -323,10 +339,10 @@ public actor Storage {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
                 ledger.isFoldOutOfSpace = true
                 noticeFullDisk()
-                ledger.isRefusingForReserve = true
-                reserve.release()
-                checkReserveAt = time + 250_000_000
-                if outcome.slice != nil { retrySliceAt = time + 50_000_000 }
+                // At once while there is a reserve: others who write to the disk would take its room.
+                let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
+                giveUpReserve(time)
+                if outcome.slice != nil { retrySliceAt = time + pause }
                 return
             }
             if outcome.slice == nil, error.isBusy { return }

@@ -53,4 +53,6 @@ static inline void csys_prefetch(const void *address) { __builtin_prefetch(addre
 int csys_terminal_columns(int descriptor);
 /// Sends bytes with one descriptor beside them (SCM_RIGHTS), without waiting and without SIGPIPE; sendmsg's return value.
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
+/// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
+int csys_begin_writing(int descriptor);
 #endif

@@ -58,7 +58,9 @@ final class Folder: @unchecked Sendable {
     private let statements: Statements
     private var durableRev: UInt64
     private var foldedRev: UInt64
-    private var walBytes = 0
+    private var walBytes: Int
+    /// The WAL held something when the thread started.
+    let hasPendingWALAtStart: Bool
 
     /// `connection`: handed over; nobody else uses it from now on.
     init(
@@ -73,6 +75,9 @@ final class Folder: @unchecked Sendable {
         self.foldedRev = foldedRev
         self.wake = wake
         durableRev = 0
+        // What an earlier run left there is checkpointed with what comes.
+        walBytes = FileSystem.size(configuration.tablesPath + "-wal")
+        hasPendingWALAtStart = walBytes > 0
         thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 

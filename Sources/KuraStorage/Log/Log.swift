@@ -32,11 +32,16 @@ final class Log {
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
 
-    init(configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed]) {
+    /// `retired`: segments that are gone and that the tables list.
+    init(
+        configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed],
+        retired: [Int] = []
+    ) {
         self.configuration = configuration
         self.housekeeper = housekeeper
         self.active = active
         self.closed = closed
+        self.retired = retired
         nextNumber = max(active.number, closed.last?.number ?? 0) + 1
     }
 
@@ -108,7 +113,8 @@ final class Log {
     }
 
     /// Has the next segment made when there is none; called once a turn, cheap.
-    func prepareNext(now: UInt64) {
+    /// `capacity`: bytes that it has in advance; nil for a full segment.
+    func prepareNext(now: UInt64, capacity: Int? = nil) {
         guard !isPreparing, now >= prepareAgainAt, !next.isReady else { return }
         isPreparing = true
         let number = nextNumber
@@ -120,8 +126,8 @@ final class Log {
             do throws(StorageFault) {
                 next.put(
                     try Segment(
-                        creating: number, in: configuration.logDirectory, capacity: configuration.segmentBytes,
-                        recycled: spare))
+                        creating: number, in: configuration.logDirectory,
+                        capacity: capacity ?? configuration.segmentBytes, recycled: spare))
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 let path = Segment.path(configuration.logDirectory, number)
@@ -133,10 +139,18 @@ final class Log {
     }
 
     /// Notes that making the next segment failed, so that it is tried again later.
-    func noticeFailures(now: UInt64) {
-        guard next.takeFailure() else { return }
+    /// - Returns: whether it failed since the last call.
+    @discardableResult
+    func noticeFailures(now: UInt64) -> Bool {
+        guard next.takeFailure() else { return false }
         isPreparing = false
         prepareAgainAt = now + 1_000_000_000
+        return true
+    }
+
+    /// Closes the active segment when it has rows and another stands ready, so that it can be let go.
+    func turnOver() {
+        switchSegment()
     }
 
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes.
