@@ -19,7 +19,8 @@ public actor Storage {
 
     private let directory: DataDirectory
     private let ledger: Ledger
-    private let log: Log
+    let log: Log
+    let history: ChangeHistory
     private let logSync: LogSync
     private let folder: Folder
     private let housekeeper: Housekeeper
@@ -84,6 +85,10 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
+        log.beginFeed(
+            after: recovery.ledger.rev,
+            compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
+        history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
         // The connection's only other user, the recovery, ends with this initialiser.
@@ -181,16 +186,17 @@ public actor Storage {
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
 
-    /// Has the page read in that the last `.cold` was about.
+    /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
         let ticket = nextTicket
         nextTicket += 1
+        if history.fetch(ticket) { return ticket }
         if let (scope, key) = documents.coldKey { warmer.warm(ticket, scope: scope, id: key) }
         return ticket
     }
 
-    public func takeWarmed() -> [UInt64] { warmer.takeDone() }
+    public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
 
     // MARK: Upkeep
 
@@ -208,7 +214,9 @@ public actor Storage {
         }
         log.noticeFailures(now: time)
         if ledger.committedRev > 0, !isDiskFull { log.prepareNext(now: time) }
-        log.retire(durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes)
+        log.retire(
+            durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
+            since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
         keepReserve(time)
         startFold(time)
         boundLog()
@@ -220,7 +228,9 @@ public actor Storage {
             return due > time ? due - time : 1_000_000
         }
         if isDiskFull { return 250_000_000 }
-        return idleCheckpoint(time)
+        let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
+        guard let checkpoint = idleCheckpoint(time) else { return expiry }
+        return min(checkpoint, expiry ?? .max)
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.

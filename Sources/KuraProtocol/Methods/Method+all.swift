@@ -1,6 +1,7 @@
 extension Method {
     /// Every method of Kura, by room.
-    public static let all: [Method] = rpcMethods + sessionMethods + storageMethods + settingsMethods + documentsMethods
+    public static let all: [Method] =
+        rpcMethods + sessionMethods + storageMethods + settingsMethods + documentsMethods + changesMethods
 }
 
 extension ValueType {
