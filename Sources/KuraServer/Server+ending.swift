@@ -30,6 +30,8 @@ extension Server {
         drainDeadline = monotonicNow() + 5_000_000_000
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
+        call.changes.isDraining = true
+        call.changes.wake()
         for connection in connections.all {
             if !connection.state.hasEnded {
                 while case .bytes = connection.receive(atMost: limits.lineBytes, pool),

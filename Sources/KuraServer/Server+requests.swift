@@ -119,6 +119,7 @@ extension Server {
         do throws(Refusal) {
             try handlers[reader.methodIndex](call, &out, storage)
             out.append("}")
+            if call.isDeferred { out.truncate(to: start) }
         } catch {
             out.truncate(to: start)
             switch error {

@@ -229,8 +229,7 @@ public actor Storage {
         }
         if isDiskFull { return 250_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
-        guard let checkpoint = idleCheckpoint(time) else { return expiry }
-        return min(checkpoint, expiry ?? .max)
+        return [idleCheckpoint(time), expiry, history.trim(at: time)].compactMap(\.self).min()
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.

@@ -40,6 +40,7 @@ import Testing
         ]
         let others: Set<String> = [
             "rpc.discover", "session.hello", "storage.ping", "storage.status", "settings.increment",
+            "changes.watch", "changes.unwatch", "changes.wait",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

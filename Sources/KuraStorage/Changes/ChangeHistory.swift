@@ -19,6 +19,8 @@ final class ChangeHistory {
     /// Where readings that failed began; told to whoever asks next.
     private var failures: Set<UInt64> = []
     private let done = Guarded<[(after: UInt64, outcome: SegmentReader.Outcome)]>([])
+    /// When a chunk was used last.
+    private var usedAt: UInt64 = 0
     /// What the last `.cold` was about.
     private var missing: UInt64?
 
@@ -45,6 +47,7 @@ final class ChangeHistory {
         if rev < log.compactedRev { throw .compacted(oldestRev: oldestRev) }
         if let position = chunks.lastIndex(where: { $0.continues(rev) }) {
             let chunk = chunks[position]
+            usedAt = monotonicNanoseconds()
             if position != chunks.count - 1 { chunks.append(chunks.remove(at: position)) }
             return chunk
         }
@@ -81,6 +84,8 @@ final class ChangeHistory {
         return true
     }
 
+    func dismiss() { missing = nil }
+
     /// The same with nobody waiting for it.
     func prefetch() { _ = fetch(0) }
 
@@ -95,6 +100,7 @@ final class ChangeHistory {
             switch outcome {
             case .chunk(let chunk):
                 chunks.append(chunk)
+                usedAt = monotonicNanoseconds()
                 if chunks.count > Self.chunkLimit { chunks.removeFirst() }
             case .gap(let after): log.compact(to: min(after, log.activeAfter))
             case .busy: break
@@ -107,9 +113,18 @@ final class ChangeHistory {
         return ended
     }
 
-    /// Gives the chunks' memory back; for when nobody reads the past any more.
-    func trim() {
+    /// Gives back what reading the past has taken when nobody has done so for a while.
+    /// - Returns: nanoseconds until it wants to be asked again; nil when there is nothing to give back.
+    func trim(at time: UInt64) -> UInt64? {
+        guard !chunks.isEmpty || !failures.isEmpty else { return nil }
+        let due = usedAt + Self.idleTime
+        guard time >= due else { return due - time }
         chunks.removeAll()
         failures.removeAll()
+        let reader = log.reader
+        housekeeper.submit { reader.close() }
+        return nil
     }
+
+    private static let idleTime: UInt64 = 10_000_000_000
 }

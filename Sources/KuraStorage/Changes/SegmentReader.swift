@@ -61,6 +61,9 @@ final class SegmentReader: @unchecked Sendable {
         if open?.number == number { open = nil }
     }
 
+    /// Nobody reads any more.
+    func close() { open = nil }
+
     private func segment(_ number: Int) throws(StorageFault) -> Segment? {
         if let open, open.number == number { return open }
         open = nil

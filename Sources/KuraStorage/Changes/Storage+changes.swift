@@ -38,14 +38,15 @@ extension Storage {
         }
     }
 
-    /// Gives back what reading the past has taken.
-    public func trimHistory() { history.trim() }
+    /// Nothing is to be read in for the last `.cold` after all.
+    public func dismissCold() { history.dismiss() }
 }
 
 extension ChangeHistory {
     /// What the tables know of changes that the log no longer has: what was recorded, and segments that they list and that
     /// are gone because the run that let them go was killed before it could say so.
-    static func compactedRev(_ connection: Connection, _ configuration: StorageConfiguration) throws(StorageFault) -> UInt64
+    static func compactedRev(_ connection: Connection, _ configuration: StorageConfiguration) throws(StorageFault)
+        -> UInt64
     {
         do throws(SQLiteError) {
             var rev = UInt64(try connection.scalar("SELECT value FROM meta WHERE name = 'compactedRev'") ?? 0)

@@ -50,7 +50,8 @@ final class Log {
         self.active = active
         self.closed = closed
         nextNumber = max(active.number, closed.last?.number ?? 0) + 1
-        recent = RecentChanges(after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+        recent = RecentChanges(
+            after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
         reader = SegmentReader(directory: configuration.logDirectory)
         beginFeed(after: max(active.lastRev, closed.map(\.lastRev).max() ?? 0), compactedRev: 0)
     }
