@@ -73,7 +73,7 @@ extension Refusal {
             var error = RPCError(.compacted)
             error.oldestRev = oldestRev
             self = .error(error)
-        case .overloaded: self = .error(RPCError(.overloaded, hint: "the disk is full: the log cannot be read on now"))
+        case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
         case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         }

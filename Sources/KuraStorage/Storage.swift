@@ -213,6 +213,7 @@ public actor Storage {
             lastFoldAt = time
         }
         log.noticeFailures(now: time)
+        history.turnOver()
         if ledger.committedRev > 0, !isDiskFull { log.prepareNext(now: time) }
         log.retire(
             durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,

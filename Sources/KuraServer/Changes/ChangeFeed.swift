@@ -38,6 +38,8 @@ final class ChangeFeed {
     /// Bytes that a client has not read; beyond them it gets no events until it reads.
     static let backlog = 256 << 10
     private static let readingLimit = 4
+    /// When to try again what could not be had through nobody's fault.
+    static let retryTime: UInt64 = 20_000_000
 
     init(limits: ServerLimits) {
         self.limits = limits

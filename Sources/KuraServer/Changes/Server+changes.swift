@@ -110,7 +110,7 @@ extension Server {
                     connection.feed.subscriptions[position].cursor = synced
                     connection.feed.subscriptions[position].toldRev = synced
                     connection.feed.subscriptions[position].toldAt = time
-                default: break
+                default: call.changes.schedule(time + ChangeFeed.retryTime)
                 }
                 return false
             }
@@ -145,7 +145,9 @@ extension Server {
             case .cold:
                 call.changes.await(cursor, storage)
                 return false
-            case .overloaded where time < wait.deadline: return false
+            case .overloaded where time < wait.deadline:
+                call.changes.schedule(time + ChangeFeed.retryTime)
+                return false
             default:
                 supply(connection)
                 wait.id.withUnsafeBytes { id in

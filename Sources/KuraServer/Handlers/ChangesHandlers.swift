@@ -33,6 +33,7 @@ enum ChangesHandlers {
         let isResuming = call.reader.has(4)
         let rev = isResuming ? try revision(call, 4, epoch: 5, storage) : storage.rev
         if !isResuming { try check(epoch: 5, call, storage) }
+        try checkKept(rev, call, storage)
         let selector = try selector(call, from: 0)
         guard let connection = call.connection else { return }
         try admit(connection, call)
@@ -74,7 +75,7 @@ enum ChangesHandlers {
             try answer(call, after: rev, selector, RenderedPages.limits, &out, storage)
             return
         }
-        guard rev >= storage.oldestRev else { throw Refusal(.compacted(oldestRev: storage.oldestRev), call: call) }
+        try checkKept(rev, call, storage)
         try admit(connection, call)
         connection.noteFeed()
         let deadline = monotonicNow() + UInt64(call.reader.integer(1) ?? 30_000) * 1_000_000
@@ -92,8 +93,13 @@ enum ChangesHandlers {
         throw .error(RPCError(.tooManySubscriptions, limit: limit))
     }
 
+    /// - Throws: `compacted` when it is known already that changes after `rev` are gone.
+    private static func checkKept(_ rev: UInt64, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard rev >= storage.oldestRev else { throw Refusal(.compacted(oldestRev: storage.oldestRev), call: call) }
+    }
+
     /// The revision to go on from.
-    /// - Throws: `compacted` is found out when it is read; `invalidParams` for one that is not there yet.
+    /// - Throws: `epochChanged`; `invalidParams` for one that is not there yet.
     private static func revision(
         _ call: Call, _ parameter: Int, epoch: Int, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {

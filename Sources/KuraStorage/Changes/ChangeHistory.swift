@@ -19,6 +19,8 @@ final class ChangeHistory {
     /// Where readings that failed began; told to whoever asks next.
     private var failures: Set<UInt64> = []
     private let done = Guarded<[(after: UInt64, outcome: SegmentReader.Outcome)]>([])
+    /// Somebody wants what only the active segment has.
+    private var wantsTurnOver = false
     /// When a chunk was used last.
     private var usedAt: UInt64 = 0
     /// What the last `.cold` was about.
@@ -41,7 +43,7 @@ final class ChangeHistory {
 
     /// The rows that follow `rev`, which is below the newest.
     /// - Throws: `.compacted` when retention has let them go; `.cold` when they have to be read first; `.damagedLog`;
-    ///   `.overloaded` when they lie in a segment that a full disk keeps from being closed.
+    ///   `.overloaded` when they lie in a segment that cannot be closed yet: a large burst, or a full disk. Ask again soon.
     func chunk(after rev: UInt64) throws(StoreError) -> ChangeChunk {
         if let chunk = log.recent.chunk(after: rev) { return chunk }
         if rev < log.compactedRev { throw .compacted(oldestRev: oldestRev) }
@@ -53,7 +55,10 @@ final class ChangeHistory {
         }
         if failures.remove(rev) != nil { throw .damagedLog }
         if log.segmentNumbers(after: rev).isEmpty {
-            if rev >= log.activeAfter { throw .overloaded }
+            if rev >= log.activeAfter {
+                wantsTurnOver = true
+                throw .overloaded
+            }
             // Listed nowhere: files that went with a run that could not say so.
             log.compact(to: log.activeAfter)
             throw .compacted(oldestRev: oldestRev)
@@ -85,6 +90,13 @@ final class ChangeHistory {
     }
 
     func dismiss() { missing = nil }
+
+    /// Has the active segment closed when somebody waits for what is in it, and another stands ready.
+    func turnOver() {
+        guard wantsTurnOver else { return }
+        wantsTurnOver = false
+        log.turnOver()
+    }
 
     /// The same with nobody waiting for it.
     func prefetch() { _ = fetch(0) }

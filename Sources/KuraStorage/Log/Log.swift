@@ -158,6 +158,11 @@ final class Log {
         prepareAgainAt = now + 1_000_000_000
     }
 
+    /// Closes the active segment when it has rows and another stands ready, so that it can be let go.
+    func turnOver() {
+        switchSegment()
+    }
+
     /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes and age.
     /// `keeping`: bytes of segments to keep for the change feed.
     /// `since`: segments whose last commit is older go as well; milliseconds since 1970.
