@@ -7,6 +7,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
     case requestKeyReused
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
+    case compacted, epochChanged, tooManySubscriptions
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -115,6 +116,21 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "replyTooLarge", code: -32012, message: "Reply too large", retryable: false,
                 when: "The reply would be longer than `data.limit` bytes.", remedy: "Ask for fewer items at once.")
+        case .compacted:
+            Facts(
+                name: "compacted", code: -32013, message: "Changes no longer kept", retryable: false,
+                when: "The changes that follow `afterRev` are no longer all kept; from `data.oldestRev` on they are.",
+                remedy: "Read the items themselves, then go on with the `rev` of what was read.")
+        case .epochChanged:
+            Facts(
+                name: "epochChanged", code: -32014, message: "Another history", retryable: false,
+                when: "`epoch` is not this daemon's: a restore or a quarantine has begun another history.",
+                remedy: "Forget the revisions, read the items anew, and remember the epoch of `session.hello`.")
+        case .tooManySubscriptions:
+            Facts(
+                name: "tooManySubscriptions", code: -32015, message: "Too many subscriptions", retryable: false,
+                when: "The connection, or all of them together, have `data.limit` subscriptions and waits under way.",
+                remedy: "End some with `changes.unwatch`; one subscription can cover many items.")
         }
     }
 }

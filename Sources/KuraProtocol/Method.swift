@@ -38,7 +38,7 @@ public struct Field: Sendable {
 /// test are all made from this.
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, transaction, settings, documents
+        case rpc, session, storage, transaction, settings, documents, changes
 
         /// What it is for, in one sentence.
         public var summary: String {
@@ -49,6 +49,7 @@ public struct Method: Sendable {
             case .transaction: "Changes of several items and rooms: all or nothing."
             case .settings: "Small values by domain and key, kept in memory whole."
             case .documents: "JSON documents of any shape by collection and id."
+            case .changes: "What has changed, in the order of revisions."
             }
         }
     }
@@ -107,6 +108,8 @@ public enum WireLimits {
     public static let transactionItems = 1000
     public static let getManyItems = 1000
     public static let listItems = 10_000
+    /// Longest that `changes.wait` waits.
+    public static let waitMilliseconds: Int64 = 600_000
     /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).
     public static let safeInteger: Int64 = 9_007_199_254_740_991
     public static let replyBytes = 32 << 20

@@ -9,6 +9,8 @@ public struct RPCError: Error {
     public nonisolated(unsafe) var parameter: UnsafeRawBufferPointer?
     public var limit: Int?
     public var currentRev: UInt64?
+    /// With `compacted`: the smallest `afterRev` that still works.
+    public var oldestRev: UInt64?
     public var reason: StaticString?
     public var offset: Int?
     /// Position in a list parameter of the element that is at fault.
@@ -76,6 +78,7 @@ extension ByteBuffer {
         if let operation = error.operation { append(",\"operation\":", Int64(operation)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
+        if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }
         if let reason = error.reason {
             append(",\"reason\":\"")
             append(reason)

@@ -6,6 +6,9 @@ import KuraStorage
 final class Call {
     let reader: RequestReader
     let server: ServerFacts
+    let changes: ChangeFeed
+    /// The reply comes later, from somewhere else.
+    var isDeferred = false
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
     var connection: Connection?
@@ -26,6 +29,7 @@ final class Call {
         self.reader = reader
         self.server = server
         self.handlers = handlers
+        changes = ChangeFeed(limits: server.limits)
     }
 
     /// Appends the result of the request that the reader holds.
@@ -36,6 +40,7 @@ final class Call {
     func begin(_ connection: Connection) {
         self.connection = connection
         shownRev = 0
+        isDeferred = false
     }
 
     func shows(_ rev: UInt64) {
@@ -80,6 +85,12 @@ extension Refusal {
         case .busy: self = .later(isPage: false)
         case .duplicate(let index):
             self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
+        case .compacted(let oldestRev):
+            var error = RPCError(.compacted)
+            error.oldestRev = oldestRev
+            self = .error(error)
+        case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
+        case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         }
     }
@@ -126,6 +137,11 @@ public struct ServerLimits: Sendable, Equatable {
     public var inputBytes = 256 << 10
     /// Requests of one connection in one turn; the rest come in the next, so that others get theirs.
     public var requestsPerTurn = 512
+    /// Subscriptions and waits for changes of one connection, and of all.
+    public var subscriptions = 1000
+    public var totalSubscriptions = 65_536
+    /// Seconds after which a subscription that has nothing to tell tells how far it is; not more often.
+    public var progressSeconds = 10
 
     public init() {}
 }

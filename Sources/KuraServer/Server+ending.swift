@@ -31,6 +31,8 @@ extension Server {
         facts.isDraining = true
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
+        call.changes.isDraining = true
+        call.changes.wake()
         for connection in connections.all {
             if !connection.state.hasEnded {
                 while case .bytes = connection.receive(atMost: limits.lineBytes, pool),

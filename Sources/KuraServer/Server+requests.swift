@@ -159,6 +159,7 @@ extension Server {
                 try call.perform(&out, storage)
             }
             out.append("}")
+            if call.isDeferred { out.truncate(to: start) }
         } catch {
             out.truncate(to: start)
             switch error {

@@ -76,7 +76,10 @@ public final class Server {
 
     /// The handlers in the order of the method table; every method has one.
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
-        let all = [SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all]
+        let all = [
+            SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
+            ChangesHandlers.all,
+        ]
             .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
             table.methods.map { method in
@@ -116,7 +119,7 @@ public final class Server {
         return .drained
     }
 
-    private func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
+    func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
         syncedRev = storage.syncedRev
@@ -171,7 +174,7 @@ public final class Server {
                 enter(connection)
             }
         }
-        for ticket in storage.takeWarmed() {
+        for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
             for connection in connections.all where connection.state.wait == .page(ticket) {
                 connection.state.wait = .none
                 enter(connection)
@@ -187,7 +190,9 @@ public final class Server {
             // refused.
             storage.setRefusingChanges(true)
             for connection in pending {
+                let readers = connection.feed.count
                 connection.takeTurnBack()
+                call.changes.count += connection.feed.count - readers
                 process(connection, storage)
             }
             storage.setRefusingChanges(false)
@@ -201,6 +206,7 @@ public final class Server {
         pending.removeAll(keepingCapacity: true)
         syncIfDue(storage)
         release(storage.syncedRev)
+        serveChanges(storage)
     }
 
     /// The turn is over for this connection: what may be sent is sent.
@@ -247,12 +253,13 @@ public final class Server {
         }
     }
 
-    private func nextTimeout(_ storage: isolated Storage) -> Int32 {
+    func nextTimeout(_ storage: isolated Storage) -> Int32 {
         var wait = storage.upkeep()
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
         if isDrained { return 0 }
         let time = monotonicNow()
+        if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
         if let again = acceptAgainAt {
             if time >= again {
@@ -325,6 +332,8 @@ public final class Server {
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
     private func hangUp(_ connection: Connection) {
         connection.state.hasEnded = true
+        call.changes.count -= connection.feed.count
+        connection.feed = ConnectionFeed()
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
     }
@@ -332,6 +341,8 @@ public final class Server {
     private func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
+        call.changes.count -= connection.feed.count
+        connection.feed = ConnectionFeed()
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
@@ -339,7 +350,7 @@ public final class Server {
     }
 
     /// Sends what may leave, and decides what the connection waits for next.
-    private func settle(_ connection: Connection, _ synced: UInt64) {
+    func settle(_ connection: Connection, _ synced: UInt64) {
         guard !connection.isClosed else { return }
         var wanted: EventLoop.Interest = []
         switch connection.flush(syncedRev: synced, pool) {
@@ -354,8 +365,12 @@ public final class Server {
             awaitingSync.append(connection)
         }
         let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
+        if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= ChangeFeed.backlog {
+            connection.feed.isBlocked = false
+            call.changes.wake()
+        }
         let isHeld = connection.hasMore || connection.state.wait != .none
-        if !isHeld, connection.state.hasEnded, connection.output.isEmpty {
+        if !isHeld, connection.feed.waits.isEmpty, connection.state.hasEnded, connection.output.isEmpty {
             close(connection)
             return
         }

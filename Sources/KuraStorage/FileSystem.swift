@@ -98,6 +98,13 @@ enum FileSystem {
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
+    /// When a file was written last, milliseconds since 1970; 0 when it is not there.
+    static func modified(_ path: String) -> Int64 {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return 0 }
+        return Int64(information.st_mtim.tv_sec) * 1000 + Int64(information.st_mtim.tv_nsec) / 1_000_000
+    }
+
     /// Writes all bytes at `offset`.
     static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String)
         throws(StorageFault)

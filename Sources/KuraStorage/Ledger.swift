@@ -281,6 +281,7 @@ final class Ledger {
         if let log {
             slice.closed = log.takeUnrecorded()
             slice.retired = log.takeRetired()
+            slice.compactedRev = log.compactedRev
         }
         return slice
     }

@@ -20,7 +20,8 @@ public actor Storage {
 
     private let directory: DataDirectory
     private let ledger: Ledger
-    private let log: Log
+    let log: Log
+    let history: ChangeHistory
     private let logSync: LogSync
     private let folder: Folder
     private let housekeeper: Housekeeper
@@ -78,6 +79,10 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
+        log.beginFeed(
+            after: recovery.ledger.rev,
+            compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
+        history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
@@ -207,16 +212,17 @@ public actor Storage {
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 
-    /// Has the page read in that the last `.cold` was about.
+    /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
         let ticket = nextTicket
         nextTicket += 1
+        if history.fetch(ticket) { return ticket }
         if let (scope, key) = documents.coldKey { warmer.warm(ticket, scope: scope, id: key) }
         return ticket
     }
 
-    public func takeWarmed() -> [UInt64] { warmer.takeDone() }
+    public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
 
     // MARK: Upkeep
 
@@ -233,8 +239,11 @@ public actor Storage {
             lastFoldAt = time
         }
         let hasNoNext = log.noticeFailures(now: time)
+        history.turnOver()
         if isDiskFull { turnLogOver(time, hasNoNext) } else if ledger.committedRev > 0 { log.prepareNext(now: time) }
-        log.retire(durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes)
+        log.retire(
+            durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
+            since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
         keepReserve(time)
         startFold(time)
         boundLog()
@@ -246,7 +255,8 @@ public actor Storage {
             return due > time ? due - time : 1_000_000
         }
         if isDiskFull { return 250_000_000 }
-        return idleCheckpoint(time)
+        let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
+        return [idleCheckpoint(time), expiry, history.trim(at: time)].compactMap(\.self).min()
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.

@@ -39,8 +39,8 @@ import Testing
             "scopes",
         ]
         let others: Set<String> = [
-            "rpc.discover", "session.hello", "storage.ping", "session.can", "storage.health", "storage.status", "settings.increment",
-            "transaction.apply",
+            "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
+            "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -147,6 +147,7 @@ enum SessionHandlers {
             [
                 ("open", call.server.connections), ("accepted", Int(call.server.accepted)),
                 ("requests", Int(call.server.requests)), ("launches", Int(call.server.launches)),
+                ("subscriptions", call.changes.count),
             ], &out)
         object.name("disk", &out)
         append(disk: status.disk, to: &out)
@@ -172,7 +173,8 @@ enum SessionHandlers {
             ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
             ("batchItems", limits.batchItems),
             ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
-            ("requestsPerTurn", limits.requestsPerTurn), ("scopeBytes", WireLimits.scopeBytes),
+            ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
+            ("scopeBytes", WireLimits.scopeBytes),
             ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),
             ("settingsBytes", SettingsStore.totalLimit), ("documentBytes", DocumentsStore.valueLimit),
             ("replyBytes", WireLimits.replyBytes),

@@ -24,6 +24,8 @@ final class Segment: @unchecked Sendable {
     /// Revision of the first commit in here; 0 while there is none.
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
+    /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
+    private(set) var lastAt: Int64 = 0
     /// Bytes of the WAL in use.
     var used: Int { 32 + connection.walFrames * Self.frameSize }
 
@@ -191,6 +193,7 @@ final class Segment: @unchecked Sendable {
         try insert.statement.run()
         if firstRev == 0 { firstRev = rev }
         lastRev = rev
+        lastAt = at
     }
 
     /// Has the appends until `endTransaction` share one transaction: a page that many rows lie on is written once.
@@ -234,11 +237,21 @@ final class Segment: @unchecked Sendable {
 
     /// Calls `body` for each row above `rev`, in order, with its newest revision, its time and its records.
     func rows(after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault) {
+        try someRows(after: rev) { (rev, at, records) throws(StorageFault) in
+            try body(rev, at, records)
+            return true
+        }
+    }
+
+    /// The same, until `body` returns false.
+    func someRows(
+        after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Bool
+    ) throws(StorageFault) {
         do {
             let select = try connection.prepare("SELECT rev, at, records FROM log WHERE rev > ?1 ORDER BY rev")
             try select.bind(1, Int64(rev))
             while try select.step() {
-                try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2))
+                guard try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2)) else { break }
             }
         } catch let error as SQLiteError {
             throw .database(error, file: path)
