@@ -31,6 +31,12 @@ final class Call {
         shownRev = max(shownRev, rev)
     }
 
+    /// The query that this request has waited for; nil when it is begun for the first time.
+    func takeAnswer() -> QueryAnswer? {
+        defer { connection?.answer = nil }
+        return connection?.answer
+    }
+
     /// The condition that `ifRev` states.
     func condition(_ parameter: Int) -> Precondition {
         reader.integer(parameter).map { UInt64($0) }
@@ -43,6 +49,8 @@ enum Refusal: Error {
     case error(RPCError)
     /// Not yet: begin the request again when there is room, or when a page has been read in.
     case later(isPage: Bool)
+    /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
+    case query(ticket: UInt64)
 }
 
 /// Answers one method: appends the result's JSON to the output, or throws and has changed nothing.
@@ -65,6 +73,7 @@ extension Refusal {
         case .duplicate(let index):
             self = .error(RPCError(.invalidParams, hint: "the same id comes twice", index: index))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
+        case .cancelled: self = .error(RPCError(.shuttingDown))
         }
     }
 }

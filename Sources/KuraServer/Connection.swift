@@ -1,5 +1,6 @@
 import Glibc
 import KuraProtocol
+import KuraStorage
 import KuraTransport
 
 /// One client's connection: its socket and buffers. Buffers are taken when bytes come and given back when they are used
@@ -31,6 +32,8 @@ final class Connection {
     var isHungUp = false
     /// The sync that released replies of this connection last, by the policy's count.
     var lastRound: UInt32 = 0
+    /// The query that the next request has waited for.
+    var answer: QueryAnswer?
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
 
@@ -55,6 +58,9 @@ final class Connection {
     func takeTurnBack() {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
+        // What it waited for when the turn began may have come meanwhile, so it is asked for again.
+        state.wait = .none
+        answer = nil
         output.truncate(to: start.output)
     }
 

@@ -126,6 +126,11 @@ extension Server {
                 facts.requests -= 1
                 connection.state.wait = isPage ? .page(storage.warm()) : .room
                 return false
+            case .query(let ticket):
+                facts.requests -= 1
+                connection.state.wait = .answer(ticket)
+                awaitingAnswer[ticket] = connection.token
+                return false
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)
             }

@@ -38,6 +38,8 @@ public final class Server {
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
+    /// Connections whose next request waits for a query, by its ticket.
+    var awaitingAnswer: [UInt64: UInt64] = [:]
     var drainDeadline: UInt64?
     private var acceptAgainAt: UInt64?
 
@@ -123,6 +125,7 @@ public final class Server {
         storage.beginTurn()
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
+        takeAnswers(storage)
         let again = ready
         ready.removeAll(keepingCapacity: true)
         for connection in again {
@@ -178,6 +181,17 @@ public final class Server {
                 connection.state.wait = .none
                 enter(connection)
             }
+        }
+    }
+
+    private func takeAnswers(_ storage: isolated Storage) {
+        for answer in storage.takeAnswers() {
+            guard let token = awaitingAnswer.removeValue(forKey: answer.ticket), let connection = connections[token],
+                connection.state.wait == .answer(answer.ticket)
+            else { continue }
+            connection.state.wait = .none
+            connection.answer = answer
+            enter(connection)
         }
     }
 

@@ -24,6 +24,7 @@ public actor Storage {
     private let folder: Folder
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
+    private let queries: QueryPool
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -34,6 +35,8 @@ public actor Storage {
     /// Changes that an unclean stop had left in the log only.
     public nonisolated let replayedChanges: Int
     public private(set) var durableRev: UInt64 = 0
+    /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
+    private var tablesRev: UInt64
     private var slice: FoldSlice?
     private var isSettling = false
     private var retrySliceAt: UInt64?
@@ -94,6 +97,8 @@ public actor Storage {
         reserve = Reserve(configuration)
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
+        queries = QueryPool(configuration, wake: wake)
+        tablesRev = recovery.ledger.foldedRev
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
     }
 
@@ -192,6 +197,17 @@ public actor Storage {
 
     public func takeWarmed() -> [UInt64] { warmer.takeDone() }
 
+    /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
+    /// at once when they are not.
+    /// - Returns: a ticket that `takeAnswers` gives back.
+    public func submit(_ query: any TableQuery) -> UInt64 {
+        defer { nextTicket += 1 }
+        queries.submit(query, ticket: nextTicket, tablesRev: tablesRev)
+        return nextTicket
+    }
+
+    public func takeAnswers() -> [QueryAnswer] { queries.takeDone() }
+
     // MARK: Upkeep
 
     /// Folds, checkpoints, prepares and retires segments: a bounded piece of each.
@@ -267,7 +283,7 @@ public actor Storage {
         }
         guard slice == nil, let since = firstUnfoldedAt else { return }
         let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
-        guard isDue || ledger.overlayBytes >= configuration.foldBytes else { return }
+        guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
         slice = cut
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
@@ -297,6 +313,7 @@ public actor Storage {
                 ledger.isFoldOutOfSpace = true
                 noticeFullDisk()
                 ledger.isRefusingForReserve = true
+                if !reserve.isThere { queries.refuseParked(.noSpace) }
                 reserve.release()
                 checkReserveAt = time + 250_000_000
                 if outcome.slice != nil { retrySliceAt = time + 50_000_000 }
@@ -306,9 +323,11 @@ public actor Storage {
             fault = .database(error, file: configuration.tablesPath)
             return
         }
-        if outcome.slice != nil {
+        if let slice = outcome.slice {
             ledger.isFoldOutOfSpace = false
             isSettling = true
+            tablesRev = max(tablesRev, slice.rev)
+            queries.release(tablesRev: tablesRev)
         }
     }
 
@@ -322,6 +341,7 @@ public actor Storage {
             sync(inline: true)
         }
         if failure == nil { drainFold() }
+        queries.stop()
         warmer.stop()
         logSync.stop()
         folder.stop()

@@ -23,6 +23,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case duplicate(index: Int)
     /// The tables could not be read.
     case unreadable(SQLiteError)
+    /// Whoever asked does not want it any more, or the storage is closing.
+    case cancelled
 }
 
 /// Why the storage as a whole cannot start or go on.

@@ -76,6 +76,24 @@ extension Method {
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
+            "documents.list", .documents, .read, "Lists a collection's documents in the order of their ids' bytes.",
+            parameters: [collection, .cursor, .limit(1000, default: 100)],
+            result: [
+                Field(
+                    "documents",
+                    .list(
+                        of: .object([
+                            Field("id", .key, required: true, "The document's id."),
+                            Field("value", .json, required: true, "The document."), .rev,
+                        ]), maxItems: 1000), required: true,
+                    "The page; it ends early rather than grow over 1 MiB."),
+                Field(
+                    "rev", .revision, required: true,
+                    "What the page was read as of; a document that changed meanwhile may be newer."),
+                .nextCursor,
+            ],
+            example: "{\"collection\":\"countries\",\"limit\":20}"),
+        Method(
             "documents.count", .documents, .read, "Counts a collection's documents.", parameters: [collection],
             result: [Field("count", .count, required: true, "Documents, deleted ones not counted."), .nowRev],
             example: "{\"collection\":\"countries\"}"),

@@ -29,6 +29,16 @@ public final class DocumentsStore {
         return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
     }
 
+    /// A walk over the collection's documents, for `Storage.submit` or a `TableReader`; nil when there is no such collection.
+    /// `after`: the id behind which it starts, in the order of ids.
+    public func walk(
+        _ collection: Bytes, in order: DocumentWalk.Order, after: [UInt8] = [],
+        _ visit: @escaping (DocumentWalk.Row) -> Bool
+    ) -> DocumentWalk? {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
+        return DocumentWalk(scope, order: order, after: after, visit)
+    }
+
     public func count(_ collection: Bytes) -> (count: Int, shownRev: UInt64) {
         guard let scope = ledger.scopes.find(.documents, collection) else { return (0, 0) }
         return (scope.count, scope.lastRev)
