@@ -16,6 +16,8 @@ final class Connection {
     var input = ByteBuffer()
     var framer: LineFramer
     var output = ByteBuffer()
+    /// Descriptors that the client has passed and no request has taken.
+    var descriptors = DescriptorQueue()
     /// Bytes that have left since the connection began; `output` starts with the next one.
     private(set) var sent: UInt64 = 0
     private(set) var interest: EventLoop.Interest = .read
@@ -61,17 +63,22 @@ final class Connection {
         // What it waited for when the turn began may have come meanwhile, so it is asked for again.
         state.wait = .none
         answer = nil
+        descriptors.rewind()
         output.truncate(to: start.output)
     }
 
     func endTurn(_ pool: BufferPool) {
         state.endTurn()
         turnStart = nil
+        if !descriptors.isEmpty { descriptors.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         input.removeFirst(framer.consumed)
         framer.rebase()
-        if input.isEmpty, input.capacity > 0 { pool.reclaim(&input) }
+        guard input.isEmpty else { return }
+        // Every line that they can have come for has been handled.
+        if !descriptors.isEmpty { descriptors.removeAll() }
+        if input.capacity > 0 { pool.reclaim(&input) }
     }
 
     // MARK: Bytes
@@ -81,7 +88,7 @@ final class Connection {
         if input.capacity == 0 { pool.supply(&input) }
         let room = input.isEmpty ? 16 << 10 : min(max(input.count, 16 << 10), 1 << 20)
         input.reserve(min(room, limit))
-        let result = socket.receive(into: input.spare)
+        let result = socket.receive(into: input.spare, queue: &descriptors)
         if case .bytes(let count) = result { input.commit(count) }
         return result
     }
