@@ -6,6 +6,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case lineTooLong, batchTooLarge
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
+    case descriptorMissing, pathDenied, badRecord, transferFailed
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -108,6 +109,38 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "replyTooLarge", code: -32012, message: "Reply too large", retryable: false,
                 when: "The reply would be longer than `data.limit` bytes.", remedy: "Ask for fewer items at once.")
+        case .descriptorMissing:
+            Facts(
+                name: "descriptorMissing", code: -32030, message: "Descriptor missing", retryable: false,
+                when: """
+                    A request with `fd: true` found no descriptor: none came with its line or before it, they were taken by \
+                    earlier requests, more than `data.limit` waited, or the kernel cut them off.
+                    """,
+                remedy: "Pass one descriptor a request (SCM_RIGHTS), in the same sendmsg as the request's first byte.")
+        case .pathDenied:
+            Facts(
+                name: "pathDenied", code: -32031, message: "Path denied", retryable: false,
+                when: """
+                    The daemon opens no such path for this client: only for its own user, beneath one of its configured \
+                    `importRoots`, past no symbolic link, and never inside its data directory.
+                    """,
+                remedy: "Open the file yourself and pass its descriptor (`fd: true`).")
+        case .badRecord:
+            Facts(
+                name: "badRecord", code: -32032, message: "Bad record", retryable: false,
+                when: """
+                    An import with `onError: \"fail\"` met a record that cannot be stored; `data.line` and `data.offset` \
+                    (bytes) say where it begins, `data.hint` what is wrong. What came before it is stored.
+                    """,
+                remedy: "Correct it and go on from `data.offset`, or import with `onError: \"skip\"`.")
+        case .transferFailed:
+            Facts(
+                name: "transferFailed", code: -32033, message: "Transfer failed", retryable: false,
+                when: """
+                    The descriptor could not be read or written to its end; `data.hint` says why. An import has stored \
+                    what came before `data.offset`.
+                    """,
+                remedy: "Look at the other end, then go on from `data.offset`, or begin anew.")
         }
     }
 }

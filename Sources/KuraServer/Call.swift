@@ -51,6 +51,8 @@ enum Refusal: Error {
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
     case query(ticket: UInt64)
+    /// Not here: a thread does it, and the reply comes when it has.
+    case transfer(any TransferWork)
 }
 
 /// Answers one method: appends the result's JSON to the output, or throws and has changed nothing.
@@ -91,16 +93,20 @@ final class ServerFacts {
     let limits: ServerLimits
     let profile: String
     let openRPC: [UInt8]
+    let importRoots: ImportRoots
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
     var bufferBytes = 0
+    /// Transfers that have been taken on and are not over.
+    var transfers = 0
 
-    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8]) {
+    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots) {
         self.version = version
         self.limits = limits
         self.profile = profile
         self.openRPC = openRPC
+        self.importRoots = importRoots
     }
 }
 

@@ -13,6 +13,8 @@ public struct Configuration: Sendable {
     public var limits = ServerLimits()
     /// Bytes of folded log segments to keep; the profile's when nil.
     public var retentionBytes: Int?
+    /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
+    public var importRoots: [String] = []
 
     public init() {}
 
@@ -56,14 +58,17 @@ public struct Configuration: Sendable {
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "retentionBytes": retentionBytes = try Self.number(name, value, 0...(1 << 40))
+        case "importRoots": importRoots = try Self.paths(name, value)
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
             while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
         default:
             throw Refusal(
-                description:
-                    "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, retentionBytes, limits")
+                description: """
+                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, retentionBytes, limits, \
+                    importRoots
+                    """)
         }
     }
 
@@ -107,6 +112,18 @@ public struct Configuration: Sendable {
         }
         // The text may lie in the storage's scratch.
         return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
+    }
+
+    private static func paths(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> [String] {
+        guard value.first == UInt8(ascii: "[") else { throw Refusal(description: "\(name) is an array of paths") }
+        var walk = JSONWalk(value, storage: WalkStorage())
+        var paths: [String] = []
+        while let element = walk.nextElement() {
+            let path = try text(name, element)
+            guard path.hasPrefix("/") else { throw Refusal(description: "\(name) are absolute paths") }
+            paths.append(path)
+        }
+        return paths
     }
 
     private static func number(

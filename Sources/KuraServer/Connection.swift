@@ -36,6 +36,13 @@ final class Connection {
     var lastRound: UInt32 = 0
     /// The query that the next request has waited for.
     var answer: QueryAnswer?
+    /// What became of the transfer that the next request, in a batch, has waited for.
+    var outcome: TransferOutcome?
+    private var hasTakenOutcome = false
+    /// Transfers that the turn's requests have asked for; they begin when the turn is in the log.
+    var starting: [Transfer] = []
+    /// Transfers that are under way.
+    var transfers = 0
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
 
@@ -60,9 +67,12 @@ final class Connection {
     func takeTurnBack() {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
-        // What it waited for when the turn began may have come meanwhile, so it is asked for again.
-        state.wait = .none
+        // What it waited for when the turn began may have come meanwhile, so it is asked for again; but not a transfer,
+        // whose effects have been.
+        if case .transfer = state.wait, outcome == nil {} else { state.wait = .none }
         answer = nil
+        hasTakenOutcome = false
+        starting = []
         descriptors.rewind()
         output.truncate(to: start.output)
     }
@@ -70,6 +80,10 @@ final class Connection {
     func endTurn(_ pool: BufferPool) {
         state.endTurn()
         turnStart = nil
+        if hasTakenOutcome {
+            outcome = nil
+            hasTakenOutcome = false
+        }
         if !descriptors.isEmpty { descriptors.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
@@ -79,6 +93,13 @@ final class Connection {
         // Every line that they can have come for has been handled.
         if !descriptors.isEmpty { descriptors.removeAll() }
         if input.capacity > 0 { pool.reclaim(&input) }
+    }
+
+    /// The outcome that has come for the request that is being answered, once a turn.
+    func takeOutcome() -> TransferOutcome? {
+        guard !hasTakenOutcome, let outcome else { return nil }
+        hasTakenOutcome = true
+        return outcome
     }
 
     // MARK: Bytes
@@ -146,10 +167,12 @@ final class Connection {
         output.truncate(to: keep)
         for line in waiting.split(separator: 0x0A) {
             line.withUnsafeBytes { line in
+                let ids = ReplyIDs.read(line)
+                if ids.isEmpty { return }
                 let isBatch = line.first == UInt8(ascii: "[")
                 if isBatch { output.append(UInt8(ascii: "[")) }
                 var isFirst = true
-                for id in ReplyIDs.read(line) {
+                for id in ids {
                     if !isFirst { output.append(UInt8(ascii: ",")) }
                     isFirst = false
                     id.withUnsafeBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
@@ -165,7 +188,9 @@ final class Connection {
 
 /// The ids in a line of replies of our own making.
 enum ReplyIDs {
+    /// None for a notification.
     static func read(_ line: UnsafeRawBufferPointer) -> [[UInt8]] {
+        if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
         var ids: [[UInt8]] = []

@@ -30,6 +30,7 @@ extension Server {
         drainDeadline = monotonicNow() + 5_000_000_000
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
+        for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
             if !connection.state.hasEnded {
                 while case .bytes = connection.receive(atMost: limits.lineBytes, pool),
@@ -50,6 +51,7 @@ extension Server {
     /// The outcome of what was not synced is unknown: the replies that wait say so, then everything closes.
     func failAll(_ storage: isolated Storage) {
         let synced = storage.syncedRev
+        failTransfers()
         for connection in connections.all {
             connection.endTurn(pool)
             connection.replaceUnsyncedReplies(syncedRev: synced)

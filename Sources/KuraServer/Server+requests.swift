@@ -126,6 +126,8 @@ extension Server {
                 facts.requests -= 1
                 connection.state.wait = isPage ? .page(storage.warm()) : .room
                 return false
+            case .transfer(let work):
+                return accept(work, connection, &out)
             case .query(let ticket):
                 facts.requests -= 1
                 connection.state.wait = .answer(ticket)

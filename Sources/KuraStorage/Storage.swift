@@ -186,6 +186,9 @@ public actor Storage {
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
 
+    /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
+    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
+
     /// Has the page read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {

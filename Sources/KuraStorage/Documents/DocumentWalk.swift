@@ -113,6 +113,7 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
 final class DocumentStatements {
     let byID: Statement
     let byRow: Statement
+    let one: Statement
 
     init(_ connection: Connection) throws(SQLiteError) {
         byID = try connection.prepare(
@@ -120,6 +121,7 @@ final class DocumentStatements {
             SELECT row, id, rev, isDeleted, body FROM documents INDEXED BY documents_id
             WHERE collection = ?1 AND id > ?2 ORDER BY id
             """)
+        one = try connection.prepare("SELECT body FROM documents WHERE collection = ?1 AND id = ?2")
         byRow = try connection.prepare(
             "SELECT row, id, rev, isDeleted, body FROM documents WHERE row > ?1 AND row < ?2 ORDER BY row")
     }

@@ -17,6 +17,8 @@ public final class DocumentsStore {
 
     /// The key that the last `.cold` was about; the page warmer reads it in.
     var coldKey: (scope: UInt32, key: [UInt8])?
+    /// Number of the collection that the last `.cold` was about, for `TableReader.warm`.
+    public var coldScope: UInt32 { coldKey?.scope ?? 0 }
 
     // MARK: Reading
 

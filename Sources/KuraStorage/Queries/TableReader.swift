@@ -26,6 +26,24 @@ public final class TableReader {
         } catch { throw .unreadable(error) }
     }
 
+    /// Reads documents into the page cache, where the loop looks for them without waiting.
+    /// `scope`: what `DocumentsStore.coldScope` said.
+    /// `body`: calls what it is given with each id.
+    public func warm(scope: UInt32, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
+        try snapshot { (_) throws(SQLiteError) in
+            var failure: SQLiteError?
+            body { id in
+                defer { documents.one.reset() }
+                do throws(SQLiteError) {
+                    try documents.one.bind(1, Int64(scope))
+                    try documents.one.bind(2, utf8: id)
+                    if try documents.one.step() { _ = documents.one.bytes(0) }
+                } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+    }
+
     /// What a snapshot shows, and how long it has been held.
     struct Snapshot {
         /// The tables are as of this revision.
