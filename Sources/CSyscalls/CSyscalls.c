@@ -2,6 +2,7 @@
 #include "CSyscalls.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,6 +24,14 @@
 int csys_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
 int csys_openat(int directory, const char *path, int flags, unsigned mode) {
     return openat(directory, path, flags, mode);
+}
+int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mode) {
+    struct open_how how = { 0 };
+    how.flags = (uint64_t)(unsigned)flags;
+    // The kernel refuses a mode where nothing is made.
+    how.mode = flags & O_CREAT ? mode : 0;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 int csys_fcntl(int descriptor, int command, long argument) {
     return fcntl(descriptor, command, argument);

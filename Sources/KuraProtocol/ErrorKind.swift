@@ -8,6 +8,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case requestKeyReused
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
     case compacted, epochChanged, tooManySubscriptions
+    case descriptorMissing, pathDenied, badRecord, transferFailed
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -89,7 +90,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 when: "`increment` would leave the range of safe integers, ±(2^53 − 1).", remedy: "Use a smaller step.")
         case .requestKeyReused:
             Facts(
-                name: "requestKeyReused", code: -32013, message: "Request key reused", retryable: false,
+                name: "requestKeyReused", code: -32016, message: "Request key reused", retryable: false,
                 when: "`requestKey` has been used within a day for a write by another method. Nothing was written.",
                 remedy: "Make a new key for each write, and repeat it only when the same write is sent again.")
         case .noSpace:
@@ -131,6 +132,38 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "tooManySubscriptions", code: -32015, message: "Too many subscriptions", retryable: false,
                 when: "The connection, or all of them together, have `data.limit` subscriptions and waits under way.",
                 remedy: "End some with `changes.unwatch`; one subscription can cover many items.")
+        case .descriptorMissing:
+            Facts(
+                name: "descriptorMissing", code: -32030, message: "Descriptor missing", retryable: false,
+                when: """
+                    A request with `fd: true` found no descriptor: none came with its line or before it, they were taken by \
+                    earlier requests, more than `data.limit` waited, or the kernel cut them off.
+                    """,
+                remedy: "Pass one descriptor a request (SCM_RIGHTS), in the same sendmsg as the request's first byte.")
+        case .pathDenied:
+            Facts(
+                name: "pathDenied", code: -32031, message: "Path denied", retryable: false,
+                when: """
+                    The daemon opens no such path for this client: only for its own user, beneath one of its configured \
+                    `importRoots`, past no symbolic link, and never inside its data directory.
+                    """,
+                remedy: "Open the file yourself and pass its descriptor (`fd: true`).")
+        case .badRecord:
+            Facts(
+                name: "badRecord", code: -32032, message: "Bad record", retryable: false,
+                when: """
+                    An import with `onError: \"fail\"` met a record that cannot be stored; `data.line` and `data.offset` \
+                    (bytes) say where it begins, `data.hint` what is wrong. What came before it is stored.
+                    """,
+                remedy: "Correct it and go on from `data.offset`, or import with `onError: \"skip\"`.")
+        case .transferFailed:
+            Facts(
+                name: "transferFailed", code: -32033, message: "Transfer failed", retryable: false,
+                when: """
+                    The descriptor could not be read or written to its end; `data.hint` says why. An import has stored \
+                    what came before `data.offset`.
+                    """,
+                remedy: "Look at the other end, then go on from `data.offset`, or begin anew.")
         }
     }
 }

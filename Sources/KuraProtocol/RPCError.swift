@@ -13,6 +13,8 @@ public struct RPCError: Error {
     public var oldestRev: UInt64?
     public var reason: StaticString?
     public var offset: Int?
+    /// Line of an input that is at fault, counted from 1.
+    public var line: Int?
     /// Position in a list parameter of the element that is at fault.
     public var index: Int?
     /// Position in a transaction of the operation that is at fault.
@@ -84,6 +86,7 @@ extension ByteBuffer {
             append(reason)
             append("\"")
         }
+        if let line = error.line { append(",\"line\":", Int64(line)) }
         if let offset = error.offset { append(",\"offset\":", Int64(offset)) }
         if let hint = error.hint {
             append(",\"hint\":\"")

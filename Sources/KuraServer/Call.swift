@@ -52,6 +52,12 @@ final class Call {
         shownRev = min(shownRev, rev)
     }
 
+    /// The query that this request has waited for; nil when it is begun for the first time.
+    func takeAnswer() -> QueryAnswer? {
+        defer { connection?.answer = nil }
+        return connection?.answer
+    }
+
     /// The condition that `ifRev` states.
     func condition(_ parameter: Int) -> Precondition {
         reader.integer(parameter).map { UInt64($0) }
@@ -64,6 +70,10 @@ enum Refusal: Error {
     case error(RPCError)
     /// Not yet: begin the request again when there is room, or when a page has been read in.
     case later(isPage: Bool)
+    /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
+    case query(ticket: UInt64)
+    /// Not here: a thread does it, and the reply comes when it has.
+    case transfer(any TransferWork)
 }
 
 /// Answers one method: appends the result's JSON to the output, or throws and has changed nothing.
@@ -92,6 +102,7 @@ extension Refusal {
         case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
         case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
+        case .cancelled: self = .error(RPCError(.shuttingDown))
         }
     }
 }
@@ -109,6 +120,7 @@ final class ServerFacts {
     let limits: ServerLimits
     let profile: String
     let openRPC: [UInt8]
+    let importRoots: ImportRoots
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
@@ -116,12 +128,15 @@ final class ServerFacts {
     var launches: UInt64 = 0
     var isDraining = false
     var bufferBytes = 0
+    /// Transfers that have been taken on and are not over.
+    var transfers = 0
 
-    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8]) {
+    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots) {
         self.version = version
         self.limits = limits
         self.profile = profile
         self.openRPC = openRPC
+        self.importRoots = importRoots
     }
 }
 

@@ -14,6 +14,8 @@ public struct Configuration: Sendable {
     /// Bytes and seconds of the log to keep for the change feed; the profile's when nil.
     public var retainBytes: Int?
     public var retainSeconds: Int?
+    /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
+    public var importRoots: [String] = []
 
     public init() {}
 
@@ -56,6 +58,7 @@ public struct Configuration: Sendable {
         case "socket": socket = try Self.text(name, value)
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
+        case "importRoots": importRoots = try Self.paths(name, value)
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -66,8 +69,9 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() { try takeFeed(String(decoding: name, as: UTF8.self), value) }
         default:
             throw Refusal(
-                description:
-                    "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, changes, limits")
+                description: """
+                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, changes, limits, importRoots
+                    """)
         }
     }
 
@@ -125,6 +129,18 @@ public struct Configuration: Sendable {
         }
         // The text may lie in the storage's scratch.
         return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
+    }
+
+    private static func paths(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> [String] {
+        guard value.first == UInt8(ascii: "[") else { throw Refusal(description: "\(name) is an array of paths") }
+        var walk = JSONWalk(value, storage: WalkStorage())
+        var paths: [String] = []
+        while let element = walk.nextElement() {
+            let path = try text(name, element)
+            guard path.hasPrefix("/") else { throw Refusal(description: "\(name) are absolute paths") }
+            paths.append(path)
+        }
+        return paths
     }
 
     private static func number(

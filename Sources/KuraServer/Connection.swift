@@ -1,5 +1,6 @@
 import Glibc
 import KuraProtocol
+import KuraStorage
 import KuraTransport
 
 /// One client's connection: its socket and buffers. Buffers are taken when bytes come and given back when they are used
@@ -15,6 +16,8 @@ final class Connection {
     var input = ByteBuffer()
     var framer: LineFramer
     var output = ByteBuffer()
+    /// Descriptors that the client has passed and no request has taken.
+    var descriptors = DescriptorQueue()
     /// Bytes that have left since the connection began; `output` starts with the next one.
     private(set) var sent: UInt64 = 0
     private(set) var interest: EventLoop.Interest = .read
@@ -35,6 +38,15 @@ final class Connection {
     var isHungUp = false
     /// The sync that released replies of this connection last, by the policy's count.
     var lastRound: UInt32 = 0
+    /// The query that the next request has waited for.
+    var answer: QueryAnswer?
+    /// What became of the transfer that the next request, in a batch, has waited for.
+    var outcome: TransferOutcome?
+    private var hasTakenOutcome = false
+    /// Transfers that the turn's requests have asked for; they begin when the turn is in the log.
+    var starting: [Transfer] = []
+    /// Transfers that are under way.
+    var transfers = 0
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
     /// The feed when the turn began, once the turn has changed it.
@@ -61,6 +73,13 @@ final class Connection {
     func takeTurnBack() {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
+        // What it waited for when the turn began may have come meanwhile, so it is asked for again; but not a transfer,
+        // whose effects have been.
+        if case .transfer = state.wait, outcome == nil {} else { state.wait = .none }
+        answer = nil
+        hasTakenOutcome = false
+        starting = []
+        descriptors.rewind()
         output.truncate(to: start.output)
         if let feedStart { feed = feedStart }
     }
@@ -74,11 +93,26 @@ final class Connection {
         state.endTurn()
         turnStart = nil
         if feedStart != nil { feedStart = nil }
+        if hasTakenOutcome {
+            outcome = nil
+            hasTakenOutcome = false
+        }
+        if !descriptors.isEmpty { descriptors.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         input.removeFirst(framer.consumed)
         framer.rebase()
-        if input.isEmpty, input.capacity > 0 { pool.reclaim(&input) }
+        guard input.isEmpty else { return }
+        // Every line that they can have come for has been handled.
+        if !descriptors.isEmpty { descriptors.removeAll() }
+        if input.capacity > 0 { pool.reclaim(&input) }
+    }
+
+    /// The outcome that has come for the request that is being answered, once a turn.
+    func takeOutcome() -> TransferOutcome? {
+        guard !hasTakenOutcome, let outcome else { return nil }
+        hasTakenOutcome = true
+        return outcome
     }
 
     // MARK: Bytes
@@ -88,7 +122,7 @@ final class Connection {
         if input.capacity == 0 { pool.supply(&input) }
         let room = input.isEmpty ? 16 << 10 : min(max(input.count, 16 << 10), 1 << 20)
         input.reserve(min(room, limit))
-        let result = socket.receive(into: input.spare)
+        let result = socket.receive(into: input.spare, queue: &descriptors)
         if case .bytes(let count) = result { input.commit(count) }
         return result
     }
@@ -146,10 +180,12 @@ final class Connection {
         output.truncate(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
             line.withUnsafeBytes { line in
+                let ids = ReplyIDs.read(line)
+                if ids.isEmpty { return }
                 let isBatch = line.first == UInt8(ascii: "[")
                 if isBatch { output.append(UInt8(ascii: "[")) }
                 var isFirst = true
-                for id in ReplyIDs.read(line) {
+                for id in ids {
                     if !isFirst { output.append(UInt8(ascii: ",")) }
                     isFirst = false
                     id.withUnsafeBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
@@ -172,7 +208,9 @@ enum ReplyIDs {
     /// What a line that is no reply begins with.
     static let notification = "{\"jsonrpc\":\"2.0\",\"method\":"
 
+    /// None for a notification.
     static func read(_ line: UnsafeRawBufferPointer) -> [[UInt8]] {
+        if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
         var ids: [[UInt8]] = []

@@ -16,6 +16,10 @@ struct ConnectionState {
         case room
         /// A page is being read in; the ticket comes back when it is there.
         case page(UInt64)
+        /// A query is being run; the ticket comes back with its answer.
+        case answer(UInt64)
+        /// The batch's request is a transfer, which is under way; the ticket is the server's own.
+        case transfer(UInt64)
     }
 
     /// The batch that is under way: where its next member stands in the line at `lower..<upper`.

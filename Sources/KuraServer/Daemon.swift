@@ -68,7 +68,7 @@ public enum Daemon {
         }
         let server = try Server(
             loop: loop, storage: storage, listener: listener, journal: journal, limits: limits, version: version,
-            signals: signals)
+            signals: signals, importRoots: configuration.importRoots)
         journal.log(
             .info, "listening",
             [

@@ -33,6 +33,7 @@ extension Server {
         listener = nil
         call.changes.isDraining = true
         call.changes.wake()
+        for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
             if !connection.state.hasEnded {
                 while case .bytes = connection.receive(atMost: limits.lineBytes, pool),
@@ -53,6 +54,7 @@ extension Server {
     /// The outcome of what was not synced is unknown: the replies that wait say so, then everything closes.
     func failAll(_ storage: isolated Storage) {
         let synced = storage.syncedRev
+        failTransfers()
         for connection in connections.all {
             connection.endTurn(pool)
             connection.replaceUnsyncedReplies(syncedRev: synced)

@@ -31,6 +31,7 @@ extension Server {
             case .line(let lower, let upper):
                 guard answer(connection, lower, upper, storage) else { return }
             case .oversize:
+                connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
             case .incomplete:
                 return
@@ -41,8 +42,8 @@ extension Server {
     /// Answers what may be answered out of order while a request waits: its line is blanked, so that its turn passes.
     /// After the commit, since what is blanked cannot be answered again.
     func overtake(_ connection: Connection, _ storage: isolated Storage) {
-        // A batch that waits has begun its reply's line.
-        guard connection.state.batch == nil else { return }
+        // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
+        guard connection.state.batch == nil, connection.descriptors.isEmpty else { return }
         let start = connection.framer.consumed
         var framer = connection.framer
         if connection.state.overtaken == 0 {
@@ -79,6 +80,7 @@ extension Server {
         do throws(RPCError) {
             outline = try reader.read(line, batchLimit: limits.batchItems)
         } catch {
+            connection.descriptors.poison()
             if reader.hasID {
                 connection.output.append(error: error, id: reader.replyID)
                 connection.output.append(0x0A)
@@ -124,6 +126,7 @@ extension Server {
                     return false
                 }
             } catch {
+                connection.descriptors.poison()
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
             }
             batch.offset = next
@@ -166,6 +169,13 @@ extension Server {
             case .later(let isPage):
                 facts.requests -= 1
                 connection.state.wait = isPage ? .page(storage.warm()) : .room
+                return false
+            case .transfer(let work):
+                return accept(work, connection, &out)
+            case .query(let ticket):
+                facts.requests -= 1
+                connection.state.wait = .answer(ticket)
+                awaitingAnswer[ticket] = connection.token
                 return false
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)

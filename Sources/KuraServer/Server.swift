@@ -37,6 +37,14 @@ public final class Server {
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
+    /// Connections whose next request waits for a query, by its ticket.
+    var awaitingAnswer: [UInt64: UInt64] = [:]
+    /// What goes on out of band.
+    var transfers: [Transfer] = []
+    var nextTransfer = 0
+    var nextTransferTicket: UInt64 = 0
+    /// The import whose batch is in the turn, and the batch's revision.
+    var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
     private var acceptAgainAt: UInt64?
 
@@ -56,8 +64,8 @@ public final class Server {
     /// `signals`: a signalfd, or -1.
     public init(
         loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
-        version: String, signals: Int32
-    ) throws(SystemError) {
+        version: String, signals: Int32, importRoots: [String] = []
+    ) throws {
         self.loop = loop
         self.storage = storage
         self.journal = journal
@@ -67,7 +75,8 @@ public final class Server {
         reader = RequestReader(table: table)
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
-            openRPC: OpenRPC.document(table, version: version))
+            openRPC: OpenRPC.document(table, version: version),
+            importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory))
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try loop.add(listener.descriptor, token: Self.listenerToken, .read)
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
@@ -112,6 +121,7 @@ public final class Server {
             if let ending { return ending }
             if isDrained { break }
         }
+        stopTransfers()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
             journal.log(.warning, "stopped with changes that are only in the log; the next start takes them over")
@@ -124,6 +134,8 @@ public final class Server {
         storage.beginTurn()
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
+        takeAnswers(storage)
+        wakeBatches()
         let again = ready
         ready.removeAll(keepingCapacity: true)
         for connection in again {
@@ -142,7 +154,9 @@ public final class Server {
             }
         }
         turn.removeAll(keepingCapacity: true)
+        storeBatch(storage)
         finishTurn(storage)
+        if !transfers.isEmpty { tellTransfers(storage) }
         call.connection = nil
     }
 
@@ -182,10 +196,23 @@ public final class Server {
         }
     }
 
+    private func takeAnswers(_ storage: isolated Storage) {
+        for answer in storage.takeAnswers() {
+            if let error = answer.error, let signal = answer.query as? FoldSignal { signal.release(error) }
+            guard let token = awaitingAnswer.removeValue(forKey: answer.ticket), let connection = connections[token],
+                connection.state.wait == .answer(answer.ticket)
+            else { continue }
+            connection.state.wait = .none
+            connection.answer = answer
+            enter(connection)
+        }
+    }
+
     private func finishTurn(_ storage: isolated Storage) {
         switch storage.commitTurn() {
-        case .nothing, .committed: break
+        case .nothing, .committed: judgeBatch(isStored: true)
         case .noSpace:
+            judgeBatch(isStored: false)
             // Nothing of the turn was stored: its requests are answered again, and those that would change something are
             // refused.
             storage.setRefusingChanges(true)
@@ -213,6 +240,7 @@ public final class Server {
     private func leave(_ connection: Connection) {
         connection.endTurn(pool)
         connection.isInTurn = false
+        if !connection.starting.isEmpty { beginTransfers(of: connection) }
         settle(connection, syncedRev)
     }
 
@@ -257,7 +285,7 @@ public final class Server {
         var wait = storage.upkeep()
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
-        if isDrained { return 0 }
+        if isDrained || hasBatch(storage) { return 0 }
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
@@ -336,6 +364,7 @@ public final class Server {
         connection.feed = ConnectionFeed()
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
+        if connection.transfers > 0 { cancelTransfers(of: connection) }
     }
 
     private func close(_ connection: Connection) {
@@ -343,6 +372,7 @@ public final class Server {
         connection.isClosed = true
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
+        if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
@@ -370,7 +400,8 @@ public final class Server {
             call.changes.wake()
         }
         let isHeld = connection.hasMore || connection.state.wait != .none
-        if !isHeld, connection.feed.waits.isEmpty, connection.state.hasEnded, connection.output.isEmpty {
+        let isServed = connection.feed.waits.isEmpty && connection.transfers == 0
+        if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
             close(connection)
             return
         }

@@ -26,6 +26,7 @@ public actor Storage {
     private let folder: Folder
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
+    private let queries: QueryPool
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -36,6 +37,8 @@ public actor Storage {
     /// Changes that an unclean stop had left in the log only.
     public nonisolated let replayedChanges: Int
     public private(set) var durableRev: UInt64 = 0
+    /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
+    private var tablesRev: UInt64
     private var slice: FoldSlice?
     private var isSettling = false
     private var retrySliceAt: UInt64?
@@ -94,6 +97,8 @@ public actor Storage {
         reserve = Reserve(configuration)
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
+        queries = QueryPool(configuration, wake: wake)
+        tablesRev = recovery.ledger.foldedRev
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
         hasPendingWAL = folder.hasPendingWALAtStart
         if recovery.wasDiskFull {
@@ -212,6 +217,9 @@ public actor Storage {
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 
+    /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
+    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
+
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
@@ -223,6 +231,17 @@ public actor Storage {
     }
 
     public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
+
+    /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
+    /// at once when they are not.
+    /// - Returns: a ticket that `takeAnswers` gives back.
+    public func submit(_ query: any TableQuery) -> UInt64 {
+        defer { nextTicket += 1 }
+        queries.submit(query, ticket: nextTicket, tablesRev: tablesRev)
+        return nextTicket
+    }
+
+    public func takeAnswers() -> [QueryAnswer] { queries.takeDone() }
 
     // MARK: Upkeep
 
@@ -320,7 +339,7 @@ public actor Storage {
         }
         guard slice == nil, let since = firstUnfoldedAt else { return }
         let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
-        guard isDue || ledger.overlayBytes >= configuration.foldBytes else { return }
+        guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
         slice = cut
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
@@ -351,6 +370,7 @@ public actor Storage {
                 noticeFullDisk()
                 // At once while there is a reserve: others who write to the disk would take its room.
                 let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
+                if !reserve.isThere { queries.refuseParked(.noSpace) }
                 giveUpReserve(time)
                 if outcome.slice != nil { retrySliceAt = time + pause }
                 return
@@ -359,9 +379,11 @@ public actor Storage {
             fault = .database(error, file: configuration.tablesPath)
             return
         }
-        if outcome.slice != nil {
+        if let slice = outcome.slice {
             ledger.isFoldOutOfSpace = false
             isSettling = true
+            tablesRev = max(tablesRev, slice.rev)
+            queries.release(tablesRev: tablesRev)
         }
     }
 
@@ -375,6 +397,7 @@ public actor Storage {
             sync(inline: true)
         }
         if failure == nil { drainFold() }
+        queries.stop()
         warmer.stop()
         logSync.stop()
         folder.stop()

@@ -29,6 +29,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case damagedLog
     /// The tables could not be read.
     case unreadable(SQLiteError)
+    /// Whoever asked does not want it any more, or the storage is closing.
+    case cancelled
 }
 
 /// Why the storage as a whole cannot start or go on.

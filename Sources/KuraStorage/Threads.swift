@@ -4,11 +4,11 @@ import Glibc
 import Synchronization
 
 /// A counting semaphore (sem_overview(7)): one futex call to wake, none when nobody waits.
-final class Semaphore: @unchecked Sendable {
+public final class Semaphore: @unchecked Sendable {
     // sem_t may be used from every thread; its address never changes.
     private let handle: UnsafeMutablePointer<sem_t>
 
-    init() {
+    public init() {
         handle = .allocate(capacity: 1)
         handle.initialize(to: sem_t())
         sem_init(handle, 0, 0)
@@ -19,15 +19,15 @@ final class Semaphore: @unchecked Sendable {
         handle.deallocate()
     }
 
-    func signal() { sem_post(handle) }
+    public func signal() { sem_post(handle) }
 
-    func wait() {
+    public func wait() {
         while sem_wait(handle) != 0 {}
     }
 }
 
 /// A thread of our own: named, with signals blocked, joined before the process ends.
-final class WorkerThread: @unchecked Sendable {
+public final class WorkerThread: @unchecked Sendable {
     // Written once in `init`, joined once by the owner.
     private var handle = pthread_t()
 
@@ -44,7 +44,7 @@ final class WorkerThread: @unchecked Sendable {
 
     /// `name`: at most 15 bytes, as top and gdb show it.
     /// `isBackground`: yields to everybody else (SCHED_BATCH, nice 10).
-    init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
+    public init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
         let start = Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
         let result = pthread_create(
             &handle, nil,
@@ -61,7 +61,7 @@ final class WorkerThread: @unchecked Sendable {
         precondition(result == 0, "pthread_create: \(result)")
     }
 
-    func join() {
+    public func join() {
         pthread_join(handle, nil)
     }
 }

@@ -41,12 +41,21 @@ public struct Socket: ~Copyable {
 
     /// Reads what is there into `buffer`, without waiting. Descriptors that came along are closed: nothing asks for them.
     public borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+        var queue = DescriptorQueue()
+        return receive(into: buffer, queue: &queue)
+    }
+
+    /// Reads what is there into `buffer`, without waiting, and appends the descriptors that came along to `queue`.
+    public borrowing func receive(
+        into buffer: UnsafeMutableRawBufferPointer, queue: inout DescriptorQueue
+    ) -> Received {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
             var count: Int32 = 0
             var flags: Int32 = 0
             let received = csys_recvmsg(
                 descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, &count, &flags)
-            for position in 0..<Int(count) { Glibc.close(descriptors[position]) }
+            for position in 0..<Int(count) { queue.append(owning: descriptors[position]) }
+            if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
             if received > 0 { return .bytes(received) }
             if received == 0 { return .end }
             return errno == EAGAIN || errno == EINTR ? .nothing : .failed

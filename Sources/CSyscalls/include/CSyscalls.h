@@ -16,6 +16,8 @@ enum { CSYS_MAX_DESCRIPTORS = 253 };
 
 int csys_open(const char *path, int flags, unsigned mode);
 int csys_openat(int directory, const char *path, int flags, unsigned mode);
+/// openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS; -1 with errno, ENOSYS before Linux 5.6.
+int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mode);
 int csys_fcntl(int descriptor, int command, long argument);
 int csys_accept4(int descriptor, int flags);
 /// Both close-on-exec, the eventfd non-blocking; -1 with errno.

@@ -76,6 +76,71 @@ extension Method {
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
+            "documents.list", .documents, .read, "Lists a collection's documents in the order of their ids' bytes.",
+            parameters: [collection, .cursor, .limit(1000, default: 100)],
+            result: [
+                Field(
+                    "documents",
+                    .list(
+                        of: .object([
+                            Field("id", .key, required: true, "The document's id."),
+                            Field("value", .json, required: true, "The document."), .rev,
+                        ]), maxItems: 1000), required: true,
+                    "The page; it ends early rather than grow over 1 MiB."),
+                Field(
+                    "rev", .revision, required: true,
+                    "What the page was read as of; a document that changed meanwhile may be newer."),
+                .nextCursor,
+            ],
+            example: "{\"collection\":\"countries\",\"limit\":20}"),
+        Method(
+            "documents.import", .documents, .write,
+            "Stores documents from a descriptor or file of NDJSON or one JSON array, in batches.",
+            parameters: [
+                collection, fd, path,
+                Field(
+                    "idField", .key,
+                    """
+                    The member that holds a document's id, a string or number. Without it a record is `{"id":…,"value":…}`, \
+                    or a document that gets a new UUIDv7.
+                    """),
+                Field("format", .word(["lines", "array"]), "What the input is; told by its first byte when absent."),
+                Field(
+                    "onError", .word(["fail", "skip"]),
+                    "Whether a bad record ends the import or is passed over and reported; `fail` when absent."),
+                Field("offset", .count, "Bytes of the input to pass over: where an earlier import ended."),
+            ],
+            result: [
+                Field("imported", .count, required: true, "Documents stored."),
+                Field("skipped", .count, required: true, "Bad records."),
+                Field(
+                    "errors",
+                    .list(
+                        of: .object([
+                            Field("line", .count, required: true, "Where the record begins; reading began in line 1."),
+                            Field("message", .text(maxBytes: 256), required: true, "What is wrong with it."),
+                        ]), maxItems: 100), required: true, "The first 100 bad records."),
+                Field("offset", .count, required: true, "Bytes of the input that have been taken."),
+                .nowRev,
+            ],
+            errors: [
+                .descriptorMissing, .pathDenied, .badRecord, .transferFailed, .quotaExceeded, .noSpace, .outcomeUnknown,
+                .overloaded, .shuttingDown,
+            ],
+            example: "{\"collection\":\"countries\",\"fd\":true,\"idField\":\"alpha_2\"}", outOfBand: true),
+        Method(
+            "documents.export", .documents, .read,
+            "Writes a collection to a descriptor or new file, a line a document: `{\"id\":…,\"value\":…}`.",
+            parameters: [collection, fd, path],
+            result: [
+                Field("exported", .count, required: true, "Documents written."),
+                Field(
+                    "rev", .revision, required: true,
+                    "What the first of them were read as of; documents that changed meanwhile may be newer."),
+            ],
+            errors: [.descriptorMissing, .pathDenied, .transferFailed, .overloaded, .shuttingDown],
+            example: "{\"collection\":\"countries\",\"fd\":true}", outOfBand: true),
+        Method(
             "documents.count", .documents, .read, "Counts a collection's documents.", parameters: [collection],
             result: [Field("count", .count, required: true, "Documents, deleted ones not counted."), .nowRev],
             example: "{\"collection\":\"countries\"}"),
@@ -97,5 +162,9 @@ extension Method {
     ]
 
     private static let collection = Field("collection", .scope, required: true, "Which kind of document.")
+    private static let fd = Field("fd", .boolean, "true: the next descriptor that was passed; this or `path`.")
+    private static let path = Field(
+        "path", .text(maxBytes: 4095),
+        "An absolute path beneath one of the daemon's `importRoots`, for its own user only.")
     private static let documentID = Field("id", .key, required: true, "The document's id.")
 }

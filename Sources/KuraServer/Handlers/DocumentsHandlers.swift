@@ -6,6 +6,7 @@ enum DocumentsHandlers {
     static let all: [String: Handler] = [
         "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
         "documents.delete": delete, "documents.count": count, "documents.scopes": scopes,
+        "documents.list": list, "documents.export": export, "documents.import": importDocuments,
     ]
 
     // MARK: Reading

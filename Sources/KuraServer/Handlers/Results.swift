@@ -83,7 +83,7 @@ extension Refusal {
     func at(index: Int) -> Refusal {
         switch self {
         case .error(let error): .error(error.at(index: index))
-        case .later: self
+        case .later, .query, .transfer: self
         }
     }
 

@@ -17,6 +17,8 @@ public final class DocumentsStore {
 
     /// The key that the last `.cold` was about; the page warmer reads it in.
     var coldKey: (scope: UInt32, key: [UInt8])?
+    /// Number of the collection that the last `.cold` was about, for `TableReader.warm`.
+    public var coldScope: UInt32 { coldKey?.scope ?? 0 }
 
     // MARK: Reading
 
@@ -27,6 +29,16 @@ public final class DocumentsStore {
         }
         ledger.markRead(item)
         return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+    }
+
+    /// A walk over the collection's documents, for `Storage.submit` or a `TableReader`; nil when there is no such collection.
+    /// `after`: the id behind which it starts, in the order of ids.
+    public func walk(
+        _ collection: Bytes, in order: DocumentWalk.Order, after: [UInt8] = [],
+        _ visit: @escaping (DocumentWalk.Row) -> Bool
+    ) -> DocumentWalk? {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
+        return DocumentWalk(scope, order: order, after: after, visit)
     }
 
     public func count(_ collection: Bytes) -> (count: Int, shownRev: UInt64) {

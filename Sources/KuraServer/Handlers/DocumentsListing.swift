@@ -1,0 +1,83 @@
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.list`: a page of the tables, read on a reader thread.
+extension DocumentsHandlers {
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if let answer = call.takeAnswer(), let page = answer.query as? DocumentPage {
+            switch answer.error {
+            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+            case let error?: throw Refusal(error, call: call)
+            case nil: break
+            }
+            page.append(to: &out)
+            call.shows(page.rev)
+            return
+        }
+        let after = try Cursor.key(call, parameter: 1)
+        let page = DocumentPage(limit: Int(call.reader.integer(2) ?? 100))
+        let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after ?? []) { [unowned page] in
+            page.take($0)
+        }
+        guard let walk else {
+            out.append("{\"documents\":[],\"rev\":")
+            out.append(unsigned: storage.rev)
+            out.append("}")
+            call.shows(storage.rev)
+            return
+        }
+        page.walk = walk
+        throw .query(ticket: storage.submit(page))
+    }
+}
+
+/// One page of documents as JSON, written on the reader thread.
+private final class DocumentPage: TableQuery, @unchecked Sendable {
+    // Has one user at a time, as the pool sees to; `walk` is set before it is submitted.
+
+    /// A page ends before it grows over so many bytes; one document always fits.
+    static let byteLimit = 1 << 20
+
+    var walk: DocumentWalk!
+    private let limit: Int
+    private var count = 0
+    private var json = ByteBuffer()
+    private var lastID = ByteBuffer()
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var foldedTo: UInt64 { walk.foldedTo }
+    /// What the page was read as of.
+    var rev: UInt64 { walk.rev }
+
+    func run(_ tables: TableReader) throws(StoreError) { try walk.run(tables) }
+
+    func take(_ document: DocumentWalk.Row) -> Bool {
+        guard count < limit, count == 0 || json.count + document.value.count < Self.byteLimit else { return false }
+        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
+        json.append(quoted: document.id)
+        json.append(",\"value\":")
+        json.append(document.value)
+        json.append(",\"rev\":")
+        json.append(unsigned: document.rev)
+        json.append("}")
+        count += 1
+        lastID.removeAll()
+        lastID.append(document.id)
+        return true
+    }
+
+    func append(to out: inout ByteBuffer) {
+        out.append("{\"documents\":[")
+        out.append(json.bytes)
+        out.append("],\"rev\":")
+        out.append(unsigned: walk.rev)
+        if !walk.isAtEnd {
+            out.append(",\"cursor\":")
+            Cursor.append(key: lastID.bytes, to: &out)
+        }
+        out.append("}")
+    }
+}

@@ -1,0 +1,194 @@
+import Glibc
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Requests that are answered out of band: begun when their turn is in the log, served in the turns that follow, answered
+/// when their thread has ended.
+extension Server {
+    /// Takes a transfer on for the request that is being answered.
+    /// - Returns: whether the connection goes on; in a batch it waits.
+    func accept(_ work: any TransferWork, _ connection: Connection, _ out: inout ByteBuffer) -> Bool {
+        let loop = loop
+        let channel: TransferChannel
+        do throws(SystemError) {
+            channel = try TransferChannel { loop.wake() }
+        } catch {
+            if reader.hasID { out.append(error: RPCError(.overloaded), id: reader.replyID) }
+            return true
+        }
+        var ticket: UInt64?
+        if connection.state.batch != nil {
+            nextTransferTicket += 1
+            ticket = nextTransferTicket
+            facts.requests -= 1
+            connection.state.wait = .transfer(nextTransferTicket)
+        }
+        facts.transfers += 1
+        connection.starting.append(
+            Transfer(
+                token: connection.token, id: reader.replyID.isEmpty ? Array("null".utf8) : Array(reader.replyID),
+                hasID: reader.hasID, ticket: ticket, work: work, channel: channel))
+        return ticket == nil
+    }
+
+    /// Begins what the connection has asked for in the turn that is over.
+    func beginTransfers(of connection: Connection) {
+        for transfer in connection.starting {
+            connection.transfers += 1
+            transfers.append(transfer)
+            if drainDeadline != nil { transfer.cancel() }
+            transfer.start()
+        }
+        connection.starting = []
+    }
+
+    /// Nobody is there any more to hear of them.
+    func cancelTransfers(of connection: Connection) {
+        for transfer in transfers where transfer.token == connection.token { transfer.cancel() }
+    }
+
+    // MARK: In a turn
+
+    /// Stores a batch of one of the imports, by turns: what it costs the others is bounded.
+    func storeBatch(_ storage: isolated Storage) {
+        storedBatch = nil
+        guard !transfers.isEmpty, storage.admitsBulk else { return }
+        for _ in transfers.indices {
+            nextTransfer = (nextTransfer + 1) % transfers.count
+            let transfer = transfers[nextTransfer]
+            guard let work = transfer.work as? DocumentsImport, let batch = transfer.channel.readyBatch else {
+                continue
+            }
+            store(batch, work, transfer, storage)
+            return
+        }
+    }
+
+    private func store(
+        _ batch: ImportBatch, _ work: DocumentsImport, _ transfer: Transfer, _ storage: isolated Storage
+    ) {
+        storage.setWriter(connections[transfer.token]?.clientName ?? [])
+        let result: WriteResult
+        do throws(StoreError) {
+            result = try work.collection.withBytes { (collection) throws(StoreError) in
+                try storage.documents.putMany(collection) { (stage) throws(StoreError) in
+                    try batch.forEach { (id, value, isNewID) throws(StoreError) in
+                        try stage.put(id, value, isNewID: isNewID, ifRev: nil)
+                    }
+                }
+            }
+        } catch {
+            switch error {
+            case .busy: break
+            case .cold: transfer.channel.judge(.cold(scope: storage.documents.coldScope))
+            default: transfer.channel.judge(.failed(error))
+            }
+            return
+        }
+        storedBatch = (transfer, result.rev)
+    }
+
+    /// Tells the import whose batch was in the turn what became of it.
+    func judgeBatch(isStored: Bool) {
+        guard let (transfer, rev) = storedBatch else { return }
+        storedBatch = nil
+        transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.noSpace))
+    }
+
+    /// A batch waits that may be stored now.
+    func hasBatch(_ storage: isolated Storage) -> Bool {
+        !transfers.isEmpty && storage.admitsBulk && transfers.contains { $0.channel.readyBatch != nil }
+    }
+
+    // MARK: Telling
+
+    /// Ends the waits of requests in batches whose transfers are done. Before the turn's requests are answered.
+    func wakeBatches() {
+        for transfer in transfers where transfer.ticket != nil {
+            guard let outcome = transfer.channel.outcome else { continue }
+            remove(transfer)
+            guard let connection = connections[transfer.token] else { continue }
+            connection.transfers -= 1
+            guard connection.state.wait == .transfer(transfer.ticket!) else { continue }
+            connection.state.wait = .none
+            connection.outcome = outcome
+            enter(connection)
+        }
+    }
+
+    /// Sends what transfers have to tell. When no connection is in a turn.
+    func tellTransfers(_ storage: isolated Storage) {
+        for transfer in transfers where transfer.ticket == nil {
+            let connection = connections[transfer.token]
+            // A batch's replies are one line: nothing may come between.
+            if let connection, connection.state.batch != nil { continue }
+            let outcome = transfer.channel.outcome
+            if let progress = transfer.channel.takeProgress(), let connection, transfer.hasID, outcome == nil,
+                connection.output.count < limits.outputBytes / 4
+            {
+                tell(connection, rev: progress.rev, storage) { $0.append(progress: progress, id: transfer.id) }
+            }
+            guard let outcome else { continue }
+            remove(transfer)
+            guard let connection else { continue }
+            connection.transfers -= 1
+            let rev = outcome.rev > 0 ? outcome.rev : storage.rev
+            tell(connection, rev: rev, storage) { out in
+                guard transfer.hasID else { return }
+                out.append(outcome, id: transfer.id, rev: rev)
+                out.append(0x0A)
+            }
+        }
+    }
+
+    /// Appends to the connection's output what may leave when `rev` is synced.
+    private func tell(
+        _ connection: Connection, rev: UInt64, _ storage: isolated Storage, _ body: (inout ByteBuffer) -> Void
+    ) {
+        let position = connection.outputEnd
+        body(&connection.output)
+        if rev > storage.syncedRev, connection.outputEnd > position {
+            connection.state.shows(rev, at: position)
+            connection.state.endTurn()
+        }
+        settle(connection, storage.syncedRev)
+    }
+
+    private func remove(_ transfer: Transfer) {
+        transfer.join()
+        transfers.removeAll { $0 === transfer }
+        facts.transfers -= 1
+    }
+
+    // MARK: Ending
+
+    /// The outcome of what was not synced is unknown, so that of every transfer is.
+    func failTransfers() {
+        for transfer in transfers where transfer.hasID && transfer.ticket == nil {
+            guard let connection = connections[transfer.token], connection.state.batch == nil else { continue }
+            transfer.id.withUnsafeBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
+            connection.output.append(0x0A)
+        }
+    }
+
+    /// Ends the threads that end; one that hangs in a system call is left behind.
+    func stopTransfers() {
+        for transfer in transfers {
+            transfer.cancel()
+            transfer.channel.judge(.failed(.cancelled))
+        }
+        let deadline = monotonicNow() + 1_000_000_000
+        while !transfers.isEmpty, monotonicNow() < deadline {
+            for transfer in transfers where transfer.channel.outcome != nil { remove(transfer) }
+            if !transfers.isEmpty { usleep(1000) }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` with the body's own error type.
+    fileprivate func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+        try withUnsafeBufferPointer { (bytes) throws(E) -> R in try body(Bytes(bytes)) }
+    }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// Writes a collection to a descriptor, a line a document: `{"id":…,"value":…}`, in the order of first writing.
+///
+/// It reads a slice in one snapshot, gives the snapshot up, writes the slice, and goes on by row: a client that reads
+/// slowly holds nothing. So each slice is consistent in itself, no document comes twice or is left out, and one that
+/// changes meanwhile comes as it was or as it is.
+final class DocumentsExport: TransferWork, @unchecked Sendable {
+    // Made on the loop, then the thread's alone, but for `folded`.
+
+    private static let sliceBytes = 1 << 20
+
+    let folded: FoldSignal
+    private let end: TransferEnd
+    private let configuration: StorageConfiguration
+    private var walk: DocumentWalk?
+    private var slice = ByteBuffer()
+    private var exported = 0
+    private var reportAt = monotonicNow() + 500_000_000
+
+    /// `collection`: nil stands for one that does not exist.
+    init(_ collection: Bytes, to end: TransferEnd, _ storage: isolated Storage) {
+        self.end = end
+        configuration = storage.configuration
+        folded = FoldSignal()
+        walk = storage.documents.walk(collection, in: .row) { [unowned self] in take($0) }
+        folded.foldedTo = walk?.foldedTo ?? 0
+    }
+
+    func cancel() { folded.release(.cancelled) }
+
+    func run(_ channel: TransferChannel) -> TransferOutcome {
+        do throws(RPCError) {
+            try write(channel)
+        } catch { return TransferOutcome(answer: .error(error), rev: walk?.rev ?? 0) }
+        var text = ByteBuffer()
+        text.append("{\"exported\":")
+        text.append(integer: Int64(exported))
+        return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev ?? 0)
+    }
+
+    private func write(_ channel: TransferChannel) throws(RPCError) {
+        let descriptor = try end.open(flags: O_WRONLY | O_CREAT | O_EXCL)
+        if let error = folded.wait() { throw refusal(error) }
+        if let walk {
+            do throws(StoreError) {
+                let tables = try TableReader(configuration) { channel.interruption.isInterrupted }
+                while !walk.isAtEnd {
+                    _ = try walk.step(tables)
+                    try send(to: descriptor, channel)
+                }
+            } catch { throw refusal(error) }
+        }
+        var information = stat()
+        guard fstat(descriptor.number, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        // Told to be written means on the disk, here too.
+        guard fdatasync(descriptor.number) == 0 || errno == EINVAL || errno == EROFS else {
+            throw RPCError(.transferFailed, hint: "the file could not be synced")
+        }
+    }
+
+    private func take(_ document: DocumentWalk.Row) -> Bool {
+        guard slice.isEmpty || slice.count + document.value.count < Self.sliceBytes else { return false }
+        slice.append("{\"id\":")
+        slice.append(quoted: document.id)
+        slice.append(",\"value\":")
+        slice.append(document.value)
+        slice.append("}\n")
+        exported += 1
+        return true
+    }
+
+    private var writeFailure: RPCError?
+
+    private func send(to descriptor: PassedDescriptor, _ channel: TransferChannel) throws(StoreError) {
+        defer { slice.removeAll() }
+        switch channel.interruption.write(descriptor.number, slice.bytes) {
+        case .interrupted: throw .cancelled
+        case .failed(let code):
+            writeFailure = Self.failure(code)
+            throw .cancelled
+        case .bytes, .end: break
+        }
+        let time = monotonicNow()
+        guard time >= reportAt, let walk else { return }
+        reportAt = time + 500_000_000
+        channel.report(
+            TransferProgress(unit: .documents, done: exported, total: walk.count, imported: nil, rev: walk.rev))
+    }
+
+    private func refusal(_ error: StoreError) -> RPCError {
+        if let writeFailure { return writeFailure }
+        switch error {
+        case .cancelled: return RPCError(.shuttingDown, hint: "the export was called off")
+        case .noSpace: return RPCError(.overloaded, hint: "the disk is full, and the tables lag behind")
+        default: return RPCError(.internalError, hint: "the tables could not be read")
+        }
+    }
+
+    private static func failure(_ code: Int32) -> RPCError {
+        switch code {
+        case EPIPE, ECONNRESET: RPCError(.transferFailed, hint: "nobody reads the other end any more")
+        case ENOSPC, EDQUOT, EFBIG: RPCError(.transferFailed, hint: "there is no room for the file")
+        case EBADF: RPCError(.transferFailed, hint: "the descriptor is not open for writing")
+        default: RPCError(.transferFailed, hint: "the descriptor could not be written")
+        }
+    }
+}
+
+/// A query that reads nothing: it tells a thread that the tables have what it must see.
+final class FoldSignal: TableQuery, @unchecked Sendable {
+    // `foldedTo` is set before it is submitted.
+    var foldedTo: UInt64 = 0
+    private let failure = Guarded<StoreError?>(nil)
+    private let ready = Semaphore()
+
+    func run(_ tables: TableReader) { release(nil) }
+
+    func release(_ error: StoreError?) {
+        if let error { failure.withLock { $0 = error } }
+        ready.signal()
+    }
+
+    /// - Returns: why the wait is in vain.
+    func wait() -> StoreError? {
+        ready.wait()
+        return failure.withLock { $0 }
+    }
+}

@@ -1,0 +1,230 @@
+import Glibc
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// Reads a descriptor to its end and has its records stored, batch by batch, in their order.
+final class DocumentsImport: TransferWork, @unchecked Sendable {
+    // Made on the loop, then the thread's alone; `collection` never changes.
+
+    /// How a request wants its input read.
+    struct Options {
+        var idField: [UInt8]?
+        var format: RecordSplitter.Format?
+        var skipsBadRecords = false
+        /// Bytes of the input to pass over.
+        var offset = 0
+    }
+
+    /// Bytes of a record: a document of the largest size with its id around it.
+    static let recordLimit = DocumentsStore.valueLimit + 4096
+    /// Bad records that are told one by one; the others are counted.
+    static let errorLimit = 100
+    private static let chunk = 256 << 10
+
+    let collection: [UInt8]
+    private let end: TransferEnd
+    private let options: Options
+    private let configuration: StorageConfiguration
+    private let reader: RecordReader
+    private var batch = ImportBatch()
+    private var skipped = 0
+    private var errors: [(line: Int, text: String)] = []
+    private var total: Int?
+    private var reportAt = monotonicNow() + 500_000_000
+    private var tables: TableReader?
+
+    init(_ collection: [UInt8], from end: TransferEnd, _ options: Options, _ configuration: StorageConfiguration) {
+        self.collection = collection
+        self.end = end
+        self.options = options
+        self.configuration = configuration
+        reader = RecordReader(idField: options.idField)
+        batch.end = options.offset
+    }
+
+    func cancel() {}
+
+    func run(_ channel: TransferChannel) -> TransferOutcome {
+        var refusal: RPCError?
+        do throws(RPCError) { try transfer(channel) } catch { refusal = error }
+        // What came before a failure is stored, and the answer shows it.
+        do throws(TransferStop) { try hand(channel) } catch { refusal = refusal ?? self.refusal(error) }
+        do throws(TransferStop) {
+            try channel.settle { [self] in warm($0, $1) }
+        } catch { refusal = refusal ?? self.refusal(error) }
+        let stored = channel.stored
+        if var refusal {
+            refusal.offset = refusal.offset ?? stored.end ?? options.offset
+            return TransferOutcome(answer: .error(refusal), rev: stored.rev)
+        }
+        return TransferOutcome(answer: .result(result(stored)), rev: stored.rev)
+    }
+
+    // MARK: Reading
+
+    private func transfer(_ channel: TransferChannel) throws(RPCError) {
+        let descriptor = try end.open(flags: O_RDONLY | O_NONBLOCK)
+        measure(descriptor.number)
+        try passOver(descriptor.number, channel)
+        var splitter = RecordSplitter(limit: Self.recordLimit, format: options.format, offset: options.offset)
+        while true {
+            switch splitter.next() {
+            case .needsMore:
+                switch channel.interruption.read(descriptor.number, into: splitter.room(Self.chunk)) {
+                case .bytes(let count): splitter.commit(count)
+                case .end: splitter.finish()
+                case .interrupted: throw refusal(.cancelled)
+                case .failed(let code): throw Self.failure(code)
+                }
+                report(channel)
+            case .record(let record):
+                do throws(RecordFault) {
+                    try reader.read(splitter.bytes(of: record), into: batch, now: wallClock())
+                } catch {
+                    try skip(record, error.text, error, channel)
+                    continue
+                }
+                try admit(record, channel)
+            case .oversize(let record):
+                try skip(
+                    record, "longer than 8 MiB", RecordFault(message: "longer than 8 MiB"), channel)
+            case .malformed(let place):
+                let fault = RecordFault(message: "the array has no end, a comma too many, or something behind it")
+                try skip(place, fault.text, fault, channel)
+            case .end:
+                batch.end = max(batch.end, splitter.inputEnd)
+                return
+            }
+        }
+    }
+
+    /// Notes how long the input is, when it is a file.
+    private func measure(_ descriptor: Int32) {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        total = Int(information.st_size) - max(0, Int(lseek(descriptor, 0, SEEK_CUR)))
+    }
+
+    /// Passes over the bytes that an earlier import has taken.
+    private func passOver(_ descriptor: Int32, _ channel: TransferChannel) throws(RPCError) {
+        guard options.offset > 0 else { return }
+        if total != nil, lseek(descriptor, off_t(options.offset), SEEK_CUR) >= 0 { return }
+        var left = options.offset
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunk, alignment: 16)
+        defer { room.deallocate() }
+        while left > 0 {
+            let piece = UnsafeMutableRawBufferPointer(rebasing: room[..<min(left, room.count)])
+            switch channel.interruption.read(descriptor, into: piece) {
+            case .bytes(let count): left -= count
+            case .end: return
+            case .interrupted: throw refusal(.cancelled)
+            case .failed(let code): throw Self.failure(code)
+            }
+        }
+    }
+
+    // MARK: Batches
+
+    /// Counts the last document in, and hands the batch over when it is full, or has a document of that id.
+    private func admit(_ record: RecordSplitter.Record, _ channel: TransferChannel) throws(RPCError) {
+        do throws(TransferStop) {
+            if !batch.admitLast() {
+                let rest = batch.splitLast()
+                try hand(channel)
+                batch = rest
+            }
+            batch.end = record.end
+            if batch.isFull { try hand(channel) }
+        } catch { throw refusal(error) }
+    }
+
+    private func hand(_ channel: TransferChannel) throws(TransferStop) {
+        guard batch.count > 0 else { return }
+        let full = batch
+        batch = ImportBatch()
+        batch.end = full.end
+        try channel.hand(full) { [self] in warm($0, $1) }
+    }
+
+    /// Reads what the batch replaces into the page cache, where the loop looks for it.
+    private func warm(_ scope: UInt32, _ batch: ImportBatch) {
+        // A failure is no answer: the loop's own look-up meets it again.
+        if tables == nil { tables = try? TableReader(configuration) }
+        try? tables?.warm(scope: scope) { read in
+            batch.forEach { id, _, isNewID in if !isNewID { read(id) } }
+        }
+    }
+
+    private func skip(
+        _ record: RecordSplitter.Record, _ text: String, _ fault: RecordFault, _ channel: TransferChannel
+    ) throws(RPCError) {
+        guard options.skipsBadRecords else {
+            var refusal = RPCError(.badRecord, hint: fault.message)
+            refusal.reason = fault.json.flatMap { RPCError($0).reason }
+            refusal.line = record.line
+            refusal.offset = record.offset
+            throw refusal
+        }
+        skipped += 1
+        if errors.count < Self.errorLimit { errors.append((record.line, text)) }
+        batch.end = record.end
+    }
+
+    // MARK: Telling
+
+    private func report(_ channel: TransferChannel) {
+        let time = monotonicNow()
+        guard time >= reportAt else { return }
+        reportAt = time + 500_000_000
+        let stored = channel.stored
+        channel.report(
+            TransferProgress(
+                unit: .bytes, done: stored.end ?? options.offset, total: total, imported: stored.documents,
+                rev: stored.rev))
+    }
+
+    private func result(_ stored: TransferChannel.Stored) -> [UInt8] {
+        var text = ByteBuffer()
+        var object = ObjectWriter(&text)
+        object.number("imported", stored.documents, &text)
+        object.number("skipped", skipped, &text)
+        object.name("errors", &text)
+        text.append("[")
+        for (index, error) in errors.enumerated() {
+            if index > 0 { text.append(",") }
+            var entry = ObjectWriter(&text)
+            entry.number("line", error.line, &text)
+            entry.text("message", error.text, &text)
+            text.append("}")
+        }
+        text.append("]")
+        object.number("offset", batch.end, &text)
+        return Array(text.bytes)
+    }
+
+    private func refusal(_ stop: TransferStop) -> RPCError {
+        switch stop {
+        case .cancelled, .store(.cancelled): RPCError(.shuttingDown, hint: "the import was called off")
+        case .store(.noSpace): RPCError(.noSpace)
+        case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
+        case .store: RPCError(.internalError, hint: "the tables could not be read")
+        }
+    }
+
+    private static func failure(_ code: Int32) -> RPCError {
+        switch code {
+        case EBADF: RPCError(.transferFailed, hint: "the descriptor is not open for reading")
+        case EISDIR: RPCError(.transferFailed, hint: "the descriptor is a directory")
+        default: RPCError(.transferFailed, hint: "the descriptor could not be read")
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+private func wallClock() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}

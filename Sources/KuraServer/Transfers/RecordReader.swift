@@ -1,0 +1,181 @@
+import KuraProtocol
+import KuraStorage
+
+/// Why a record is not stored. A fixed sentence: what the record holds may be secret.
+struct RecordFault: Error, Equatable {
+    var message: StaticString
+    /// What the reader of JSON said, and at which byte of the record.
+    var json: JSONFault?
+
+    static func == (left: RecordFault, right: RecordFault) -> Bool { left.text == right.text }
+
+    var text: String { json.map { "\(message): \($0.reason) at its byte \($0.offset)" } ?? "\(message)" }
+}
+
+/// Turns a record's bytes into a document: checks it with the wire's grammar, finds its id, and takes out insignificant
+/// white space. Used by one thread.
+final class RecordReader {
+    private let idField: [UInt8]?
+    private let names = NameStack()
+    private let walk = WalkStorage()
+    private let idWalk = WalkStorage()
+    private var compact = ByteBuffer()
+    private var identifiers = UUIDv7Generator()
+
+    /// `idField`: the member that holds the id, the record being the document; without it a record is the export's
+    /// `{"id":…,"value":…}`, or a document that gets a new id.
+    init(idField: [UInt8]?) {
+        self.idField = idField
+    }
+
+    /// Appends the document that `record` holds to `batch`.
+    /// `now`: milliseconds since 1970, for new ids.
+    func read(_ record: UnsafeRawBufferPointer, into batch: ImportBatch, now: Int64) throws(RecordFault) {
+        let text = try check(record)
+        if let idField {
+            guard text.first == UInt8(ascii: "{") else { throw RecordFault(message: "no object, so it has no id") }
+            guard let id = member(idField, of: text) else { throw RecordFault(message: "no member of idField's name") }
+            try store(id: try name(id), text, batch)
+        } else if let (id, value) = exported(text) {
+            try store(id: id, value, batch)
+        } else {
+            try checkSize(text)
+            identifiers.next(at: now).withUnsafeBytes { batch.append(id: $0, value: text, isNewID: true) }
+        }
+    }
+
+    private func check(_ record: UnsafeRawBufferPointer) throws(RecordFault) -> UnsafeRawBufferPointer {
+        names.truncate(to: 0)
+        var reader = JSONReader(record, names: names)
+        let value: JSONValue
+        do throws(JSONFault) {
+            value = try reader.value()
+            try reader.expectEnd()
+        } catch { throw RecordFault(message: "no JSON", json: error) }
+        guard value.hasWhitespace else { return record }
+        compact.removeAll()
+        JSONText.compact(record, into: &compact)
+        return compact.bytes
+    }
+
+    private func checkSize(_ value: UnsafeRawBufferPointer) throws(RecordFault) {
+        guard value.count <= DocumentsStore.valueLimit else { throw RecordFault(message: "longer than 8 MiB") }
+    }
+
+    private func store(
+        id: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ batch: ImportBatch
+    ) throws(RecordFault) {
+        try checkSize(value)
+        batch.append(id: id, value: value, isNewID: false)
+    }
+
+    private func member(_ name: [UInt8], of object: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        var walk = JSONWalk(object, storage: walk)
+        while let (found, value) = walk.nextMember() {
+            if found.elementsEqual(name) { return value }
+        }
+        return nil
+    }
+
+    /// An id's bytes: a string's contents, or a number as it is written.
+    private func name(_ value: UnsafeRawBufferPointer) throws(RecordFault) -> UnsafeRawBufferPointer {
+        var id = value
+        switch value.first {
+        case UInt8(ascii: "\"")?: id = JSONWalk.string(value, storage: idWalk) ?? value
+        case UInt8(ascii: "-")?, (UInt8(ascii: "0")...UInt8(ascii: "9"))?: break
+        default: throw RecordFault(message: "the id is no string and no number")
+        }
+        guard JSONWalk.isName(id, limit: WireLimits.keyBytes) else {
+            throw RecordFault(message: "the id is not 1 to 512 bytes without control characters")
+        }
+        return id
+    }
+
+    /// Id and value of a record that is an object of just these two, the id being a name.
+    private func exported(
+        _ text: UnsafeRawBufferPointer
+    ) -> (id: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+        guard text.first == UInt8(ascii: "{") else { return nil }
+        var walk = JSONWalk(text, storage: walk)
+        var id: UnsafeRawBufferPointer?
+        var value: UnsafeRawBufferPointer?
+        while let (name, found) = walk.nextMember() {
+            if name.elementsEqual("id".utf8) {
+                guard found.first == UInt8(ascii: "\""), let contents = JSONWalk.string(found, storage: idWalk),
+                    JSONWalk.isName(contents, limit: WireLimits.keyBytes)
+                else { return nil }
+                id = contents
+            } else if name.elementsEqual("value".utf8) {
+                value = found
+            } else {
+                return nil
+            }
+        }
+        guard let id, let value else { return nil }
+        return (id, value)
+    }
+}
+
+/// Documents on their way from a transfer's thread to the loop, which stores them in one transaction.
+final class ImportBatch: @unchecked Sendable {
+    // Filled by the transfer's thread, then read by the loop, and by the thread again when the loop has handed it back
+    // through the channel's lock.
+
+    private struct Entry {
+        var id: Int
+        var value: Int
+        var end: Int
+        var isNewID: Bool
+    }
+
+    /// Bytes and documents at which a batch is handed over. What the loop does at once stays about a millisecond so.
+    static let byteLimit = 256 << 10
+    static let countLimit = 256
+
+    private var text = ByteBuffer()
+    private var entries: ContiguousArray<Entry> = []
+    private var ids: Set<[UInt8]> = []
+    /// Where to go on when the batch is stored.
+    var end = 0
+
+    var count: Int { entries.count }
+    var isFull: Bool { entries.count >= Self.countLimit || text.count >= Self.byteLimit }
+
+    func append(id: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isNewID: Bool) {
+        let start = text.count
+        text.append(id)
+        let middle = text.count
+        text.append(value)
+        entries.append(Entry(id: start, value: middle, end: text.count, isNewID: isNewID))
+    }
+
+    /// Notes the last document's id.
+    /// - Returns: false when the batch has a document of that id already, which is taken out again.
+    func admitLast() -> Bool {
+        guard let last = entries.last, !last.isNewID else { return true }
+        return ids.insert(Array(text.bytes[last.id..<last.value])).inserted
+    }
+
+    /// Takes the last document out.
+    /// - Returns: a batch that begins with it.
+    func splitLast() -> ImportBatch {
+        let last = entries.removeLast()
+        let rest = ImportBatch()
+        rest.append(
+            id: UnsafeRawBufferPointer(rebasing: text.bytes[last.id..<last.value]),
+            value: UnsafeRawBufferPointer(rebasing: text.bytes[last.value..<last.end]), isNewID: last.isNewID)
+        _ = rest.admitLast()
+        text.truncate(to: last.id)
+        return rest
+    }
+
+    func forEach<E: Error>(
+        _ body: (_ id: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ isNewID: Bool) throws(E) -> Void
+    ) throws(E) {
+        for entry in entries {
+            try body(
+                UnsafeRawBufferPointer(rebasing: text.bytes[entry.id..<entry.value]),
+                UnsafeRawBufferPointer(rebasing: text.bytes[entry.value..<entry.end]), entry.isNewID)
+        }
+    }
+}

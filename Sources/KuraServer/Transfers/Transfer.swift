@@ -1,0 +1,86 @@
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// A request that is answered out of band, when a thread of its own has done the work. Belongs to the loop.
+final class Transfer {
+    /// Transfers that run at once; each has a thread.
+    static let limit = 16
+
+    /// The connection that asked.
+    let token: UInt64
+    /// The request's id as it came; empty when it is null.
+    let id: [UInt8]
+    /// The request is answered; nobody learns what became of a notification.
+    let hasID: Bool
+    /// In a batch, whose replies leave together: the request waits in its place with this ticket.
+    let ticket: UInt64?
+    let work: any TransferWork
+    let channel: TransferChannel
+    private var thread: WorkerThread?
+
+    init(
+        token: UInt64, id: [UInt8], hasID: Bool, ticket: UInt64?, work: any TransferWork, channel: TransferChannel
+    ) {
+        self.token = token
+        self.id = id
+        self.hasID = hasID
+        self.ticket = ticket
+        self.work = work
+        self.channel = channel
+    }
+
+    func start() {
+        thread = WorkerThread(name: "kura-transfer", isBackground: true) { [work, channel] in
+            channel.end(work.run(channel))
+        }
+    }
+
+    func cancel() {
+        channel.cancel()
+        work.cancel()
+    }
+
+    /// To be called when the outcome is there, so that the thread has nothing left to do.
+    func join() {
+        thread?.join()
+        thread = nil
+    }
+}
+
+extension ByteBuffer {
+    /// A notification of how far the transfer has come, with its line end.
+    mutating func append(progress: TransferProgress, id: [UInt8]) {
+        append("{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"id\":")
+        id.withUnsafeBytes { append($0) }
+        append(",\"done\":")
+        append(integer: Int64(progress.done))
+        if let total = progress.total {
+            append(",\"total\":")
+            append(integer: Int64(total))
+        }
+        append(",\"unit\":")
+        append(quoted: progress.unit.rawValue)
+        if let imported = progress.imported {
+            append(",\"imported\":")
+            append(integer: Int64(imported))
+        }
+        append("}}\n")
+    }
+
+    /// The reply that an outcome makes, without its line end.
+    mutating func append(_ outcome: TransferOutcome, id: [UInt8], rev: UInt64) {
+        id.withUnsafeBytes { id in
+            switch outcome.answer {
+            case .error(let error): append(error: error, id: id)
+            case .result(let text):
+                appendReplyHead(id: id)
+                append("\"result\":")
+                text.withUnsafeBytes { append($0) }
+                append(",\"rev\":")
+                append(unsigned: rev)
+                append("}}")
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// What a transfer's thread does; the rest of a transfer is the same for all.
+protocol TransferWork: AnyObject, Sendable {
+    /// Does all of it, on a thread of its own.
+    func run(_ channel: TransferChannel) -> TransferOutcome
+    /// Ends waits that the channel does not know of. On the loop, while `run` goes on.
+    func cancel()
+}
+
+/// How a transfer ended: what its request is answered.
+struct TransferOutcome: Sendable {
+    enum Answer {
+        /// The result object's text without its bracket; `rev` follows.
+        case result([UInt8])
+        case error(RPCError)
+    }
+    var answer: Answer
+    /// Newest revision that the answer shows; 0 when it shows the storage's, as of when it is given.
+    var rev: UInt64
+}
+
+/// How far a transfer has come.
+struct TransferProgress: Sendable {
+    enum Unit: String {
+        case bytes, documents
+    }
+    var unit: Unit
+    var done: Int
+    var total: Int?
+    /// Documents stored so far; an import's.
+    var imported: Int?
+    /// What it tells is true on the disk when this revision is synced.
+    var rev: UInt64
+}
+
+/// Why a transfer's thread cannot go on.
+enum TransferStop: Error {
+    case cancelled
+    case store(StoreError)
+}
+
+/// Where a transfer's thread and the loop meet. The thread hands batches over and waits; the loop stores them and tells.
+final class TransferChannel: Sendable {
+    private struct State {
+        /// Batches in their order; the first may be in the turn that is under way.
+        var queue: [ImportBatch] = []
+        /// The first batch's documents are on the disk and not in the page cache: the thread is to read them in.
+        var coldScope: UInt32?
+        var stored = Stored()
+        var failure: StoreError?
+        var progress: TransferProgress?
+        var outcome: TransferOutcome?
+    }
+
+    /// What the loop has stored.
+    struct Stored {
+        var documents = 0
+        /// Where to go on, in bytes of the input; nil before the first batch.
+        var end: Int?
+        var rev: UInt64 = 0
+    }
+
+    enum Verdict {
+        case stored(rev: UInt64)
+        case cold(scope: UInt32)
+        case failed(StoreError)
+    }
+
+    /// Batches that wait at once: one is stored while the next is being made.
+    static let queueLimit = 2
+
+    let interruption: Interruption
+    private let state = Guarded(State())
+    private let changed = Semaphore()
+    private let wake: @Sendable () -> Void
+
+    init(wake: @escaping @Sendable () -> Void) throws(SystemError) {
+        interruption = try Interruption()
+        self.wake = wake
+    }
+
+    // MARK: For the thread
+
+    /// Hands a batch over; waits while the loop has enough of them. Batches are stored in this order.
+    /// `warm`: reads documents into the page cache, by scope and batch.
+    func hand(_ batch: ImportBatch, warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
+        try wait(until: Self.queueLimit - 1, warm)
+        if interruption.isInterrupted { throw .cancelled }
+        state.withLock { $0.queue.append(batch) }
+        wake()
+    }
+
+    /// Waits until every batch is stored.
+    func settle(warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
+        try wait(until: 0, warm)
+    }
+
+    private func wait(until count: Int, _ warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
+        while true {
+            let (waiting, cold, failure) = state.withLock { state in
+                (state.queue.count, state.coldScope.map { ($0, state.queue[0]) }, state.failure)
+            }
+            if let failure { throw .store(failure) }
+            if let cold {
+                warm(cold.0, cold.1)
+                state.withLock { $0.coldScope = nil }
+                wake()
+            } else if waiting <= count {
+                return
+            } else {
+                changed.wait()
+            }
+        }
+    }
+
+    var stored: Stored { state.withLock { $0.stored } }
+
+    func report(_ progress: TransferProgress) {
+        state.withLock { $0.progress = progress }
+        wake()
+    }
+
+    /// The thread's last word.
+    func end(_ outcome: TransferOutcome) {
+        state.withLock { $0.outcome = outcome }
+        wake()
+    }
+
+    // MARK: For the loop
+
+    /// The batch to store next.
+    var readyBatch: ImportBatch? { state.withLock { $0.coldScope == nil ? $0.queue.first : nil } }
+
+    /// What became of the batch that `readyBatch` gave.
+    func judge(_ verdict: Verdict) {
+        state.withLock { state in
+            switch verdict {
+            case .stored(let rev):
+                let batch = state.queue.removeFirst()
+                state.stored.documents += batch.count
+                state.stored.end = batch.end
+                state.stored.rev = rev
+            case .cold(let scope):
+                state.coldScope = scope
+            case .failed(let error):
+                state.queue = []
+                state.failure = error
+            }
+        }
+        changed.signal()
+    }
+
+    func takeProgress() -> TransferProgress? {
+        state.withLock { state in
+            defer { state.progress = nil }
+            return state.progress
+        }
+    }
+
+    var outcome: TransferOutcome? { state.withLock { $0.outcome } }
+
+    func cancel() {
+        interruption.raise()
+        changed.signal()
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// Directories beneath which a request may name files by path (law 14); none unless configured.
+final class ImportRoots: Sendable {
+    private let roots: [DirectoryRoot]
+    private let dataDirectory: String?
+
+    /// `roots`: absolute paths of directories.
+    /// `dataDirectory`: nothing inside of it is ever opened.
+    init(_ roots: [String], dataDirectory: String) throws(Configuration.Refusal) {
+        var opened: [DirectoryRoot] = []
+        do throws(SystemError) {
+            for root in roots {
+                var path = root
+                while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+                opened.append(try DirectoryRoot(path))
+            }
+            self.dataDirectory = opened.isEmpty ? nil : try DirectoryRoot(dataDirectory).location()
+        } catch { throw Configuration.Refusal(description: "importRoots: \(error.description)") }
+        self.roots = opened
+    }
+
+    /// Opens the file that an absolute path names. May wait for the disk.
+    /// - Throws: `pathDenied`; `transferFailed` when it may be opened and cannot be.
+    func open(_ path: String, flags: Int32) throws(RPCError) -> PassedDescriptor {
+        guard let dataDirectory else {
+            throw RPCError(.pathDenied, hint: "no importRoots are configured")
+        }
+        for root in roots {
+            let prefix = root.path == "/" ? "/" : root.path + "/"
+            guard path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else { continue }
+            let descriptor: PassedDescriptor
+            do throws(SystemError) {
+                descriptor = try root.open(String(path.dropFirst(prefix.count)), flags: flags)
+            } catch {
+                switch error.code {
+                case ENOENT: throw RPCError(.transferFailed, hint: "there is no such file")
+                case EEXIST: throw RPCError(.transferFailed, hint: "the file is there already")
+                case ENOSYS: throw RPCError(.pathDenied, hint: "the kernel has no openat2 (Linux 5.6)")
+                default: throw RPCError(.pathDenied)
+                }
+            }
+            guard let location = DirectoryRoot.location(of: descriptor.number), location != dataDirectory,
+                !location.hasPrefix(dataDirectory + "/")
+            else { throw RPCError(.pathDenied) }
+            return descriptor
+        }
+        throw RPCError(.pathDenied, hint: "the path is not beneath importRoots")
+    }
+}
+
+/// The other end of a transfer: a descriptor that the client has passed, or a file beneath `importRoots`.
+final class TransferEnd: Sendable {
+    private enum Place {
+        case passed(PassedDescriptor)
+        case path(String, ImportRoots)
+        case taken
+    }
+    private let place: Guarded<Place>
+
+    init(_ descriptor: PassedDescriptor) {
+        place = Guarded(.passed(descriptor))
+    }
+
+    init(path: String, beneath roots: ImportRoots) {
+        place = Guarded(.path(path, roots))
+    }
+
+    /// Hands the open descriptor over; once. On the transfer's thread: opening may wait.
+    func open(flags: Int32) throws(RPCError) -> PassedDescriptor {
+        let place = place.withLock { place in
+            defer { place = .taken }
+            return place
+        }
+        switch place {
+        case .passed(let descriptor): return descriptor
+        case .path(let path, let roots): return try roots.open(path, flags: flags)
+        case .taken: throw RPCError(.internalError)
+        }
+    }
+}
+
+extension Call {
+    /// The transfer's other end, as the parameters `fd` and `path` name it.
+    /// - Throws: `invalidParams` when it is not exactly one of them, `descriptorMissing`, `pathDenied`, `overloaded` when too many
+    ///   transfers run.
+    func end(fd: Int, path: Int) throws(Refusal) -> TransferEnd {
+        guard let connection else { throw .error(RPCError(.internalError)) }
+        // Taken first, whatever else is wrong: the next request's descriptor is another one.
+        let taken = reader.boolean(fd) ? connection.descriptors.take() : .missing
+        guard reader.boolean(fd) != reader.has(path) else {
+            throw .error(RPCError(.invalidParams, hint: "give one of fd: true and path", parameter: reader.name(fd)))
+        }
+        guard server.transfers < Transfer.limit else {
+            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
+        }
+        guard reader.boolean(fd) else {
+            guard connection.peer?.uid == geteuid() else {
+                throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user"))
+            }
+            return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
+        }
+        switch taken {
+        case .descriptor(let descriptor): return TransferEnd(descriptor)
+        case .missing: throw .error(RPCError(.descriptorMissing, parameter: reader.name(fd)))
+        case .lost:
+            throw .error(
+                RPCError(
+                    .descriptorMissing,
+                    hint: "which descriptor is meant cannot be told: some were lost, or a request before was refused",
+                    parameter: reader.name(fd), limit: DescriptorQueue.limit))
+        }
+    }
+
+    /// What became of the transfer that this request, in a batch, has waited for; nil when it is begun for the first time.
+    func appendOutcome(to out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) -> Bool {
+        guard let outcome = connection?.takeOutcome() else { return false }
+        let rev = outcome.rev > 0 ? outcome.rev : storage.rev
+        shows(rev)
+        switch outcome.answer {
+        case .error(let error): throw .error(error)
+        case .result(let text):
+            text.withUnsafeBytes { out.append($0) }
+            out.append(",\"rev\":")
+            out.append(unsigned: rev)
+            out.append("}")
+        }
+        return true
+    }
+}

@@ -1,0 +1,125 @@
+import SQLite
+import Synchronization
+
+/// A question to the tables that takes longer than the loop may be held up: made on the loop, run on a reader thread, and
+/// looked at on the loop again when its ticket comes back. It has one user at any moment.
+public protocol TableQuery: AnyObject, Sendable {
+    /// It is run when the tables are as of this revision or a later one.
+    var foldedTo: UInt64 { get }
+    /// Reads, and keeps what it found. On a reader thread.
+    func run(_ tables: TableReader) throws(StoreError)
+}
+
+/// A query that has been run.
+public struct QueryAnswer: Sendable {
+    public var ticket: UInt64
+    public var query: any TableQuery
+    /// Why it found nothing.
+    public var error: StoreError?
+}
+
+/// Runs queries on background threads, once what they must see is folded.
+///
+/// The threads are started when the first query comes. Two, so that a short query does not wait for a long one's end.
+final class QueryPool: Sendable {
+    private struct State {
+        /// Not folded yet.
+        var parked: [QueryAnswer] = []
+        var pending: [QueryAnswer] = []
+        var done: [QueryAnswer] = []
+        var threads: [WorkerThread] = []
+    }
+    private let state = Guarded(State())
+    private let pending = Semaphore()
+    private let isStopping = Atomic<Bool>(false)
+    private let configuration: StorageConfiguration
+    private let wake: @Sendable () -> Void
+    private static let threadCount = 2
+
+    /// `wake`: called when a query is done.
+    init(_ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void) {
+        self.configuration = configuration
+        self.wake = wake
+    }
+
+    // MARK: For the loop
+
+    /// `tablesRev`: the tables are as of this revision now.
+    func submit(_ query: any TableQuery, ticket: UInt64, tablesRev: UInt64) {
+        let answer = QueryAnswer(ticket: ticket, query: query)
+        let isReady = query.foldedTo <= tablesRev
+        state.withLock { state in
+            if isReady { state.pending.append(answer) } else { state.parked.append(answer) }
+            guard isReady, state.threads.isEmpty else { return }
+            for number in 1...Self.threadCount {
+                state.threads.append(
+                    WorkerThread(name: "kura-query-\(number)", isBackground: true) { [unowned self] in run() })
+            }
+        }
+        if isReady { pending.signal() }
+    }
+
+    /// The revision up to which parked queries want the tables; 0 when there are none.
+    var wantedRev: UInt64 { state.withLock { $0.parked.reduce(0) { max($0, $1.query.foldedTo) } } }
+
+    /// Lets go of the queries that waited for this revision.
+    func release(tablesRev: UInt64) {
+        let ready = state.withLock { state in
+            let ready = state.parked.filter { $0.query.foldedTo <= tablesRev }
+            state.parked.removeAll { $0.query.foldedTo <= tablesRev }
+            return ready
+        }
+        for answer in ready { submit(answer.query, ticket: answer.ticket, tablesRev: tablesRev) }
+    }
+
+    /// Answers the parked queries with an error: what they wait for does not come.
+    func refuseParked(_ error: StoreError) {
+        state.withLock { state in
+            for answer in state.parked {
+                state.done.append(QueryAnswer(ticket: answer.ticket, query: answer.query, error: error))
+            }
+            state.parked = []
+        }
+        wake()
+    }
+
+    func takeDone() -> [QueryAnswer] {
+        state.withLock { state in
+            defer { state.done = [] }
+            return state.done
+        }
+    }
+
+    /// Ends the threads; what has not been answered is not answered any more.
+    func stop() {
+        isStopping.store(true, ordering: .releasing)
+        for _ in 0..<Self.threadCount { pending.signal() }
+        let threads = state.withLock { state in
+            defer { state.threads = [] }
+            return state.threads
+        }
+        for thread in threads { thread.join() }
+    }
+
+    // MARK: The threads
+
+    private func run() {
+        var tables: TableReader?
+        while true {
+            pending.wait()
+            if isStopping.load(ordering: .acquiring) { return }
+            guard var answer = state.withLock({ $0.pending.isEmpty ? nil : $0.pending.removeFirst() }) else { continue }
+            do throws(StoreError) {
+                if tables == nil {
+                    tables = try TableReader(configuration) { [unowned self] in
+                        isStopping.load(ordering: .acquiring)
+                    }
+                }
+                try answer.query.run(tables!)
+            } catch { answer.error = error }
+            let outcome = answer
+            state.withLock { $0.done.append(outcome) }
+            wake()
+        }
+    }
+}

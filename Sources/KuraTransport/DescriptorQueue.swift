@@ -1,0 +1,93 @@
+import Glibc
+
+/// An open descriptor of ours that a client has passed; closed with its last owner.
+public final class PassedDescriptor: Sendable {
+    public let number: Int32
+
+    /// Takes the descriptor over.
+    public init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close(number)
+    }
+}
+
+/// The descriptors that came over a connection (SCM_RIGHTS, unix(7)) and that no request has taken yet, in the order of
+/// their arrival. A value without I/O, but that a descriptor which nobody holds any more is closed.
+///
+/// What a turn has taken can be put back until `commit`, because a turn may have to be repeated.
+public struct DescriptorQueue {
+    public enum Taken {
+        case descriptor(PassedDescriptor)
+        /// None has come that is not taken.
+        case missing
+        /// Some came and could not be kept: which one would be next is not known until the queue has been emptied.
+        case lost
+    }
+
+    /// Most descriptors that wait on a connection; further ones are closed, and the requests that want them fail.
+    public static let limit = 64
+
+    private var waiting: ContiguousArray<PassedDescriptor> = []
+    private var taken = 0
+    private var isLossy = false
+    private var isPoisoned = false
+
+    public init() {}
+
+    /// Nothing waits, and nothing has been lost.
+    public var isEmpty: Bool { waiting.isEmpty && !isLossy }
+    public var count: Int { waiting.count - taken }
+
+    /// Takes over a descriptor that has arrived.
+    public mutating func append(owning number: Int32) {
+        let descriptor = PassedDescriptor(owning: number)
+        guard !isLossy, waiting.count < Self.limit else {
+            isLossy = true
+            return
+        }
+        waiting.append(descriptor)
+    }
+
+    /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.
+    public mutating func noteLoss() {
+        isLossy = true
+    }
+
+    /// A request could not be read that may have meant one of them: none is given to a later request, which may mean
+    /// another.
+    public mutating func poison() {
+        isPoisoned = !isEmpty
+    }
+
+    public mutating func take() -> Taken {
+        if isPoisoned { return .lost }
+        guard taken < waiting.count else { return isLossy ? .lost : .missing }
+        taken += 1
+        return .descriptor(waiting[taken - 1])
+    }
+
+    /// What has been taken belongs to its takers now.
+    public mutating func commit() {
+        waiting.removeFirst(isPoisoned ? waiting.count : taken)
+        isLossy = isLossy || isPoisoned
+        isPoisoned = false
+        taken = 0
+    }
+
+    /// Puts back what was taken since `commit`.
+    public mutating func rewind() {
+        taken = 0
+        isPoisoned = false
+    }
+
+    /// Closes what nobody has asked for.
+    public mutating func removeAll() {
+        waiting.removeAll()
+        taken = 0
+        isLossy = false
+        isPoisoned = false
+    }
+}
