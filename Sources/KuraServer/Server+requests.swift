@@ -1,5 +1,6 @@
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// Answering lines: the hot path.
 extension Server {

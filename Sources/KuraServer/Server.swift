@@ -89,7 +89,7 @@ public final class Server {
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
             ChangesHandlers.all,
         ]
-            .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
+        .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
             table.methods.map { method in
                 guard let handler = all[method.name] else { preconditionFailure("no handler for \(method.name)") }

@@ -99,6 +99,9 @@ extension Store {
         switch self {
         case .settings: "settings"
         case .documents: "documents"
+        // Our own, which no feed shows.
+        case .requests: "requests"
+        case .configuration: "configuration"
         }
     }
 
