@@ -1,5 +1,6 @@
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// Answering lines: the hot path.
 extension Server {
@@ -29,6 +30,7 @@ extension Server {
             case .line(let lower, let upper):
                 guard answer(connection, lower, upper, storage) else { return }
             case .oversize:
+                connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
             case .incomplete:
                 return
@@ -43,6 +45,7 @@ extension Server {
         do throws(RPCError) {
             outline = try reader.read(line, batchLimit: limits.batchItems)
         } catch {
+            connection.descriptors.poison()
             if reader.hasID {
                 connection.output.append(error: error, id: reader.replyID)
                 connection.output.append(0x0A)
@@ -88,6 +91,7 @@ extension Server {
                     return false
                 }
             } catch {
+                connection.descriptors.poison()
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
             }
             batch.offset = next

@@ -33,6 +33,7 @@ public struct DescriptorQueue {
     private var waiting: ContiguousArray<PassedDescriptor> = []
     private var taken = 0
     private var isLossy = false
+    private var isPoisoned = false
 
     public init() {}
 
@@ -55,7 +56,14 @@ public struct DescriptorQueue {
         isLossy = true
     }
 
+    /// A request could not be read that may have meant one of them: none is given to a later request, which may mean
+    /// another.
+    public mutating func poison() {
+        isPoisoned = !isEmpty
+    }
+
     public mutating func take() -> Taken {
+        if isPoisoned { return .lost }
         guard taken < waiting.count else { return isLossy ? .lost : .missing }
         taken += 1
         return .descriptor(waiting[taken - 1])
@@ -63,13 +71,16 @@ public struct DescriptorQueue {
 
     /// What has been taken belongs to its takers now.
     public mutating func commit() {
-        waiting.removeFirst(taken)
+        waiting.removeFirst(isPoisoned ? waiting.count : taken)
+        isLossy = isLossy || isPoisoned
+        isPoisoned = false
         taken = 0
     }
 
     /// Puts back what was taken since `commit`.
     public mutating func rewind() {
         taken = 0
+        isPoisoned = false
     }
 
     /// Closes what nobody has asked for.
@@ -77,5 +88,6 @@ public struct DescriptorQueue {
         waiting.removeAll()
         taken = 0
         isLossy = false
+        isPoisoned = false
     }
 }

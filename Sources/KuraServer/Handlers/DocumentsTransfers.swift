@@ -5,7 +5,6 @@ import KuraStorage
 extension DocumentsHandlers {
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        try call.checkTransfers()
         let export = DocumentsExport(call.reader.string(0), to: try call.end(fd: 1, path: 2), storage)
         _ = storage.submit(export.folded)
         throw .transfer(export)
@@ -15,7 +14,6 @@ extension DocumentsHandlers {
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
-        try call.checkTransfers()
         let reader = call.reader
         var options = DocumentsImport.Options()
         if reader.has(3) { options.idField = Array(reader.string(3)) }

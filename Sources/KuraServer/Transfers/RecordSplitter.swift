@@ -74,6 +74,9 @@ struct RecordSplitter: ~Copyable {
     /// Bytes of the input that have been appended, those before `offset` counted.
     var inputEnd: Int { base + window.count }
 
+    /// Bytes of memory that the input takes.
+    var heldBytes: Int { window.capacity }
+
     // MARK: Filling
 
     /// Room for at least `count` bytes; `commit` says how many were filled.
@@ -204,7 +207,10 @@ struct RecordSplitter: ~Copyable {
         }
         if line.upper - line.lower > limit { return .oversize(line) }
         var line = line
-        while line.lower < line.upper, byte(line.lower) == 0x20 || byte(line.lower) == 0x09 { line.lower += 1 }
+        while line.lower < line.upper, byte(line.lower) == 0x20 || byte(line.lower) == 0x09 {
+            line.lower += 1
+            line.offset += 1
+        }
         return line.lower == line.upper ? nil : .record(line)
     }
 

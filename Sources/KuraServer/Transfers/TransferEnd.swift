@@ -86,32 +86,38 @@ final class TransferEnd: Sendable {
 
 extension Call {
     /// The transfer's other end, as the parameters `fd` and `path` name it.
-    /// - Throws: `invalidParams` when it is not exactly one of them, `descriptorMissing`, `pathDenied`.
+    /// - Throws: `invalidParams` when it is not exactly one of them, `descriptorMissing`, `pathDenied`, `overloaded` when too many
+    ///   transfers run.
     func end(fd: Int, path: Int) throws(Refusal) -> TransferEnd {
-        guard let connection, reader.boolean(fd) != reader.has(path) else {
+        guard let connection else { throw .error(RPCError(.internalError)) }
+        // Taken first, whatever else is wrong: the next request's descriptor is another one.
+        let taken = reader.boolean(fd) ? connection.descriptors.take() : .missing
+        guard reader.boolean(fd) != reader.has(path) else {
             throw .error(RPCError(.invalidParams, hint: "give one of fd: true and path", parameter: reader.name(fd)))
         }
+        let end = try end(taken, fd: fd, path: path)
+        guard server.transfers < Transfer.limit else {
+            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
+        }
+        return end
+    }
+
+    private func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
         guard reader.boolean(fd) else {
-            guard connection.peer?.uid == geteuid() else {
+            guard connection?.peer?.uid == geteuid() else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user"))
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
         }
-        switch connection.descriptors.take() {
+        switch taken {
         case .descriptor(let descriptor): return TransferEnd(descriptor)
         case .missing: throw .error(RPCError(.descriptorMissing, parameter: reader.name(fd)))
         case .lost:
             throw .error(
                 RPCError(
-                    .descriptorMissing, hint: "descriptors were lost on their way: too many waited, or none were free",
+                    .descriptorMissing,
+                    hint: "which descriptor is meant cannot be told: some were lost, or a request before was refused",
                     parameter: reader.name(fd), limit: DescriptorQueue.limit))
-        }
-    }
-
-    /// There is room for one transfer more.
-    func checkTransfers() throws(Refusal) {
-        guard server.transfers < Transfer.limit else {
-            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
         }
     }
 
