@@ -36,6 +36,8 @@ public final class Interruption: Sendable {
 
     /// Reads what is there, once something is.
     public func read(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Outcome {
+        // Waited for what never comes, it would not be found out.
+        guard mode(of: descriptor) != O_WRONLY else { return .failed(errno: EBADF) }
         while true {
             if let outcome = wait(descriptor, POLLIN) { return outcome }
             let count = Glibc.read(descriptor, room.baseAddress, room.count)
@@ -50,6 +52,7 @@ public final class Interruption: Sendable {
     public func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Outcome {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { return .failed(errno: errno) }
+        guard mode(of: descriptor) != O_RDONLY else { return .failed(errno: EBADF) }
         let type = information.st_mode & S_IFMT
         // A pipe that is said to be writable takes a page without waiting, and may make a longer write wait (pipe(7)).
         let piece = type == S_IFIFO || type == S_IFCHR ? 4096 : 256 << 10
@@ -69,6 +72,8 @@ public final class Interruption: Sendable {
         }
         return .end
     }
+
+    private func mode(of descriptor: Int32) -> Int32 { csys_fcntl(descriptor, F_GETFL, 0) & O_ACCMODE }
 
     /// - Returns: nil when the descriptor is ready, or has an error to tell.
     private func wait(_ descriptor: Int32, _ events: Int32) -> Outcome? {

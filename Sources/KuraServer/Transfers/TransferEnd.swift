@@ -95,11 +95,16 @@ extension Call {
         guard reader.boolean(fd) != reader.has(path) else {
             throw .error(RPCError(.invalidParams, hint: "give one of fd: true and path", parameter: reader.name(fd)))
         }
+        let end = try end(taken, fd: fd, path: path)
         guard server.transfers < Transfer.limit else {
             throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
         }
+        return end
+    }
+
+    private func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
         guard reader.boolean(fd) else {
-            guard connection.peer?.uid == geteuid() else {
+            guard connection?.peer?.uid == geteuid() else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user"))
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
