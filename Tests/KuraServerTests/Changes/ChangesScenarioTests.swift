@@ -130,7 +130,7 @@ import Testing
         #expect(keys(try event(watcher)) == ["k"])
         #expect(now() - started > 0.35)
         // Nor does a list show it.
-        try writer.reply()
+        _ = try writer.reply()
         writer.send(Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"l\",\"value\":1}"))
         usleep(50_000)
         let list = try daemon.connect().result("changes.list", "{\"afterRev\":0}")
