@@ -30,19 +30,39 @@ public struct Client: ~Copyable {
     /// - Parameters:
     ///   - method: a method's name, as `rpc.discover` lists them.
     ///   - params: JSON text of an object or array; white space between its tokens is taken out. Empty: no parameters.
+    ///   - descriptor: goes along with the request (SCM_RIGHTS), for a method that takes `fd: true`; it stays open here.
+    ///   - onNotice: called with each notification that comes before the reply.
+    ///   - whileWaiting: called about ten times a second while nothing comes.
     /// - Returns: the result, or the daemon's refusal: both are answers.
     /// - Throws: `badParameters` when `params` is no such text (nothing was sent); `connectionLost`, `timedOut` or `badReply`
     ///   when there is no answer, and the connection cannot be used again.
-    public mutating func call(_ method: String, params: [UInt8] = []) throws(ClientError) -> Reply {
+    public mutating func call(
+        _ method: String, params: [UInt8] = [], passing descriptor: Int32? = nil,
+        onNotice: (Notice) -> Void = { _ in }, whileWaiting: (() -> Void)? = nil
+    ) throws(ClientError) -> Reply {
         lastID += 1
         let line = try Self.request(id: lastID, method: method, params: params)
         do throws(ClientError) {
-            try connection.send(line: line)
+            try connection.send(line: line, passing: descriptor)
         } catch {
             // A daemon that refuses a connection says why before it closes it: the reply is looked for all the same.
             guard error.code == .connectionLost else { throw error }
         }
-        return try Reply(line: try connection.readLine(), id: lastID)
+        while true {
+            let line = try connection.readLine(tick: whileWaiting)
+            guard let notice = Notice(line: line) else { return try Reply(line: line, id: lastID) }
+            onNotice(notice)
+        }
+    }
+
+    /// Waits, as long as it takes, for the next notification of a subscription.
+    /// - Throws: `connectionLost`, or `badReply` when a line comes that is no notification.
+    public mutating func nextNotice() throws(ClientError) -> Notice {
+        let line = try connection.readLine(isTimed: false)
+        guard let notice = Notice(line: line) else {
+            throw ClientError(.badReply, "a line came that is no notification, and nothing was asked")
+        }
+        return notice
     }
 
     /// The request's line.

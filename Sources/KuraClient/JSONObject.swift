@@ -48,6 +48,9 @@ public struct JSONObject: Sendable {
 
     public var names: [String] { members.map(\.name) }
 
+    /// Names and values' texts, in the order in which they stand.
+    public var entries: [(name: String, value: [UInt8])] { members.map { ($0.name, Array(text[$0.value])) } }
+
     /// The value's text; nil when there is no such member.
     public subscript(name: String) -> [UInt8]? {
         members.first { $0.name == name }.map { Array(text[$0.value]) }

@@ -38,7 +38,10 @@ public struct LineConnection: ~Copyable {
 
     /// What a failed connect(2) means to the one who asked.
     static func connectError(_ error: SystemError, path: String) -> ClientError {
-        let start = "start one with 'kurad --socket \(path) &', or name another socket with --socket or $KURA_SOCKET"
+        let start = """
+            start one with 'kurad --socket \(path) &' (in the source tree: scripts/run --socket \(path)), \
+            or name another socket with --socket or $KURA_SOCKET
+            """
         switch error.code {
         case ENOENT, ENOTDIR:
             return ClientError(.noDaemon, "no daemon listens at \(path)", hint: start, cause: error)
@@ -59,21 +62,34 @@ public struct LineConnection: ~Copyable {
     }
 
     /// Sends `line`, which holds no LF, and its line end.
+    /// - Parameters:
+    ///   - line: the request.
+    ///   - descriptor: goes along with the line's first byte (SCM_RIGHTS); it stays open here.
     /// - Throws: `connectionLost` or `timedOut`.
-    public mutating func send(line: [UInt8]) throws(ClientError) {
+    public mutating func send(line: [UInt8], passing descriptor: Int32? = nil) throws(ClientError) {
+        var descriptor = descriptor
         var rest = (line + [0x0A])[...]
         while !rest.isEmpty {
-            guard let count = rest.withUnsafeBytes({ socket.send($0) }) else {
+            let sent = rest.withUnsafeBytes { bytes in
+                descriptor.map { socket.send(bytes, passing: $0) } ?? socket.send(bytes)
+            }
+            guard let count = sent else {
                 throw ClientError(.connectionLost, "the daemon closed the connection while the request was sent")
             }
             rest = rest.dropFirst(count)
-            if count == 0 { try wait(for: POLLOUT) }
+            if count > 0 { descriptor = nil } else { try wait(for: POLLOUT, within: timeout) }
         }
     }
 
-    /// The next line without its line end, however long it is.
+    /// Waits for the next line, however long it is.
+    /// - Parameters:
+    ///   - isTimed: false waits for ever, whatever time this connection allows.
+    ///   - tick: called about ten times a second while nothing comes.
+    /// - Returns: the line without its line end.
     /// - Throws: `connectionLost` when the other side closes before the line ends, or `timedOut`.
-    public mutating func readLine() throws(ClientError) -> [UInt8] {
+    public mutating func readLine(
+        isTimed: Bool = true, tick: (() -> Void)? = nil
+    ) throws(ClientError) -> [UInt8] {
         while true {
             if let newline = received[scanned...].firstIndex(of: 0x0A) {
                 var line = Array(received[..<newline])
@@ -83,13 +99,13 @@ public struct LineConnection: ~Copyable {
                 return line
             }
             scanned = received.count
-            try receive()
+            try receive(within: isTimed ? timeout : -1, tick)
         }
     }
 
     /// Waits for more bytes and keeps them.
-    private mutating func receive() throws(ClientError) {
-        try wait(for: POLLIN)
+    private mutating func receive(within limit: Int32, _ tick: (() -> Void)?) throws(ClientError) {
+        try wait(for: POLLIN, within: limit, tick)
         var chunk: [UInt8] = []
         let outcome = withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 8) { buffer in
             let outcome = socket.receive(into: buffer)
@@ -104,16 +120,33 @@ public struct LineConnection: ~Copyable {
         }
     }
 
-    private func wait(for events: Int32) throws(ClientError) {
+    /// Waits until the socket is ready, at most `limit` milliseconds; -1 waits for ever.
+    private func wait(for events: Int32, within limit: Int32, _ tick: (() -> Void)? = nil) throws(ClientError) {
         var request = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
+        let start = Self.milliseconds()
         while true {
-            let count = poll(&request, 1, timeout)
+            let elapsed = Self.milliseconds() - start
+            let left = limit < 0 ? -1 : max(0, Int64(limit) - elapsed)
+            let slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
+            let count = poll(&request, 1, Int32(slice))
             if count > 0 { return }
-            if count == 0 { throw ClientError(.timedOut, "the daemon did not answer within \(timeout) ms") }
+            if count == 0 {
+                if left >= 0, slice == left {
+                    throw ClientError(.timedOut, "the daemon did not answer within \(limit) ms")
+                }
+                tick?()
+                continue
+            }
             guard errno == EINTR else {
                 let cause = SystemError("poll")
                 throw ClientError(.connectionLost, cause.description, cause: cause)
             }
         }
+    }
+
+    private static func milliseconds() -> Int64 {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 }

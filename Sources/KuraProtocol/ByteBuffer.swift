@@ -93,6 +93,13 @@ public struct ByteBuffer: ~Copyable {
         if length > 0 { memmove(base!, base! + dropped, length) }
     }
 
+    /// Overwrites a range with spaces.
+    public mutating func blank(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        guard let base, !range.isEmpty else { return }
+        memset(base + range.lowerBound, 0x20, range.count)
+    }
+
     public mutating func overwrite(at offset: Int, with byte: UInt8) {
         precondition(offset >= 0 && offset < count)
         (base! + offset).storeBytes(of: byte, as: UInt8.self)

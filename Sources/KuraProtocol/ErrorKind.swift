@@ -5,7 +5,9 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case parseError, invalidRequest, methodNotFound, invalidParams, internalError
     case lineTooLong, batchTooLarge
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
+    case requestKeyReused
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
+    case compacted, epochChanged, tooManySubscriptions
     case descriptorMissing, pathDenied, badRecord, transferFailed
 
     public struct Facts: Sendable {
@@ -45,7 +47,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "invalidParams", code: -32602, message: "Invalid params", retryable: false,
                 when: """
                     A parameter is unknown, missing, given twice, of the wrong type or outside its limits; \
-                    `data.parameter` names it, `data.hint` says what is expected.
+                    `data.parameter` names it, `data.hint` says what is expected. `data.index` is the position in a list, \
+                    `data.operation` that in a transaction.
                     """,
                 remedy: "Compare with the method's table; nothing was changed.")
         case .internalError:
@@ -85,6 +88,11 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "outOfRange", code: -32007, message: "Out of range", retryable: false,
                 when: "`increment` would leave the range of safe integers, ±(2^53 − 1).", remedy: "Use a smaller step.")
+        case .requestKeyReused:
+            Facts(
+                name: "requestKeyReused", code: -32016, message: "Request key reused", retryable: false,
+                when: "`requestKey` has been used within a day for a write by another method. Nothing was written.",
+                remedy: "Make a new key for each write, and repeat it only when the same write is sent again.")
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,
@@ -109,6 +117,21 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "replyTooLarge", code: -32012, message: "Reply too large", retryable: false,
                 when: "The reply would be longer than `data.limit` bytes.", remedy: "Ask for fewer items at once.")
+        case .compacted:
+            Facts(
+                name: "compacted", code: -32013, message: "Changes no longer kept", retryable: false,
+                when: "The changes that follow `afterRev` are no longer all kept; from `data.oldestRev` on they are.",
+                remedy: "Read the items themselves, then go on with the `rev` of what was read.")
+        case .epochChanged:
+            Facts(
+                name: "epochChanged", code: -32014, message: "Another history", retryable: false,
+                when: "`epoch` is not this daemon's: a restore or a quarantine has begun another history.",
+                remedy: "Forget the revisions, read the items anew, and remember the epoch of `session.hello`.")
+        case .tooManySubscriptions:
+            Facts(
+                name: "tooManySubscriptions", code: -32015, message: "Too many subscriptions", retryable: false,
+                when: "The connection, or all of them together, have `data.limit` subscriptions and waits under way.",
+                remedy: "End some with `changes.unwatch`; one subscription can cover many items.")
         case .descriptorMissing:
             Facts(
                 name: "descriptorMissing", code: -32030, message: "Descriptor missing", retryable: false,

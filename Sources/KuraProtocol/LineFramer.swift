@@ -75,6 +75,12 @@ public struct LineFramer: Sendable {
         consumed = 0
     }
 
+    /// Passes over everything before `position`, a line's first byte.
+    public mutating func skip(to position: Int) {
+        consumed = position
+        scanned = max(scanned, position)
+    }
+
     /// Takes a line back that was handed out but not begun; `lower` is its first byte. It is the next one again.
     public mutating func putBack(to lower: Int) {
         consumed = lower

@@ -38,7 +38,7 @@ public struct Field: Sendable {
 /// test are all made from this.
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, settings, documents
+        case rpc, session, storage, transaction, settings, documents, changes
 
         /// What it is for, in one sentence.
         public var summary: String {
@@ -46,8 +46,10 @@ public struct Method: Sendable {
             case .rpc: "The protocol, described by itself."
             case .session: "The connection: who is there, and what both sides can do."
             case .storage: "The daemon as a whole."
+            case .transaction: "Changes of several items and rooms: all or nothing."
             case .settings: "Small values by domain and key, kept in memory whole."
             case .documents: "JSON documents of any shape by collection and id."
+            case .changes: "What has changed, in the order of revisions."
             }
         }
     }
@@ -67,6 +69,8 @@ public struct Method: Sendable {
     public let errors: [ErrorKind]
     /// Parameters of an example request, as JSON text; the CLI's help shows it.
     public let example: String
+    /// Position of `requestKey`, which every write takes; nil for reads.
+    public let requestKeyPosition: Int?
     /// May be answered ahead of requests of the same connection that came before and wait.
     public let isOutOfBand: Bool
 
@@ -79,12 +83,16 @@ public struct Method: Sendable {
         self.store = store
         self.access = access
         self.summary = summary
-        self.parameters = parameters
+        requestKeyPosition = access == .write ? parameters.count : nil
+        self.parameters = access == .write ? parameters + [.requestKey] : parameters
         self.result = result
-        self.errors = errors
+        self.errors = access == .write ? errors + [.requestKeyReused] : errors
         self.example = example
         self.isOutOfBand = outOfBand
     }
+
+    /// Whether `transaction.apply` takes it as an operation.
+    public var isOperation: Bool { access == .write && store != .transaction && !isOutOfBand }
 }
 
 /// The limits that the wire states; `session.hello` and `storage.status` repeat them.
@@ -96,8 +104,12 @@ public enum WireLimits {
     public static let settingsValueBytes = 1 << 20
     public static let settingsTotalBytes = 64 << 20
     public static let documentBytes = 8 << 20
+    public static let requestKeyBytes = 128
+    public static let transactionItems = 1000
     public static let getManyItems = 1000
     public static let listItems = 10_000
+    /// Longest that `changes.wait` waits.
+    public static let waitMilliseconds: Int64 = 600_000
     /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).
     public static let safeInteger: Int64 = 9_007_199_254_740_991
     public static let replyBytes = 32 << 20

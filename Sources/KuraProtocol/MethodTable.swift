@@ -24,6 +24,10 @@ public final class MethodTable: @unchecked Sendable {
         var hash: UInt64
         var parameters: UnsafeMutablePointer<Parameter>
         var parameterCount: Int
+        /// -1 when the method takes none.
+        var requestKeyPosition: Int
+        var isOperation: Bool
+        var isOutOfBand: Bool
     }
 
     public let methods: [Method]
@@ -55,7 +59,10 @@ public final class MethodTable: @unchecked Sendable {
             }
             let hash = Hash.bytes(name, seed: Self.seed)
             (entries + index).initialize(
-                to: Entry(name: name, hash: hash, parameters: parameters, parameterCount: method.parameters.count))
+                to: Entry(
+                    name: name, hash: hash, parameters: parameters, parameterCount: method.parameters.count,
+                    requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
+                    isOutOfBand: method.isOutOfBand))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)

@@ -9,12 +9,16 @@ public struct RPCError: Error {
     public nonisolated(unsafe) var parameter: UnsafeRawBufferPointer?
     public var limit: Int?
     public var currentRev: UInt64?
+    /// With `compacted`: the smallest `afterRev` that still works.
+    public var oldestRev: UInt64?
     public var reason: StaticString?
     public var offset: Int?
     /// Line of an input that is at fault, counted from 1.
     public var line: Int?
     /// Position in a list parameter of the element that is at fault.
     public var index: Int?
+    /// Position in a transaction of the operation that is at fault.
+    public var operation: Int?
 
     public init(
         _ kind: ErrorKind, hint: StaticString? = nil, parameter: UnsafeRawBufferPointer? = nil, limit: Int? = nil,
@@ -73,8 +77,10 @@ extension ByteBuffer {
             append("\"")
         }
         if let index = error.index { append(",\"index\":", Int64(index)) }
+        if let operation = error.operation { append(",\"operation\":", Int64(operation)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
+        if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }
         if let reason = error.reason {
             append(",\"reason\":\"")
             append(reason)

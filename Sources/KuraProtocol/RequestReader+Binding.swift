@@ -114,6 +114,21 @@ extension RequestReader {
         state.pointee.id.kind == .null ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes(state.pointee.id)
     }
 
+    /// The `requestKey` that a write came with; nil when there is none.
+    public var requestKey: UnsafeRawBufferPointer? {
+        let position = table.entries[methodIndex].requestKeyPosition
+        return position >= 0 && slots[position].isPresent ? string(position) : nil
+    }
+
+    /// The name of `requestKey`, for errors.
+    public var requestKeyName: UnsafeRawBufferPointer { name(table.entries[methodIndex].requestKeyPosition) }
+
+    /// Whether the method may be answered ahead of what came before it.
+    public var isOutOfBand: Bool { table.entries[methodIndex].isOutOfBand }
+
+    /// The method's name.
+    public var methodName: UnsafeRawBufferPointer { table.entries[methodIndex].name }
+
     public func has(_ parameter: Int) -> Bool { slots[parameter].isPresent }
 
     /// A string parameter's bytes, escapes resolved; empty when it is absent. Good until the next request is read.

@@ -143,6 +143,46 @@ public final class RequestReader {
         try bind()
     }
 
+    /// Binds a call that is given by its method's name and, as JSON text that has been checked, its parameters; nil for
+    /// none, and then only the method is looked for.
+    public func readCall(method: UnsafeRawBufferPointer, params: UnsafeRawBufferPointer?) throws(RPCError) {
+        reset(params ?? method)
+        names.truncate(to: 0)
+        guard let index = table.index(of: method) else { throw RPCError(.methodNotFound) }
+        state.pointee.methodIndex = index
+        guard let params else { return }
+        var reader = JSONReader(params, names: names)
+        do throws(JSONFault) { try readParams(&reader) } catch { throw RPCError(error) }
+        guard state.pointee.paramsKind == .object || state.pointee.paramsKind == .array else {
+            throw RPCError(.invalidParams, hint: "params is an object or an array")
+        }
+        try bind()
+    }
+
+    /// Reads and binds one operation of a transaction: an object with `method` and `params`.
+    /// `operation`: JSON text that has been checked.
+    public func readOperation(_ operation: UnsafeRawBufferPointer) throws(RPCError) {
+        reset(operation)
+        names.truncate(to: 0)
+        var reader = JSONReader(operation, names: names)
+        guard reader.peek() == UInt8(ascii: "{") else {
+            throw RPCError(.invalidParams, hint: "an operation is an object with method and params")
+        }
+        let envelope: Envelope
+        do throws(JSONFault) { envelope = try readEnvelope(&reader) } catch { throw RPCError(error) }
+        guard envelope.hasMethod, envelope.method.kind == .string, !envelope.hasID, !envelope.hasVersion,
+            !envelope.hasOther
+        else { throw RPCError(.invalidParams, hint: "the members of an operation are method and params") }
+        try findMethod(envelope)
+        guard table.entries[methodIndex].isOperation else {
+            throw RPCError(.invalidParams, hint: "an operation is a write of one of the durable stores")
+        }
+        try bind()
+        guard requestKey == nil else {
+            throw RPCError(.invalidParams, hint: "requestKey belongs to the whole transaction")
+        }
+    }
+
     private func reset(_ line: UnsafeRawBufferPointer) {
         state.pointee.text = line
         state.pointee.hasID = false
@@ -242,6 +282,10 @@ public final class RequestReader {
         if state.pointee.hasParams, state.pointee.paramsKind != .object, state.pointee.paramsKind != .array {
             throw refuse("params is an object or an array")
         }
+        try findMethod(envelope)
+    }
+
+    private func findMethod(_ envelope: Envelope) throws(RPCError) {
         let name = inside(envelope.method)
         // No method's name has a character that must be escaped, so escapes are looked at only when nothing was found.
         guard let index = table.index(of: name) ?? escaped(name).flatMap({ table.index(of: $0) }) else {

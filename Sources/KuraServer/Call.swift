@@ -6,6 +6,9 @@ import KuraStorage
 final class Call {
     let reader: RequestReader
     let server: ServerFacts
+    let changes: ChangeFeed
+    /// The reply comes later, from somewhere else.
+    var isDeferred = false
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
     var connection: Connection?
@@ -16,19 +19,37 @@ final class Call {
     /// Bytes that a handler needs while it answers.
     var scratch = ByteBuffer()
     var otherScratch = ByteBuffer()
+    /// The handlers in the order of the method table, for transactions.
+    let handlers: ContiguousArray<Handler>
+    /// The call of one operation within a transaction.
+    private(set) lazy var operation = Call(
+        reader: RequestReader(table: reader.table), server: server, handlers: handlers)
 
-    init(reader: RequestReader, server: ServerFacts) {
+    init(reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>) {
         self.reader = reader
         self.server = server
+        self.handlers = handlers
+        changes = ChangeFeed(limits: server.limits)
+    }
+
+    /// Appends the result of the request that the reader holds.
+    func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try handlers[reader.methodIndex](self, &out, storage)
     }
 
     func begin(_ connection: Connection) {
         self.connection = connection
         shownRev = 0
+        isDeferred = false
     }
 
     func shows(_ rev: UInt64) {
         shownRev = max(shownRev, rev)
+    }
+
+    /// What was shown above `rev` has been taken back: the answer does not wait for it.
+    func forgetsShown(above rev: UInt64) {
+        shownRev = min(shownRev, rev)
     }
 
     /// The query that this request has waited for; nil when it is begun for the first time.
@@ -73,7 +94,13 @@ extension Refusal {
         case .cold: self = .later(isPage: true)
         case .busy: self = .later(isPage: false)
         case .duplicate(let index):
-            self = .error(RPCError(.invalidParams, hint: "the same id comes twice", index: index))
+            self = .error(RPCError(.invalidParams, hint: "the same item comes twice", index: index))
+        case .compacted(let oldestRev):
+            var error = RPCError(.compacted)
+            error.oldestRev = oldestRev
+            self = .error(error)
+        case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
+        case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         case .cancelled: self = .error(RPCError(.shuttingDown))
         }
@@ -97,6 +124,9 @@ final class ServerFacts {
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
+    /// Starts of applications that were announced.
+    var launches: UInt64 = 0
+    var isDraining = false
     var bufferBytes = 0
     /// Transfers that have been taken on and are not over.
     var transfers = 0
@@ -122,6 +152,11 @@ public struct ServerLimits: Sendable, Equatable {
     public var inputBytes = 256 << 10
     /// Requests of one connection in one turn; the rest come in the next, so that others get theirs.
     public var requestsPerTurn = 512
+    /// Subscriptions and waits for changes of one connection, and of all.
+    public var subscriptions = 1000
+    public var totalSubscriptions = 65_536
+    /// Seconds after which a subscription that has nothing to tell tells how far it is; not more often.
+    public var progressSeconds = 10
 
     public init() {}
 }

@@ -11,8 +11,9 @@ public struct Configuration: Sendable {
     /// Data in a temporary directory that is gone at the end.
     public var isEphemeral = false
     public var limits = ServerLimits()
-    /// Bytes of folded log segments to keep; the profile's when nil.
-    public var retentionBytes: Int?
+    /// Bytes and seconds of the log to keep for the change feed; the profile's when nil.
+    public var retainBytes: Int?
+    public var retainSeconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
     public var importRoots: [String] = []
 
@@ -57,17 +58,19 @@ public struct Configuration: Sendable {
         case "socket": socket = try Self.text(name, value)
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
-        case "retentionBytes": retentionBytes = try Self.number(name, value, 0...(1 << 40))
         case "importRoots": importRoots = try Self.paths(name, value)
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
             while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
+        case "changes":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() { try takeFeed(String(decoding: name, as: UTF8.self), value) }
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, retentionBytes, limits, \
-                    importRoots
+                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, changes, limits, importRoots
                     """)
         }
     }
@@ -80,12 +83,26 @@ public struct Configuration: Sendable {
         case "outputBytes": limits.outputBytes = try Self.number(name, value, 4096...(1 << 30))
         case "inputBytes": limits.inputBytes = try Self.number(name, value, 4096...(1 << 30))
         case "requestsPerTurn": limits.requestsPerTurn = try Self.number(name, value, 1...100_000)
+        case "subscriptions": limits.subscriptions = try Self.number(name, value, 0...65_536)
+        case "totalSubscriptions": limits.totalSubscriptions = try Self.number(name, value, 0...1_000_000)
         default:
             throw Refusal(
                 description: """
                     unknown limit "\(name)"; known are lineBytes, batchItems, connections, outputBytes, inputBytes, \
-                    requestsPerTurn
+                    requestsPerTurn, subscriptions, totalSubscriptions
                     """)
+        }
+    }
+
+    private mutating func takeFeed(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+        switch name {
+        case "retainBytes": retainBytes = try Self.number(name, value, 0...(1 << 40))
+        case "retainSeconds": retainSeconds = try Self.number(name, value, 0...(1 << 32))
+        case "progressSeconds": limits.progressSeconds = try Self.number(name, value, 1...3600)
+        default:
+            throw Refusal(
+                description:
+                    "unknown key \"\(name)\" in changes; known are retainBytes, retainSeconds, progressSeconds")
         }
     }
 

@@ -28,6 +28,10 @@ final class Connection {
     var isInSyncList = false
     /// In the server's list of connections to go on with in the next turn.
     var isInReadyList = false
+    /// Its subscriptions and waits for changes.
+    var feed = ConnectionFeed()
+    /// In the feed's ring.
+    var isInFeed = false
     /// The input may hold whole lines that have not been begun.
     var hasMore = false
     /// The other side is gone altogether; epoll has been told to be silent about it.
@@ -45,6 +49,8 @@ final class Connection {
     var transfers = 0
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
+    /// The feed when the turn began, once the turn has changed it.
+    private var feedStart: ConnectionFeed?
 
     init(socket: consuming Socket, token: UInt64, lineLimit: Int) {
         peer = PeerCredentials(of: socket.descriptor)
@@ -75,11 +81,18 @@ final class Connection {
         starting = []
         descriptors.rewind()
         output.truncate(to: start.output)
+        if let feedStart { feed = feedStart }
+    }
+
+    /// A request is about to change the feed, which `takeTurnBack` must undo.
+    func noteFeed() {
+        if feedStart == nil { feedStart = feed }
     }
 
     func endTurn(_ pool: BufferPool) {
         state.endTurn()
         turnStart = nil
+        if feedStart != nil { feedStart = nil }
         if hasTakenOutcome {
             outcome = nil
             hasTakenOutcome = false
@@ -165,7 +178,7 @@ final class Connection {
         let keep = Int(state.sendable(syncedRev: syncedRev, end: outputEnd) - sent)
         let waiting = Array(output.bytes[keep...])
         output.truncate(to: keep)
-        for line in waiting.split(separator: 0x0A) {
+        for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
             line.withUnsafeBytes { line in
                 let ids = ReplyIDs.read(line)
                 if ids.isEmpty { return }
@@ -181,6 +194,10 @@ final class Connection {
                 output.append(0x0A)
             }
         }
+        for wait in feed.waits {
+            wait.id.withUnsafeBytes { output.append(error: RPCError(.shuttingDown), id: $0) }
+            output.append(0x0A)
+        }
         state = ConnectionState()
         state.hasEnded = true
     }
@@ -188,6 +205,9 @@ final class Connection {
 
 /// The ids in a line of replies of our own making.
 enum ReplyIDs {
+    /// What a line that is no reply begins with.
+    static let notification = "{\"jsonrpc\":\"2.0\",\"method\":"
+
     /// None for a notification.
     static func read(_ line: UnsafeRawBufferPointer) -> [[UInt8]] {
         if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }

@@ -42,6 +42,8 @@ struct ConnectionState {
     private var turnRev: UInt64 = 0
 
     var wait = Wait.none
+    /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
+    var overtaken = 0
     var batch: Batch?
     /// The client has said all that it will (half-close), or the daemon is draining.
     var hasEnded = false

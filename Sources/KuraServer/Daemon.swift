@@ -46,7 +46,8 @@ public enum Daemon {
         let paths = try Paths(configuration)
         defer { paths.cleanUp() }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
-        if let retention = configuration.retentionBytes { storageConfiguration.retentionBytes = retention }
+        if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
+        if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
         let loop = try EventLoop()
         loop.adoptThread()
         let storage = try Storage(storageConfiguration, executor: loop, wake: { loop.wake() }) { line in

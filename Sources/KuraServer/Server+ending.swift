@@ -28,8 +28,11 @@ extension Server {
     /// Stops accepting, answers what has arrived, then closes each connection.
     private func drain() {
         drainDeadline = monotonicNow() + 5_000_000_000
+        facts.isDraining = true
         if let descriptor = listener?.descriptor { loop.remove(descriptor) }
         listener = nil
+        call.changes.isDraining = true
+        call.changes.wake()
         for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
             if !connection.state.hasEnded {

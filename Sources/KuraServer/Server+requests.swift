@@ -7,7 +7,9 @@ extension Server {
     /// Answers the connection's whole lines, in order, until they are used up, its budget is spent, or one has to wait.
     func process(_ connection: Connection, _ storage: isolated Storage) {
         connection.hasMore = false
-        guard !connection.isClosed, connection.state.wait == .none else { return }
+        guard !connection.isClosed else { return }
+        guard connection.state.wait == .none else { return }
+        connection.state.overtaken = 0
         storage.setWriter(connection.clientName)
         var budget = limits.requestsPerTurn
         while true {
@@ -35,6 +37,40 @@ extension Server {
             case .incomplete:
                 return
             }
+        }
+    }
+
+    /// Answers what may be answered out of order while a request waits: its line is blanked, so that its turn passes.
+    /// After the commit, since what is blanked cannot be answered again.
+    func overtake(_ connection: Connection, _ storage: isolated Storage) {
+        // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
+        guard connection.state.batch == nil, connection.descriptors.isEmpty else { return }
+        let start = connection.framer.consumed
+        var framer = connection.framer
+        if connection.state.overtaken == 0 {
+            // The request that waits.
+            guard case .line = framer.next(in: connection.input.bytes) else { return }
+        } else {
+            framer.skip(to: start + connection.state.overtaken)
+        }
+        connection.state.overtaken = framer.consumed - start
+        var budget = limits.requestsPerTurn
+        while budget > 0, connection.output.count < limits.outputBytes,
+            case .line(let lower, let upper) = framer.next(in: connection.input.bytes)
+        {
+            budget -= 1
+            connection.state.overtaken = framer.consumed - start
+            let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+            guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
+            else { continue }
+            let wait = connection.state.wait
+            let position = connection.output.count
+            if perform(connection, &connection.output, storage) {
+                if connection.output.count > position { connection.output.append(0x0A) }
+                note(connection, at: connection.sent + UInt64(position))
+                connection.input.blank(lower..<upper)
+            }
+            connection.state.wait = wait
         }
     }
 
@@ -121,8 +157,13 @@ extension Server {
         out.appendReplyHead(id: reader.replyID)
         out.append("\"result\":")
         do throws(Refusal) {
-            try handlers[reader.methodIndex](call, &out, storage)
+            if let key = reader.requestKey {
+                try call.performOnce(key, &out, storage)
+            } else {
+                try call.perform(&out, storage)
+            }
             out.append("}")
+            if call.isDeferred { out.truncate(to: start) }
         } catch {
             out.truncate(to: start)
             switch error {

@@ -25,7 +25,6 @@ public final class Server {
     let facts: ServerFacts
     let call: Call
     let reader: RequestReader
-    let handlers: ContiguousArray<Handler>
     let signals: Int32
 
     var connections = ConnectionTable()
@@ -78,8 +77,7 @@ public final class Server {
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version),
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory))
-        call = Call(reader: reader, server: facts)
-        handlers = Self.handlers(for: table)
+        call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try loop.add(listener.descriptor, token: Self.listenerToken, .read)
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
         self.listener = consume listener
@@ -87,8 +85,11 @@ public final class Server {
 
     /// The handlers in the order of the method table; every method has one.
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
-        let all = [SessionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all]
-            .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
+        let all = [
+            SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
+            ChangesHandlers.all,
+        ]
+        .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
             table.methods.map { method in
                 guard let handler = all[method.name] else { preconditionFailure("no handler for \(method.name)") }
@@ -128,7 +129,7 @@ public final class Server {
         return .drained
     }
 
-    private func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
+    func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
         syncedRev = storage.syncedRev
@@ -187,7 +188,7 @@ public final class Server {
                 enter(connection)
             }
         }
-        for ticket in storage.takeWarmed() {
+        for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
             for connection in connections.all where connection.state.wait == .page(ticket) {
                 connection.state.wait = .none
                 enter(connection)
@@ -216,19 +217,23 @@ public final class Server {
             // refused.
             storage.setRefusingChanges(true)
             for connection in pending {
+                let readers = connection.feed.count
                 connection.takeTurnBack()
+                call.changes.count += connection.feed.count - readers
                 process(connection, storage)
             }
             storage.setRefusingChanges(false)
         case .failed: return
         }
         for connection in pending {
+            if connection.state.wait != .none { overtake(connection, storage) }
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
         }
         pending.removeAll(keepingCapacity: true)
         syncIfDue(storage)
         release(storage.syncedRev)
+        serveChanges(storage)
     }
 
     /// The turn is over for this connection: what may be sent is sent.
@@ -276,12 +281,13 @@ public final class Server {
         }
     }
 
-    private func nextTimeout(_ storage: isolated Storage) -> Int32 {
+    func nextTimeout(_ storage: isolated Storage) -> Int32 {
         var wait = storage.upkeep()
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
         if isDrained || hasBatch(storage) { return 0 }
         let time = monotonicNow()
+        if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
         if let again = acceptAgainAt {
             if time >= again {
@@ -354,6 +360,8 @@ public final class Server {
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
     private func hangUp(_ connection: Connection) {
         connection.state.hasEnded = true
+        call.changes.count -= connection.feed.count
+        connection.feed = ConnectionFeed()
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
         if connection.transfers > 0 { cancelTransfers(of: connection) }
@@ -362,6 +370,8 @@ public final class Server {
     private func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
+        call.changes.count -= connection.feed.count
+        connection.feed = ConnectionFeed()
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
@@ -385,8 +395,13 @@ public final class Server {
             awaitingSync.append(connection)
         }
         let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
+        if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= ChangeFeed.backlog {
+            connection.feed.isBlocked = false
+            call.changes.wake()
+        }
         let isHeld = connection.hasMore || connection.state.wait != .none
-        if !isHeld, connection.state.hasEnded, connection.output.isEmpty, connection.transfers == 0 {
+        let isServed = connection.feed.waits.isEmpty && connection.transfers == 0
+        if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
             close(connection)
             return
         }

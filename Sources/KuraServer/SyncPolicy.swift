@@ -44,7 +44,7 @@ struct SyncPolicy {
     var companions: Int { released + releasedBefore - repeated }
 
     /// Decides for `waiting` connections whose changes are in the log and not being synced.
-    /// - Parameter syncTime: what a sync takes here, as far as is known.
+    /// `syncTime`: what a sync takes here, as far as is known.
     mutating func decide(waiting: Int, syncTime: UInt64, at time: UInt64) -> Decision {
         let isComplete = waiting >= companions
         if canGather, !isComplete, pause == 0 {

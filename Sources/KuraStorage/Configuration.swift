@@ -22,6 +22,10 @@ public struct StorageConfiguration: Sendable {
     public var checkpointBytes: Int
     /// Bytes of folded segments that are kept for the change feed.
     public var retentionBytes: Int
+    /// Seconds that they are kept; whichever bound comes first counts.
+    public var retentionSeconds = 7 * 86_400
+    /// Bytes of changes that are kept in memory for the change feed.
+    public var recentBytes: Int
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory
@@ -35,6 +39,7 @@ public struct StorageConfiguration: Sendable {
             turnBytes = mebibyte / 4
             checkpointBytes = 4 * mebibyte
             retentionBytes = 4 * mebibyte
+            recentBytes = mebibyte
         case .default:
             segmentBytes = 16 * mebibyte
             overlayBytes = 64 * mebibyte
@@ -42,6 +47,7 @@ public struct StorageConfiguration: Sendable {
             turnBytes = 4 * mebibyte
             checkpointBytes = 64 * mebibyte
             retentionBytes = 64 * mebibyte
+            recentBytes = 8 * mebibyte
         case .large:
             segmentBytes = 64 * mebibyte
             overlayBytes = 256 * mebibyte
@@ -49,6 +55,7 @@ public struct StorageConfiguration: Sendable {
             turnBytes = 16 * mebibyte
             checkpointBytes = 256 * mebibyte
             retentionBytes = 512 * mebibyte
+            recentBytes = 32 * mebibyte
         }
         foldBytes = overlayBytes / 2
         foldMilliseconds = 1000

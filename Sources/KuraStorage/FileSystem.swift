@@ -52,6 +52,25 @@ enum FileSystem {
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
     }
 
+    /// Makes what a file shows now durable, in its place: after a failed sync the kernel may count pages as clean that the
+    /// disk does not have, so every byte is written once more, and then synced. On most file systems it needs no room.
+    static func writeAgain(_ path: String) throws(StorageFault) {
+        let descriptor = try open(path, O_RDWR)
+        defer { close(descriptor) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset = 0
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw fail("read", path) }
+            if count == 0 { break }
+            try write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: path)
+            offset += count
+        }
+        guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
+    }
+
     static func names(in path: String) throws(StorageFault) -> [String] {
         guard let directory = opendir(path) else { throw fail("opendir", path) }
         defer { closedir(directory) }
@@ -77,6 +96,13 @@ enum FileSystem {
     static func size(_ path: String) -> Int {
         var information = stat()
         return stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    /// When a file was written last, milliseconds since 1970; 0 when it is not there.
+    static func modified(_ path: String) -> Int64 {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return 0 }
+        return Int64(information.st_mtim.tv_sec) * 1000 + Int64(information.st_mtim.tv_nsec) / 1_000_000
     }
 
     /// Writes all bytes at `offset`.

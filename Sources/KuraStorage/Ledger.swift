@@ -44,6 +44,8 @@ final class Ledger {
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
     private var transactionStart = 0
+    /// Transactions that have begun and not ended; only the outermost has a revision of its own.
+    private var openTransactions = 0
 
     // MARK: The overlay
 
@@ -101,22 +103,31 @@ final class Ledger {
         fileprivate var records: Int
     }
 
-    /// Begins a transaction: the changes staged until `end` share one revision.
+    /// Begins a transaction: the changes staged until `end` share one revision. One within another joins it.
     func begin() -> Mark {
-        transactionStart = staged.count
+        if openTransactions == 0 { transactionStart = staged.count }
+        openTransactions += 1
         return Mark(staged: staged.count, records: records.count)
     }
 
     /// Ends the transaction; its changes are the turn's now.
     /// - Returns: its revision, or nil when nothing was staged.
     func end(_ mark: Mark) -> UInt64? {
+        openTransactions -= 1
         guard staged.count > mark.staged else { return nil }
+        guard openTransactions == 0 else { return rev + 1 }
         rev += 1
         return rev
     }
 
+    /// Ends the transaction and takes back what it staged.
+    func abandon(_ mark: Mark) {
+        openTransactions -= 1
+        undo(to: mark)
+    }
+
     /// Takes back what was staged since `mark`.
-    func undo(to mark: Mark) {
+    private func undo(to mark: Mark) {
         while staged.count > mark.staged { unstage(staged.removeLast()) }
         records.truncate(to: mark.records)
     }
@@ -125,12 +136,14 @@ final class Ledger {
     /// `old`: the item that the table has under this key now, tombstones included.
     /// `wasPresent`: whether the key had a value.
     /// `shape`: fills in what the room keeps in the item.
-    /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`.
+    /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`, `.duplicate` when the transaction has changed the
+    /// item already.
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
     ) throws(StoreError) {
         if isRefusingChanges || isRefusingForReserve { throw .noSpace }
+        if let old, old.pointee.rev > rev { throw .duplicate(index: 0) }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
             if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
@@ -171,7 +184,7 @@ final class Ledger {
         if let old {
             old.pointee.supersededBy = new.pointee.rev
             if old.pointee.flags.contains(.linked) {
-                if scope.store == .settings { scope.members.remove(old) } else { cache.remove(old) }
+                if scope.store.isResident { scope.members.remove(old) } else { cache.remove(old) }
             }
             table.replace(old, with: new)
         } else {
@@ -180,7 +193,7 @@ final class Ledger {
         scope.count += Int(new.pointee.countDelta)
         scope.bytes += Int(new.pointee.bytesDelta)
         scope.lastRev = new.pointee.rev
-        if scope.store == .settings {
+        if scope.store.isResident {
             scope.members.append(new)
             scope.replaceSorted(old, with: new)
         }
@@ -201,15 +214,15 @@ final class Ledger {
         scope.count -= Int(new.pointee.countDelta)
         scope.bytes -= Int(new.pointee.bytesDelta)
         scope.lastRev = change.scopeRev
-        if scope.store == .settings { scope.members.remove(new) }
+        if scope.store.isResident { scope.members.remove(new) }
         if let old = change.old {
             old.pointee.supersededBy = 0
             table.replace(new, with: old)
-            if scope.store == .settings { scope.members.append(old) } else if !old.isDirty { cache.add(old) }
+            if scope.store.isResident { scope.members.append(old) } else if !old.isDirty { cache.add(old) }
         } else {
             table.remove(new)
         }
-        if scope.store == .settings { scope.replaceSorted(new, with: change.old) }
+        if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
         new.release()
         new.release()
     }
@@ -268,6 +281,7 @@ final class Ledger {
         if let log {
             slice.closed = log.takeUnrecorded()
             slice.retired = log.takeRetired()
+            slice.compactedRev = log.compactedRev
         }
         return slice
     }
@@ -328,11 +342,25 @@ final class Ledger {
         committedRev = self.rev
     }
 
-    /// Takes in a setting that the tables have.
-    func load(setting key: Bytes, value: Bytes, rev: UInt64, updatedAt: Int64, _ scope: Scope) {
+    /// Takes in a change of a resident store.
+    func replay(resident record: LogRecord, at: Int64) {
+        guard let scope = scopes.findOrMake(record.store, record.scope) else { return }
+        let old = find(scope, record.key)
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        if record.isTombstone, !wasPresent { return }
+        replay(
+            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
+            rev: record.rev, at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
+            newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
+        ) { _ in }
+    }
+
+    /// Takes in an item of a resident store that the tables have.
+    func load(resident key: Bytes, value: Bytes, rev: UInt64, updatedAt: Int64, _ scope: Scope) {
         let item = ItemRef.make(key: key, value: value)
         item.pointee.rev = rev
         item.pointee.scope = scope.id
+        item.pointee.store = scope.store
         item.pointee.updatedAt = updatedAt
         item.pointee.createdAt = updatedAt
         item.pointee.hash = table.hash(scope: scope.id, key: key)

@@ -16,124 +16,97 @@ struct Recovery {
     let epoch: String
     /// Changes that were only in the log.
     let replayedChanges: Int
+    /// Room had to be made for the start: the reserve is given up.
+    let wasDiskFull: Bool
 
-    init(_ configuration: StorageConfiguration, housekeeper: Housekeeper) throws(StorageFault) {
-        let path = configuration.tablesPath
-        let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
-        writer = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes)
-        let foldedRev: UInt64
-        var closed: [Log.Closed]
-        let scopes: ScopeTable
-        do throws(SQLiteError) {
-            (epoch, foldedRev) = try Self.readMeta(writer)
-            closed = try Self.readSegments(writer)
-            scopes = try Self.readScopes(writer)
-        } catch { throw .database(error, file: path) }
-        ledger = Ledger(configuration: configuration, scopes: scopes, rev: foldedRev)
-        do throws(SQLiteError) { try Self.loadSettings(writer, ledger) } catch { throw .database(error, file: path) }
-        settings = SettingsStore(ledger: ledger)
-        documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
-
-        let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
-        closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
-        let highest = max(closed.last?.number ?? 0, found.leftovers.last?.number ?? 0)
-        let active: Segment
-        if let pristine = found.pristine, pristine.number > highest {
-            active = pristine
-        } else {
-            // Small, so that a start is quick; the next one has its full size.
-            active = try Segment(
-                creating: max(highest, found.pristine?.number ?? 0) + 1, in: configuration.logDirectory,
-                capacity: min(configuration.segmentBytes, 1 << 20), recycled: nil)
+    /// Opens what is there; on a full disk makes room for it first.
+    /// `report`: takes lines for the operator.
+    static func start(
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, report: (String) -> Void
+    ) throws(StorageFault) -> Recovery {
+        var failure: StorageFault
+        do throws(StorageFault) {
+            return try Recovery(configuration, housekeeper: housekeeper)
+        } catch {
+            guard error.isFull else { throw error }
+            failure = error
         }
-        replayedChanges = try Self.replay(found.leftovers, foldedRev, into: active, settings, documents, configuration)
+        report("disk full at start: the reserve and retained log segments are given up")
+        // A copy of small commits needs less room than folding them, and the other way round where keys are hot.
+        for effort in RoomMaker.Effort.allCases {
+            do throws(StorageFault) {
+                try RoomMaker.makeRoom(configuration, effort)
+                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
+            } catch {
+                guard error.isFull else { throw error }
+                failure = error
+            }
+        }
+        report("disk full at start: nothing is lost; free some space and start again")
+        throw failure
+    }
+
+    /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
+    init(
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false
+    ) throws(StorageFault) {
+        wasDiskFull = isDiskFull
+        let tables = try TablesInMemory(configuration)
+        (writer, epoch) = (tables.writer, tables.epoch)
+        (ledger, settings, documents) = (tables.ledger, tables.settings, tables.documents)
+        let foldedRev = ledger.foldedRev
+        var closed = tables.segments
+        var highest = closed.last?.number ?? 0
+
+        var found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
+        closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
+        let leftovers = found.leftovers.map(\.number)
+        highest = max(highest, leftovers.max() ?? 0)
+        // Let go without the tables' being told: by a run that was killed, or to make room.
+        let gone = closed.filter { !FileSystem.exists(Segment.path(configuration.logDirectory, $0.number)) }
+        closed.removeAll { listed in gone.contains { $0.number == listed.number } }
+        let pristine = found.pristine.flatMap { $0.number > highest ? $0 : nil }
+        let number = pristine?.number ?? max(highest, found.pristine?.number ?? 0) + 1
+        let active: Segment
+        do throws(StorageFault) {
+            if let pristine {
+                active = pristine
+            } else {
+                // Small, so that a start is quick; the next one has its full size.
+                active = try Segment(
+                    creating: number, in: configuration.logDirectory,
+                    capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20),
+                    recycled: nil)
+            }
+            replayedChanges = try Self.replay(
+                &found.leftovers, foldedRev, into: active, ledger, documents, configuration, isDiskFull: isDiskFull)
+        } catch {
+            // Half a copy, or half a segment, is of no use, and in the way on a full disk; but not when it has taken the
+            // place of what was copied.
+            let directory = configuration.logDirectory
+            if leftovers.allSatisfy({ FileSystem.exists(Segment.path(directory, $0)) }) {
+                try Segment.remove(number, in: directory)
+            }
+            throw error
+        }
         settings.recount()
         for leftover in found.leftovers {
             closed.append(
                 Log.Closed(
-                    number: leftover.number, firstRev: 0, lastRev: leftover.lastRev, bytes: leftover.capacity))
+                    number: leftover.number, firstRev: leftover.firstRev, lastRev: leftover.lastRev,
+                    bytes: leftover.capacity))
         }
         closed.sort { $0.number < $1.number }
-        log = Log(configuration: configuration, housekeeper: housekeeper, active: active, closed: closed)
-    }
-
-    /// Makes room on a full disk so that a start can succeed: the reserve, and segments that are kept only for the change
-    /// feed. A checkpoint comes first, since only what the tables hold durably may leave the log.
-    static func makeRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
-        try FileSystem.remove(configuration.reservePath)
-        try FileSystem.remove(configuration.sparePath)
-        let writer = try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048)
-        do throws(SQLiteError) {
-            let foldedRev = UInt64(try writer.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0)
-            let (frames, done) = try writer.checkpoint(.truncate)
-            guard frames <= done else { return }
-            for segment in try readSegments(writer) where segment.lastRev <= foldedRev {
-                let path = Segment.path(configuration.logDirectory, segment.number)
-                unlink(path)
-                unlink(path + "-wal")
-            }
-        } catch { throw .database(error, file: configuration.tablesPath) }
-    }
-
-    // MARK: The tables
-
-    private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (epoch: String, foldedRev: UInt64) {
-        if try connection.scalar("SELECT count(*) FROM meta") == 0 {
-            let insert = try connection.prepare("INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1)")
-            try insert.bind(1, text: UUIDv7Generator.random())
-            try insert.run()
-            // The history's name is shown to clients, so it has to outlive a power cut from the first reply on.
-            _ = try connection.checkpoint(.full)
-        }
-        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'epoch'")
-        guard try select.step() else { return ("", 0) }
-        let epoch = select.text(0)
-        let foldedRev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0
-        return (epoch, UInt64(foldedRev))
-    }
-
-    private static func readSegments(_ connection: Connection) throws(SQLiteError) -> [Log.Closed] {
-        let select = try connection.prepare("SELECT number, firstRev, lastRev, bytes FROM segments ORDER BY number")
-        var closed: [Log.Closed] = []
-        while try select.step() {
-            closed.append(
-                Log.Closed(
-                    number: Int(select.int64(0)), firstRev: UInt64(select.int64(1)), lastRev: UInt64(select.int64(2)),
-                    bytes: Int(select.int64(3))))
-        }
-        return closed
-    }
-
-    private static func readScopes(_ connection: Connection) throws(SQLiteError) -> ScopeTable {
-        let scopes = ScopeTable()
-        let select = try connection.prepare("SELECT id, store, name, count, bytes, lastRev, nextRow FROM scopes")
-        while try select.step() {
-            guard let store = Store(rawValue: UInt8(select.int64(1))) else { continue }
-            let scope = Scope(id: UInt32(select.int64(0)), store: store, name: Array(select.bytes(2)))
-            scope.count = Int(select.int64(3))
-            scope.bytes = Int(select.int64(4))
-            scope.lastRev = UInt64(select.int64(5))
-            scope.nextRow = max(scope.nextRow, select.int64(6))
-            scope.mayHaveRows = true
-            scopes.add(scope)
-        }
-        return scopes
-    }
-
-    private static func loadSettings(_ connection: Connection, _ ledger: Ledger) throws(SQLiteError) {
-        let select = try connection.prepare("SELECT scope, key, value, rev, updatedAt FROM settings")
-        while try select.step() {
-            ledger.load(
-                setting: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
-                updatedAt: select.int64(4),
-                ledger.scopes[UInt32(select.int64(0))])
-        }
+        log = Log(
+            configuration: configuration, housekeeper: housekeeper, active: active, closed: closed,
+            retired: gone.map(\.number))
     }
 
     // MARK: The log
 
     private struct Found {
-        /// Segments with rows that the tables may not have, in the order of their numbers.
+        /// Segments with rows that the tables may not have, in the order of their first revisions: a copy that a kill cut
+        /// short has a higher number than what follows it. Several may have the same rows.
         var leftovers: [Segment] = []
         /// A segment that was made in advance and never written.
         var pristine: Segment?
@@ -156,16 +129,17 @@ struct Recovery {
                 // A kill while it was being made leaves a file without the table, which is synced before any row can be
                 // written. Anything else is damage, and nothing is removed.
                 guard case .database(let cause, _) = error, cause.code == 1, number == numbers.last else { throw error }
-                try removeSegment(number, directory)
+                try Segment.remove(number, in: directory)
                 continue
             }
             if segment.lastRev > 0 {
                 found.leftovers.append(segment)
             } else {
-                if let other = found.pristine { try removeSegment(other.number, directory) }
+                if let other = found.pristine { try Segment.remove(other.number, in: directory) }
                 found.pristine = segment
             }
         }
+        found.leftovers.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
         for name in names where name.hasSuffix(".sqlite-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
             let stem = name.split(separator: "-").first.map(String.init) ?? name
             if let number = Segment.number(ofFile: stem), !numbers.contains(number) {
@@ -175,47 +149,60 @@ struct Recovery {
         return found
     }
 
-    private static func removeSegment(_ number: Int, _ directory: String) throws(StorageFault) {
-        let path = Segment.path(directory, number)
-        try FileSystem.remove(path)
-        try FileSystem.remove(path + "-wal")
-    }
-
     /// Takes the changes above `foldedRev` into memory, and copies them into the segment that goes on, synced.
+    ///
+    /// On a full disk each segment makes room for the copy of the next: it goes when its own copy is durable.
     private static func replay(
-        _ leftovers: [Segment], _ foldedRev: UInt64, into active: Segment, _ settings: SettingsStore,
-        _ documents: DocumentsStore, _ configuration: StorageConfiguration
+        _ leftovers: inout [Segment], _ foldedRev: UInt64, into active: Segment, _ ledger: Ledger,
+        _ documents: DocumentsStore, _ configuration: StorageConfiguration, isDiskFull: Bool
     ) throws(StorageFault) -> Int {
         guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         let mustCopy = FaultPoints.hit(.recoverCopy) != .skip
-        let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true)
+        var copy = SegmentCopy(into: active, in: configuration.logDirectory)
+        // Most of the time goes into reading old documents. The cache is for the trees' inner pages, which every look-up
+        // passes; one that kept the ids' leaves as well was no faster.
+        let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true, cacheKibibytes: 4096)
+        do throws(SQLiteError) { try reader.freeze() } catch {
+            throw .database(error, file: configuration.tablesPath)
+        }
         var applied = foldedRev
         var changes = 0
-        for segment in leftovers {
+        var position = 0
+        while position < leftovers.count {
+            let segment = leftovers[position]
             try segment.rows(after: applied) { (rev, at, records) throws(StorageFault) in
-                var offset = 0
-                while let record = try LogRecord.next(in: records, at: &offset) {
-                    // A row's first changes may have been folded, its last not: slices end where a sync ended.
-                    guard record.rev > foldedRev else { continue }
-                    changes += 1
-                    switch record.store {
-                    case .settings: settings.replay(record, at: at)
-                    case .documents: try documents.replay(record, at: at, reader: reader)
-                    }
-                }
-                if mustCopy {
-                    do throws(SQLiteError) {
-                        try active.append(rev: rev, at: at, records: records)
-                    } catch { throw .database(error, file: active.path) }
-                }
+                changes += try apply(records, at: at, above: foldedRev, ledger, documents, reader)
+                if mustCopy { try copy.append(rev: rev, at: at, records: records) }
                 applied = rev
             }
+            if mustCopy, isDiskFull {
+                try copy.finish()
+                try Segment.remove(segment.number, in: configuration.logDirectory)
+                leftovers.remove(at: position)
+            } else {
+                position += 1
+            }
         }
-        if mustCopy {
-            guard fsync(active.descriptor) == 0 else { throw FileSystem.fail("fsync", active.path) }
-            // The segment may have been made by a run that was killed before its name was durable.
-            try FileSystem.syncDirectory(configuration.logDirectory)
-            CountingVFS.count(role: .log, part: .wal, syncs: 1)
+        if mustCopy { try copy.finish() }
+        return changes
+    }
+
+    /// Takes a row's changes above `foldedRev` into memory.
+    /// - Returns: how many they are.
+    static func apply(
+        _ records: Bytes, at: Int64, above foldedRev: UInt64, _ ledger: Ledger, _ documents: DocumentsStore,
+        _ reader: DocumentReader
+    ) throws(StorageFault) -> Int {
+        var changes = 0
+        var offset = 0
+        while let record = try LogRecord.next(in: records, at: &offset) {
+            // A row's first changes may have been folded, its last not: slices end where a sync ended.
+            guard record.rev > foldedRev else { continue }
+            changes += 1
+            switch record.store {
+            case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
+            case .documents: try documents.replay(record, at: at, reader: reader)
+            }
         }
         return changes
     }

@@ -16,10 +16,12 @@ public actor Storage {
 
     public let settings: SettingsStore
     public let documents: DocumentsStore
+    public let requests: RequestKeys
 
     private let directory: DataDirectory
     private let ledger: Ledger
-    private let log: Log
+    let log: Log
+    let history: ChangeHistory
     private let logSync: LogSync
     private let folder: Folder
     private let housekeeper: Housekeeper
@@ -66,14 +68,7 @@ public actor Storage {
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
-            do throws(StorageFault) {
-                recovery = try Recovery(configuration, housekeeper: housekeeper)
-            } catch {
-                guard error.isFull else { throw error }
-                report("disk full at start: the reserve and retained log segments are given up")
-                try Recovery.makeRoom(configuration)
-                recovery = try Recovery(configuration, housekeeper: housekeeper)
-            }
+            recovery = try Recovery.start(configuration, housekeeper: housekeeper, report: report)
         } catch {
             housekeeper.stop()
             throw error
@@ -87,8 +82,13 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
+        log.beginFeed(
+            after: recovery.ledger.rev,
+            compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
+        history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
+        requests = RequestKeys(ledger: ledger)
         // The connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try Folder(
@@ -100,6 +100,12 @@ public actor Storage {
         queries = QueryPool(configuration, wake: wake)
         tablesRev = recovery.ledger.foldedRev
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
+        hasPendingWAL = folder.hasPendingWALAtStart
+        if recovery.wasDiskFull {
+            // What room there is belongs to the fold, until the reserve is back.
+            isDiskFull = true
+            ledger.isRefusingForReserve = true
+        }
     }
 
     // MARK: Revisions
@@ -133,6 +139,28 @@ public actor Storage {
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
     public func setRefusingChanges(_ on: Bool) {
         ledger.isRefusingChanges = on
+    }
+
+    /// A transaction over all rooms that has begun. It ends in the same turn, by `end` or by `abandon`.
+    public struct Transaction {
+        fileprivate var mark: Ledger.Mark
+        fileprivate var sums: (bytes: Int, count: Int)
+    }
+
+    /// Begins a transaction: all changes until its end get one revision. An item can be changed once in it.
+    public func beginTransaction() -> Transaction {
+        Transaction(mark: ledger.begin(), sums: settings.sums)
+    }
+
+    /// - Returns: the transaction's revision, or nil when nothing was changed.
+    public func end(_ transaction: Transaction) -> UInt64? {
+        ledger.end(transaction.mark)
+    }
+
+    /// Ends the transaction as if it had never begun.
+    public func abandon(_ transaction: Transaction) {
+        ledger.abandon(transaction.mark)
+        settings.sums = transaction.sums
     }
 
     public enum TurnOutcome {
@@ -186,19 +214,23 @@ public actor Storage {
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
 
+    /// Changes are refused for want of space.
+    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
+
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
     public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 
-    /// Has the page read in that the last `.cold` was about.
+    /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
     public func warm() -> UInt64 {
         let ticket = nextTicket
         nextTicket += 1
+        if history.fetch(ticket) { return ticket }
         if let (scope, key) = documents.coldKey { warmer.warm(ticket, scope: scope, id: key) }
         return ticket
     }
 
-    public func takeWarmed() -> [UInt64] { warmer.takeDone() }
+    public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
 
     /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
     /// at once when they are not.
@@ -225,9 +257,12 @@ public actor Storage {
             isSettling = false
             lastFoldAt = time
         }
-        log.noticeFailures(now: time)
-        if ledger.committedRev > 0, !isDiskFull { log.prepareNext(now: time) }
-        log.retire(durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes)
+        let hasNoNext = log.noticeFailures(now: time)
+        history.turnOver()
+        if isDiskFull { turnLogOver(time, hasNoNext) } else if ledger.committedRev > 0 { log.prepareNext(now: time) }
+        log.retire(
+            durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
+            since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
         keepReserve(time)
         startFold(time)
         boundLog()
@@ -239,7 +274,8 @@ public actor Storage {
             return due > time ? due - time : 1_000_000
         }
         if isDiskFull { return 250_000_000 }
-        return idleCheckpoint(time)
+        let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
+        return [idleCheckpoint(time), expiry, history.trim(at: time)].compactMap(\.self).min()
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
@@ -251,6 +287,23 @@ public actor Storage {
         }
         isCheckpointing = true
         folder.checkpoint()
+    }
+
+    /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
+    /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
+    private func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
+        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
+        let hasRoomNow = hasNoNext && reserve.isThere
+        if hasRoomNow { giveUpReserve(time) }
+        // After a failure it is tried again a second later, or at once when there is room now.
+        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
+        log.turnOver()
+    }
+
+    private func giveUpReserve(_ time: UInt64) {
+        ledger.isRefusingForReserve = true
+        reserve.release()
+        checkReserveAt = time + 250_000_000
     }
 
     /// The disk is full: what the log keeps for the feed goes, and so does the reserve, for the fold to go on.
@@ -315,11 +368,11 @@ public actor Storage {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
                 ledger.isFoldOutOfSpace = true
                 noticeFullDisk()
-                ledger.isRefusingForReserve = true
+                // At once while there is a reserve: others who write to the disk would take its room.
+                let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
                 if !reserve.isThere { queries.refuseParked(.noSpace) }
-                reserve.release()
-                checkReserveAt = time + 250_000_000
-                if outcome.slice != nil { retrySliceAt = time + 50_000_000 }
+                giveUpReserve(time)
+                if outcome.slice != nil { retrySliceAt = time + pause }
                 return
             }
             if outcome.slice == nil, error.isBusy { return }

@@ -66,7 +66,7 @@ extension Ledger {
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
         let mark = begin()
         do throws(StoreError) { try body() } catch {
-            undo(to: mark)
+            abandon(mark)
             throw error
         }
         return end(mark)

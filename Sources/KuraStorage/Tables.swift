@@ -37,14 +37,16 @@ enum Tables {
     /// The one connection that writes and checkpoints.
     static func openWriter(_ path: String, cacheKibibytes: Int) throws(StorageFault) -> Connection {
         do {
+            let isNew = FileSystem.size(path) == 0
             let connection = try Connection(path: path, mode: .readWriteCreate)
             try connection.setCheckpointOnClose(false)
             try connection.setPersistWAL(true)
             try connection.setBusyTimeout(milliseconds: 5000)
+            // Only in an empty file: setting auto_vacuum is a commit each time, synced, which needs room, and which
+            // SQLite's own checkpoint would follow before it is turned off.
+            if isNew { try connection.execute("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;") }
             try connection.execute(
                 """
-                PRAGMA page_size=4096;
-                PRAGMA auto_vacuum=INCREMENTAL;
                 PRAGMA journal_mode=WAL;
                 PRAGMA synchronous=NORMAL;
                 PRAGMA wal_autocheckpoint=0;
@@ -77,11 +79,12 @@ final class DocumentReader {
     private let select: StatementBox
 
     /// `mayWait`: for the reader thread, which waits for the disk.
-    init(path: String, mayWait: Bool) throws(StorageFault) {
+    /// `cacheKibibytes`: memory for pages, given back with the reader.
+    init(path: String, mayWait: Bool, cacheKibibytes: Int = 512) throws(StorageFault) {
         do throws(SQLiteError) {
             connection = try Connection(path: path, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
             try connection.setBusyTimeout(milliseconds: mayWait ? 1000 : 0)
-            try connection.execute("PRAGMA cache_size=-512;")
+            try connection.execute("PRAGMA cache_size=-\(cacheKibibytes);")
             select = StatementBox(
                 try connection.prepare(
                     """
@@ -89,6 +92,12 @@ final class DocumentReader {
                     WHERE collection = ?1 AND id = ?2
                     """))
         } catch { throw .database(error, file: path) }
+    }
+
+    /// Sees the tables as they are at its next look-up, for good: no lock and no check of the WAL each time. For a short
+    /// life while nobody writes.
+    func freeze() throws(SQLiteError) {
+        try connection.execute("BEGIN")
     }
 
     /// Reads the document's pages and throws them away: from now on they are in the page cache.

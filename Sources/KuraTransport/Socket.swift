@@ -70,6 +70,15 @@ public struct Socket: ~Copyable {
         if sent >= 0 { return sent }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
+
+    /// Writes as much as the socket takes, with `passed` going along with the first byte (SCM_RIGHTS). The other side gets a
+    /// descriptor of its own; `passed` stays open here.
+    /// - Returns: bytes written; 0 when it takes none now, the descriptor neither; nil when the other side is gone.
+    public borrowing func send(_ bytes: UnsafeRawBufferPointer, passing passed: Int32) -> Int? {
+        let sent = csys_send_descriptor(descriptor, bytes.baseAddress, bytes.count, passed)
+        if sent >= 0 { return sent }
+        return errno == EAGAIN || errno == EINTR ? 0 : nil
+    }
 }
 
 /// Who is at the other end of a connection, as the kernel knows it (SO_PEERCRED).

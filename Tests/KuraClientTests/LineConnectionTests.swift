@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 import Testing
 
@@ -101,5 +102,74 @@ import Testing
         defer { close(other) }
         var connection = LineConnection(owning: own, timeoutMilliseconds: 20)
         #expect(throws: ClientError(.timedOut, "")) { try connection.readLine() }
+    }
+
+    @Test func `a descriptor goes with the line, once`() throws {
+        let (own, other) = Self.pair()
+        defer { close(other) }
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        try connection.send(line: Array("take".utf8), passing: ends[1])
+        try connection.send(line: Array("none".utf8))
+        close(ends[1])
+        var chunk = [UInt8](repeating: 0, count: 64)
+        var descriptors = [Int32](repeating: -1, count: Int(CSYS_MAX_DESCRIPTORS))
+        var received: [UInt8] = []
+        var passed: [Int32] = []
+        while received.count < 10 {
+            var count: Int32 = 0
+            var flags: Int32 = 0
+            let size = csys_recvmsg(other, &chunk, chunk.count, &descriptors, &count, &flags)
+            try #require(size > 0)
+            received += chunk[..<size]
+            passed += descriptors[..<Int(count)]
+        }
+        #expect(Self.text(received) == "take\nnone\n")
+        try #require(passed.count == 1)
+        #expect(Glibc.write(passed[0], "hello", 5) == 5)
+        close(passed[0])
+        #expect(read(ends[0], &chunk, 64) == 5 && read(ends[0], &chunk, 64) == 0)
+        close(ends[0])
+    }
+
+    @Test func `a descriptor goes once with a line that is sent in many pieces`() throws {
+        let (own, other) = Self.pair()
+        var thread = pthread_t()
+        let box = UnsafeMutableRawPointer(bitPattern: Int(other) + 1)
+        pthread_create(
+            &thread, nil,
+            { box in
+                let descriptor = Int32(Int(bitPattern: box) - 1)
+                var chunk = [UInt8](repeating: 0, count: 65_536)
+                var descriptors = [Int32](repeating: -1, count: Int(CSYS_MAX_DESCRIPTORS))
+                var passed = 0
+                while true {
+                    var count: Int32 = 0
+                    var flags: Int32 = 0
+                    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                    poll(&ready, 1, -1)
+                    let size = csys_recvmsg(descriptor, &chunk, chunk.count, &descriptors, &count, &flags)
+                    for position in 0..<Int(count) { close(descriptors[position]) }
+                    passed += Int(count)
+                    if size == 0 || size > 0 && chunk[size - 1] == 0x0A { break }
+                }
+                close(descriptor)
+                return UnsafeMutableRawPointer(bitPattern: passed)
+            }, box)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        try connection.send(line: [UInt8](repeating: 0x78, count: 5_000_000), passing: STDERR_FILENO)
+        var passed: UnsafeMutableRawPointer?
+        pthread_join(thread, &passed)
+        #expect(Int(bitPattern: passed) == 1)
+    }
+
+    @Test func `while nothing comes the caller is told, and the time allowed still ends it`() throws {
+        let (own, other) = Self.pair()
+        defer { close(other) }
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 350)
+        var ticks = 0
+        #expect(throws: ClientError(.timedOut, "")) { try connection.readLine(tick: { ticks += 1 }) }
+        #expect((2...4).contains(ticks))
     }
 }

@@ -17,7 +17,9 @@ import Testing
     }
 
     /// Where each store's table stands.
-    private static let pages = ["session.md", "storage.md", "settings.md", "documents.md", "errors.md"]
+    private static let pages = [
+        "session.md", "storage.md", "settings.md", "transaction.md", "documents.md", "errors.md",
+    ]
 
     @Test(arguments: pages)
     func `the tables of a page are those that the method table gives now`(_ name: String) throws {
@@ -39,8 +41,10 @@ import Testing
         let printed = try #require(Self.page("openrpc.json"), "openrpc.json is missing")
         let version = try #require(
             printed.split(separator: "\"version\": \"").dropFirst().first?.split(separator: "\"").first)
+        // Compared beforehand: a failure would print both, byte for byte.
+        let isFresh = Array(printed.utf8) == OpenRPC.document(version: String(version))
         #expect(
-            Array(printed.utf8) == OpenRPC.document(version: String(version)),
+            isFresh,
             "openrpc.json is stale: scripts/docs writes it anew")
     }
 
@@ -104,13 +108,14 @@ import Testing
             | `list` | array of at most 10,000, each: object | required | L. |
             | `list[].x` | any JSON | required | X. |
             | `n` | integer, −(2^53 − 1) to 5 |  | I. |
+            | `requestKey` | name of 1 to 128 bytes |  | Names this write: sent again within a day, it is answered with the first result and not done twice. |
 
             | result | type | | |
             |---|---|---|---|
             | `at` | time | always | A. |
             | `map` | object, each value: true or false |  | M. |
 
-            Errors: [`conflict`](errors.md#conflict), [`noSpace`](errors.md#nospace).
+            Errors: [`conflict`](errors.md#conflict), [`noSpace`](errors.md#nospace), [`requestKeyReused`](errors.md#requestkeyreused).
             """
         #expect(MethodDocs.render(store: .settings, table) == expected)
         #expect(MethodDocs.render(named: "settings") == MethodDocs.render(store: .settings))

@@ -32,8 +32,7 @@ import Testing
             #expect(schema["required"] as? [String] == method.result.filter(\.isRequired).map(\.name))
             #expect(schema["additionalProperties"] as? Bool == false)
             #expect(shown["x-access"] as? String == method.access.rawValue)
-            let outOfBand = ["storage.ping", "storage.status", "documents.import", "documents.export"]
-            #expect((shown["x-outOfBand"] as? Bool ?? false) == outOfBand.contains(method.name))
+            #expect((shown["x-outOfBand"] as? Bool ?? false) == method.isOutOfBand)
             let errors = (shown["errors"] as? [[String: String]] ?? []).compactMap { $0["$ref"] }
             #expect(errors == method.errors.map { "#/components/errors/\($0)" })
         }

@@ -278,4 +278,38 @@ import Testing
         let cache = try #require(status["cache"])
         #expect(try #require(cache["bytes"]?.int) <= #require(cache["limit"]?.int), "the cache is over its bound")
     }
+
+    @Test func `what is out of band overtakes a write that waits for room, and nothing else does`() throws {
+        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=2500:1+")
+        let filler = String(repeating: "z", count: 500_000)
+        let flood = try Client(path: daemon.socket)
+        // 6 MB through an overlay of 4 MiB: the last of it waits until the fold is through.
+        flood.send(
+            (0..<12).map {
+                Client.request(
+                    "documents.put", "{\"collection\":\"c\",\"id\":\"\($0)\",\"value\":\"\(filler)\"}", id: "\($0)")
+            }.joined())
+        let probe = try daemon.connect()
+        while try probe.result("storage.health")["ready"]?.bool == true { usleep(1000) }
+        #expect(try probe.result("storage.health")["reasons"] == .array([.string("overloaded")]))
+        let client = try daemon.connect()
+        let put = "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}"
+        client.send(
+            Client.request("settings.put", put, id: "1")
+                + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "2")
+                + Client.request("storage.ping", id: "3")
+                + "[" + Client.request("storage.ping", id: "4").dropLast() + "]\n"
+                + Client.request("session.can", "{\"method\":\"nothing\"}", id: "5"))
+        #expect(try client.reply()["id"]?.int == 3)
+        #expect(try client.reply()["id"]?.int == 5)
+        client.send(Client.request("storage.health", id: "6"))
+        #expect(try client.reply()["id"]?.int == 6)
+        #expect(try client.reply()["id"]?.int == 1)
+        let read = try client.reply()
+        #expect(read["id"]?.int == 2 && read["result"]?["value"]?.int == 1)
+        #expect(try client.reply()[0]?["id"]?.int == 4)
+        flood.halfClose()
+        #expect(try flood.lines().count == 12)
+        #expect(try probe.result("storage.health")["ready"]?.bool == true)
+    }
 }

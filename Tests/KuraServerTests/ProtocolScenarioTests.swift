@@ -155,6 +155,30 @@ import Testing
         #expect(try client.refusal("session.hello", "{\"enable\":[\"noSuch\"]}")["kind"] == .string("invalidParams"))
     }
 
+    @Test func `a client that says its name is known by name and version, and its starts are counted`() throws {
+        try client.result("session.hello", "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}")
+        try client.result("session.hello", "{\"client\":\"notes\",\"version\":\"1.2\"}")
+        #expect(try client.result("storage.status")["connections"]?["launches"]?.int == 1)
+        for alone in ["{\"version\":\"1\"}", "{\"launch\":true}"] {
+            #expect(try client.refusal("session.hello", alone)["parameter"] == .string("client"))
+        }
+    }
+
+    @Test func `can judges a call without making it`() throws {
+        func can(_ method: String, _ params: String? = nil) throws -> JSON {
+            let more = params.map { ",\"params\":\($0)" } ?? ""
+            return try client.result("session.can", "{\"method\":\"\(method)\"\(more)}")
+        }
+        let put = "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}"
+        #expect(try can("settings.put", put) == JSON("{\"allowed\":true}"))
+        #expect(try can("settings.put") == JSON("{\"allowed\":true}"))
+        #expect(try can("settings.put", "[\"d\",\"k\",1]") == JSON("{\"allowed\":true}"))
+        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}") == JSON("{\"rev\":0}"))
+        #expect(try can("settings.get", put)["reason"] == .string("invalidParams"))
+        #expect(try can("settings.put", "7")["reason"] == .string("invalidParams"))
+        #expect(try can("settings.nothing")["reason"] == .string("methodNotFound"))
+    }
+
     @Test func `parameters by position answer as those by name`() throws {
         try client.result("settings.put", "[\"d\",\"k\",[1]]")
         #expect(try client.result("settings.get", "[\"d\",\"k\"]")["value"] == .array([.number("1")]))

@@ -77,7 +77,7 @@ import Testing
         "", "{", "[]", "{\"profile\":\"huge\"}", "{\"dataDirr\":\"/tmp\"}", "{\"limits\":{\"lines\":1}}",
         "{\"limits\":{\"lineBytes\":1}}", "{\"limits\":7}", "{\"logLevel\":7}", "{} {}",
         "{\"limits\":{},\"limits\":{}}",
-        "{\"retentionBytes\":-1}",
+        "{\"changes\":{\"retainBytes\":-1}}", "{\"changes\":{\"retainSecond\":1}}", "{\"changes\":1}",
     ])
     func `a configuration that does not hold is refused and nothing is touched`(text: String) throws {
         let daemon = try TemporaryDaemon(starts: false)

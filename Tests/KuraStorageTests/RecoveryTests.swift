@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import Testing
 
 @testable import KuraStorage
@@ -73,6 +74,52 @@ import Testing
         try run { recovery in
             #expect(recovery.ledger.rev == 40)
             try expect(recovery, 0..<20, "1")
+        }
+    }
+
+    @Test func `a copy whose originals are gone comes before what follows it, whatever its number`() throws {
+        try run { try put($0, 0..<20, "1") }
+        let log = configuration.logDirectory
+        // What a start on a full disk leaves when it is killed: the first segment is copied and gone, the second is not.
+        do {
+            let first = try Segment(opening: 1, in: log)
+            let second = try Segment(creating: 2, in: log, capacity: 1 << 16, recycled: nil)
+            let copy = try Segment(creating: 3, in: log, capacity: 1 << 16, recycled: nil)
+            try first.rows(after: 0) { (rev, at, records) throws(StorageFault) in
+                do { try (rev <= 20 ? copy : second).append(rev: rev, at: at, records: records) } catch {
+                    throw .damagedLog
+                }
+            }
+        }
+        try Segment.remove(1, in: log)
+        try run { recovery in
+            #expect(recovery.ledger.rev == 40 && recovery.replayedChanges == 40)
+            try expect(recovery, 0..<20, "1")
+        }
+    }
+
+    @Test func `a start writes nothing to the tables`() throws {
+        try run { _ in }
+        let wal = configuration.tablesPath + "-wal"
+        let size = FileSystem.size(wal)
+        #expect(size > 0)
+        try run { try put($0, 0..<5, "1") }
+        try run { try expect($0, 0..<5, "1") }
+        #expect(FileSystem.size(wal) == size)
+    }
+
+    @Test func `segments that the tables list and that are gone are forgotten`() throws {
+        try run { try put($0, 0..<5, "1") }
+        do {
+            let tables = try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 512)
+            try tables.execute(
+                "INSERT INTO segments VALUES(1, 1, 10, 4096), (9, 11, 12, 4096);"
+                    + "UPDATE meta SET value = 12 WHERE name = 'foldedRev'")
+        }
+        try run { recovery in
+            #expect(recovery.log.active.number == 10)
+            #expect(recovery.log.closed.map(\.number) == [1])
+            #expect(recovery.log.takeRetired() == [9])
         }
     }
 

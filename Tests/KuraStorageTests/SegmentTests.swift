@@ -77,6 +77,57 @@ import Testing
         #expect(FileSystem.size(segment.path + "-wal") == 1 << 18)
     }
 
+    @Test(arguments: [false, true]) func `trimming gives back what is not used, and no row`(isRecycled: Bool) throws {
+        let spare = directory.path + "/spare-wal"
+        if isRecycled {
+            do { try append(try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil), 1...40) }
+            #expect(rename(directory.path + "/000001.sqlite-wal", spare) == 0)
+        }
+        let used: Int
+        do {
+            let segment = try Segment(
+                creating: 2, in: directory.path, capacity: 1 << 18, recycled: isRecycled ? spare : nil)
+            try append(segment, 101...110)
+            used = segment.used
+        }
+        try Segment.trim(2, in: directory.path)
+        #expect(FileSystem.size(directory.path + "/000002.sqlite-wal") == used)
+        do {
+            let again = try Segment(opening: 2, in: directory.path)
+            #expect(try revs(again) == Array(101...110))
+            #expect(again.firstRev == 101)
+            try append(again, 111...112)
+        }
+        #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(101...112))
+        try Segment.empty(2, in: directory.path)
+        #expect(try Segment(opening: 2, in: directory.path).lastRev == 0)
+    }
+
+    @Test func `trimming takes a commit that was cut short, and leaves a file that is no WAL`() throws {
+        let wal = directory.path + "/000002.sqlite-wal"
+        do { try append(try Segment(creating: 2, in: directory.path, capacity: 1 << 16, recycled: nil), 1...5) }
+        let ends = try WALCommits(path: wal).ends
+        #expect(ends.count == 5)
+        #expect(truncate(wal, off_t(ends[4] - 100)) == 0)
+        try Segment.trim(2, in: directory.path)
+        #expect(FileSystem.size(wal) == ends[3])
+        #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(1...4))
+        let descriptor = open(wal, O_WRONLY)
+        #expect(pwrite(descriptor, [0x5A], 1, 3) == 1)
+        close(descriptor)
+        try Segment.trim(2, in: directory.path)
+        #expect(FileSystem.size(wal) == ends[3])
+    }
+
+    @Test func `trimming leaves nothing of a segment that was never written`() throws {
+        do { _ = try Segment(creating: 3, in: directory.path, capacity: 1 << 18, recycled: nil) }
+        try Segment.trim(3, in: directory.path)
+        #expect(FileSystem.size(directory.path + "/000003.sqlite-wal") == 0)
+        let segment = try Segment(opening: 3, in: directory.path)
+        try append(segment, 1...3)
+        #expect(try revs(segment) == [1, 2, 3])
+    }
+
     @Test func `a commit that was torn is not shown, those before it are`() throws {
         do {
             let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil)

@@ -13,18 +13,23 @@ from pathlib import Path
 # Which of our modules a module may import. Whoever adds a module adds its line.
 ARROWS = {
     "CSQLite": set(),
+    "CPCRE2": set(),
     "CSyscalls": set(),
     "SQLite": {"CSQLite"},
     "KuraProtocol": set(),
+    "JSONSchema": {"KuraProtocol", "CPCRE2"},
     "KuraTransport": {"CSyscalls"},
     "KuraStorage": {"SQLite", "CSyscalls"},
     "KuraServer": {"KuraProtocol", "KuraTransport", "KuraStorage", "SQLite"},
     "KuraClient": {"KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},
-    "kura": {"KuraClient", "KuraProtocol"},
+    "KuraCommand": {"KuraClient", "KuraProtocol", "CSyscalls"},
+    "kura": {"KuraCommand"},
     "kura-bench": set(),
 }
+# C that one file of a module imports, and no other.
+ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
 # What every module may import. Foundation is not among them: it costs start time, memory and 10 MB of program.
 SYSTEM = {"Glibc", "Synchronization"}
 # The server looks at the bytes written, arms faults, and uses the lock that ThreadSanitizer sees; databases are the storage's.
@@ -67,6 +72,8 @@ def faults_of(root):
         for imported in IMPORT.findall(code):
             if imported not in ARROWS[module] | SYSTEM:
                 fault(path, f"{module} must not import {imported}")
+            elif str(path.relative_to(root)) != ONE_FILE.get(imported, str(path.relative_to(root))):
+                fault(path, f"only {ONE_FILE[imported]} may import {imported}")
 
     wrapper = types_in({path: code for path, code in sources.items() if module_of(path) == "SQLite"})
     server = {path: code for path, code in sources.items() if module_of(path) == "KuraServer"}
@@ -101,6 +108,8 @@ MISTAKES = [
     ("Sources/KuraStorage/Ledger.swift", "internal import KuraProtocol\n", "KuraStorage must not import KuraProtocol"),
     ("Sources/KuraStorage/Ledger.swift", "import struct KuraTransport.Socket\n", "KuraStorage must not import KuraTransport"),
     ("Sources/KuraProtocol/JSONReader.swift", "@preconcurrency import SQLite\n", "KuraProtocol must not import SQLite"),
+    ("Sources/JSONSchema/Compiler.swift", "import CPCRE2\n", "only Sources/JSONSchema/Pattern.swift may import CPCRE2"),
+    ("Sources/JSONSchema/Tape.swift", "import KuraStorage\n", "JSONSchema must not import KuraStorage"),
     ("Sources/KuraTransport/Socket.swift", "import KuraProtocol\n", "KuraTransport must not import KuraProtocol"),
     ("Sources/KuraServer/Server.swift", "import Foundation\n", "KuraServer must not import Foundation"),
     ("Sources/KuraServer/Server.swift", "import SQLite\nlet m: Migrator? = nil\n", "must not use SQLite's Migrator"),

@@ -51,4 +51,10 @@ int csys_set_thread_name(const char *name);
 int csys_set_no_dump(void);
 /// Asks for the cache line at `address`; a hint, never a fault. Not a system call, but as far from Swift.
 static inline void csys_prefetch(const void *address) { __builtin_prefetch(address); }
+/// Columns of the terminal behind the descriptor (TIOCGWINSZ); 0 when it is none or does not tell.
+int csys_terminal_columns(int descriptor);
+/// Sends bytes with one descriptor beside them (SCM_RIGHTS), without waiting and without SIGPIPE; sendmsg's return value.
+long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
+/// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
+int csys_begin_writing(int descriptor);
 #endif

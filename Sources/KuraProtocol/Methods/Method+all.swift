@@ -1,6 +1,8 @@
 extension Method {
     /// Every method of Kura, by room.
-    public static let all: [Method] = rpcMethods + sessionMethods + storageMethods + settingsMethods + documentsMethods
+    public static let all: [Method] =
+        rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + documentsMethods
+        + changesMethods
 }
 
 extension ValueType {

@@ -16,6 +16,10 @@ extension Method {
             "Introduces a client and returns the daemon's version, limits and capabilities.",
             parameters: [
                 Field("client", .name(maxBytes: 128), "Name of the application, for the log and the write bill."),
+                Field("version", .name(maxBytes: 64), "Version of the application; needs `client`."),
+                Field(
+                    "launch", .boolean,
+                    "The application has just started: its first connection says so, once a start; needs `client`."),
                 Field(
                     "enable", .list(of: .text(maxBytes: 64), maxItems: 16),
                     "Capabilities to switch on for this connection; all must be among those offered."),
@@ -34,13 +38,35 @@ extension Method {
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
                     "Bounds, in bytes or items."),
             ],
-            example: "{\"client\":\"notes\"}")
+            example: "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}"),
+        Method(
+            "session.can", .session, .read, "Tells whether this connection may make a call, without making it.",
+            parameters: [
+                Field("method", .name(maxBytes: 128), required: true, "Name of the method."),
+                Field("params", .json, "Its parameters; without them only the method is judged."),
+            ],
+            result: [
+                Field("allowed", .boolean, required: true, "Whether the call would be begun."),
+                Field("reason", .text(maxBytes: 64), "Kind of the error that it would get."),
+                Field("hint", .text(maxBytes: 256), "What would be right."),
+            ],
+            example: "{\"method\":\"settings.put\",\"params\":{\"domain\":\"app\",\"key\":\"theme\",\"value\":1}}",
+            outOfBand: true),
     ]
 
     static let storageMethods: [Method] = [
         Method(
             "storage.ping", .storage, .read, "Answers at once, without looking at any store.",
             result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true),
+        Method(
+            "storage.health", .storage, .read, "Tells whether the daemon is alive, and ready for work.",
+            result: [
+                Field("live", .boolean, required: true, "Always true: it answers."),
+                Field("ready", .boolean, required: true, "Whether it takes reads and writes."),
+                Field(
+                    "reasons", .list(of: .word(["draining", "diskFull", "overloaded"]), maxItems: 3), required: true,
+                    "Why it is not ready."),
+            ], outOfBand: true),
         Method(
             "storage.status", .storage, .read, "Reports revisions, sizes, limits and counters of the running daemon.",
             result: [

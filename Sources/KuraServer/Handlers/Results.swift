@@ -86,6 +86,13 @@ extension Refusal {
         case .later, .query, .transfer: self
         }
     }
+
+    /// Names the operation of a transaction that is at fault.
+    func at(operation: Int) -> Refusal {
+        guard case .error(var error) = self else { return self }
+        error.operation = operation
+        return .error(error)
+    }
 }
 
 extension ByteBuffer {

@@ -6,7 +6,8 @@ import SQLite
 /// Answers `rpc.*`, `session.*` and `storage.*`: what a client learns about the daemon.
 enum SessionHandlers {
     static let all: [String: Handler] = [
-        "rpc.discover": discover, "session.hello": hello, "storage.ping": ping, "storage.status": status,
+        "rpc.discover": discover, "session.hello": hello, "session.can": can, "storage.ping": ping,
+        "storage.health": health, "storage.status": status,
     ]
 
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -21,8 +22,14 @@ enum SessionHandlers {
     private static let capabilities: [String] = []
 
     static func hello(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if call.reader.has(1) {
-            var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        guard call.reader.has(0) || !call.reader.has(1) && !call.reader.boolean(2) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "version and launch say something of client", parameter: call.reader.name(0))
+            )
+        }
+        if call.reader.has(3) {
+            var walk = JSONWalk(call.reader.json(3), storage: call.walk)
             var index = 0
             while let element = walk.nextElement() {
                 let name = JSONWalk.string(element, storage: call.innerWalk).map { String(decoding: $0, as: UTF8.self) }
@@ -30,12 +37,12 @@ enum SessionHandlers {
                     throw .error(
                         RPCError(
                             .invalidParams, hint: "not among the capabilities that this daemon offers",
-                            parameter: call.reader.name(1), index: index))
+                            parameter: call.reader.name(3), index: index))
                 }
                 index += 1
             }
         }
-        if call.reader.has(0) { call.connection?.clientName = Array(call.reader.string(0)) }
+        if call.reader.has(0) { introduce(call) }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
         out.append(",\"protocol\":1,\"role\":\"admin\",\"epoch\":")
@@ -48,6 +55,52 @@ enum SessionHandlers {
         out.append("],\"limits\":")
         append(limits: call.server.limits, storage, to: &out)
         out.append("}")
+    }
+
+    /// Notes who is there. The name stands in the log beside what it writes, with the version behind a slash.
+    private static func introduce(_ call: Call) {
+        var name = Array(call.reader.string(0))
+        if call.reader.boolean(2) { call.server.launches += 1 }
+        if call.reader.has(1) {
+            name.append(UInt8(ascii: "/"))
+            name.append(contentsOf: call.reader.string(1))
+        }
+        call.connection?.clientName = name
+    }
+
+    static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        do throws(RPCError) {
+            let params = call.reader.has(1) ? call.reader.json(1) : nil
+            try call.operation.reader.readCall(method: call.reader.string(0), params: params)
+            out.append("{\"allowed\":true}")
+        } catch {
+            out.append("{\"allowed\":false,\"reason\":\"")
+            out.append(error.kind.facts.name)
+            out.append("\"")
+            if let hint = error.hint {
+                out.append(",\"hint\":\"")
+                out.append(hint)
+                out.append("\"")
+            }
+            out.append("}")
+        }
+    }
+
+    static func health(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reasons: [(isSo: Bool, name: StaticString)] = [
+            (call.server.isDraining, "\"draining\""), (storage.isOutOfSpace, "\"diskFull\""),
+            (!storage.admitsChanges, "\"overloaded\""),
+        ]
+        out.append("{\"live\":true,\"ready\":")
+        out.append(reasons.contains { $0.isSo } ? "false" : "true")
+        out.append(",\"reasons\":[")
+        var isFirst = true
+        for reason in reasons where reason.isSo {
+            if !isFirst { out.append(",") }
+            isFirst = false
+            out.append(reason.name)
+        }
+        out.append("]}")
     }
 
     static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -93,7 +146,8 @@ enum SessionHandlers {
             "connections",
             [
                 ("open", call.server.connections), ("accepted", Int(call.server.accepted)),
-                ("requests", Int(call.server.requests)),
+                ("requests", Int(call.server.requests)), ("launches", Int(call.server.launches)),
+                ("subscriptions", call.changes.count),
             ], &out)
         object.name("disk", &out)
         append(disk: status.disk, to: &out)
@@ -119,7 +173,8 @@ enum SessionHandlers {
             ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
             ("batchItems", limits.batchItems),
             ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
-            ("requestsPerTurn", limits.requestsPerTurn), ("scopeBytes", WireLimits.scopeBytes),
+            ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
+            ("scopeBytes", WireLimits.scopeBytes),
             ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),
             ("settingsBytes", SettingsStore.totalLimit), ("documentBytes", DocumentsStore.valueLimit),
             ("replyBytes", WireLimits.replyBytes),

@@ -18,6 +18,8 @@ final class FoldSlice: @unchecked Sendable {
     var newScopes: [NewScope] = []
     var closed: [Log.Closed] = []
     var retired: [Int] = []
+    /// With `retired`: the greatest revision that the log no longer has.
+    var compactedRev: UInt64 = 0
     /// How many items the loop has let go of since the slice came back.
     var settled = 0
 }
@@ -58,7 +60,9 @@ final class Folder: @unchecked Sendable {
     private let statements: Statements
     private var durableRev: UInt64
     private var foldedRev: UInt64
-    private var walBytes = 0
+    private var walBytes: Int
+    /// The WAL held something when the thread started.
+    let hasPendingWALAtStart: Bool
 
     /// `connection`: handed over; nobody else uses it from now on.
     init(
@@ -73,6 +77,9 @@ final class Folder: @unchecked Sendable {
         self.foldedRev = foldedRev
         self.wake = wake
         durableRev = 0
+        // What an earlier run left there is checkpointed with what comes.
+        walBytes = FileSystem.size(configuration.tablesPath + "-wal")
+        hasPendingWALAtStart = walBytes > 0
         thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 
@@ -202,6 +209,7 @@ final class Folder: @unchecked Sendable {
         let putSegment: Statement
         let deleteSegment: Statement
         let putFoldedRev: Statement
+        let putCompactedRev: Statement
         private let connection: Connection
 
         init(_ connection: Connection) throws(SQLiteError) {
@@ -235,6 +243,11 @@ final class Folder: @unchecked Sendable {
                 "INSERT OR REPLACE INTO segments(number, firstRev, lastRev, bytes) VALUES(?1, ?2, ?3, ?4)")
             deleteSegment = try connection.prepare("DELETE FROM segments WHERE number = ?1")
             putFoldedRev = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'foldedRev'")
+            putCompactedRev = try connection.prepare(
+                """
+                INSERT INTO meta(name, value) VALUES('compactedRev', ?1)
+                ON CONFLICT(name) DO UPDATE SET value = max(value, ?1)
+                """)
         }
 
         func write(_ slice: FoldSlice, _ newest: ContiguousArray<ItemRef>) throws(SQLiteError) {
@@ -246,7 +259,7 @@ final class Folder: @unchecked Sendable {
             }
             for item in newest {
                 switch item.pointee.store {
-                case .settings: try write(setting: item)
+                case .settings, .requests, .configuration: try write(setting: item)
                 case .documents: try write(document: item)
                 }
             }
@@ -261,6 +274,10 @@ final class Folder: @unchecked Sendable {
             for number in slice.retired {
                 try deleteSegment.bind(1, Int64(number))
                 try deleteSegment.run()
+            }
+            if !slice.retired.isEmpty {
+                try putCompactedRev.bind(1, Int64(slice.compactedRev))
+                try putCompactedRev.run()
             }
             if slice.rev > 0 {
                 try putFoldedRev.bind(1, Int64(slice.rev))

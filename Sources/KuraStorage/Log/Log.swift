@@ -13,13 +13,15 @@ final class Log {
         var firstRev: UInt64
         var lastRev: UInt64
         var bytes: Int
+        /// When its last commit was made, milliseconds since 1970.
+        var lastAt: Int64 = 0
     }
 
-    private let configuration: StorageConfiguration
+    fileprivate let configuration: StorageConfiguration
     private let housekeeper: Housekeeper
     private(set) var active: Segment
     /// In the order of their numbers.
-    private(set) var closed: [Closed]
+    fileprivate(set) var closed: [Closed]
     /// Segments that hold changes which are appended and not synced.
     private(set) var unsynced: [Segment] = []
     private let next = NextSegment()
@@ -32,12 +34,31 @@ final class Log {
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
 
-    init(configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed]) {
+    // MARK: What the change feed reads
+
+    fileprivate(set) var recent: RecentChanges
+    /// Of the housekeeper's thread.
+    let reader: SegmentReader
+    /// The greatest revision that retention has let go.
+    fileprivate(set) var compactedRev: UInt64 = 0
+    /// The newest revision when the active segment took over.
+    fileprivate(set) var activeAfter: UInt64 = 0
+
+    /// `retired`: segments that are gone and that the tables list.
+    init(
+        configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed],
+        retired: [Int] = []
+    ) {
         self.configuration = configuration
         self.housekeeper = housekeeper
         self.active = active
         self.closed = closed
+        self.retired = retired
         nextNumber = max(active.number, closed.last?.number ?? 0) + 1
+        recent = RecentChanges(
+            after: 0, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+        reader = SegmentReader(directory: configuration.logDirectory)
+        beginFeed(after: max(active.lastRev, closed.map(\.lastRev).max() ?? 0), compactedRev: 0)
     }
 
     /// Bytes of the files of all segments.
@@ -61,6 +82,7 @@ final class Log {
         if unsynced.last !== active { unsynced.append(active) }
         commits += 1
         bytesAppended += UInt64(records.count)
+        recent.append(rev: rev, records: records, closedRev: activeAfter)
         // The row is in: whatever fails from here on leaves the outcome unknown.
         if FaultPoints.hit(.logCommit)?.errno != nil {
             throw SQLiteError.injected(EIO)
@@ -91,7 +113,9 @@ final class Log {
         _ = FaultPoints.hit(.logSegmentChange)
         isPreparing = false
         let old = Closed(
-            number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.capacity)
+            number: active.number, firstRev: active.firstRev, lastRev: active.lastRev, bytes: active.capacity,
+            lastAt: active.lastAt)
+        activeAfter = active.lastRev
         closed.append(old)
         unrecorded.append(old)
         let leaving = active
@@ -108,7 +132,8 @@ final class Log {
     }
 
     /// Has the next segment made when there is none; called once a turn, cheap.
-    func prepareNext(now: UInt64) {
+    /// `capacity`: bytes that it has in advance; nil for a full segment.
+    func prepareNext(now: UInt64, capacity: Int? = nil) {
         guard !isPreparing, now >= prepareAgainAt, !next.isReady else { return }
         isPreparing = true
         let number = nextNumber
@@ -120,8 +145,8 @@ final class Log {
             do throws(StorageFault) {
                 next.put(
                     try Segment(
-                        creating: number, in: configuration.logDirectory, capacity: configuration.segmentBytes,
-                        recycled: spare))
+                        creating: number, in: configuration.logDirectory,
+                        capacity: capacity ?? configuration.segmentBytes, recycled: spare))
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 let path = Segment.path(configuration.logDirectory, number)
@@ -133,23 +158,35 @@ final class Log {
     }
 
     /// Notes that making the next segment failed, so that it is tried again later.
-    func noticeFailures(now: UInt64) {
-        guard next.takeFailure() else { return }
+    /// - Returns: whether it failed since the last call.
+    @discardableResult
+    func noticeFailures(now: UInt64) -> Bool {
+        guard next.takeFailure() else { return false }
         isPreparing = false
         prepareAgainAt = now + 1_000_000_000
+        return true
     }
 
-    /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes.
+    /// Closes the active segment when it has rows and another stands ready, so that it can be let go.
+    func turnOver() {
+        switchSegment()
+    }
+
+    /// Lets go of segments whose changes the tables hold durably, oldest first, down to the retention's bytes and age.
     /// `keeping`: bytes of segments to keep for the change feed.
-    func retire(durableRev: UInt64, keeping: Int) {
+    /// `since`: segments whose last commit is older go as well; milliseconds since 1970.
+    func retire(durableRev: UInt64, keeping: Int, since: Int64) {
         var total = closed.reduce(0) { $0 + $1.bytes }
-        while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping {
+        while let oldest = closed.first, oldest.lastRev <= durableRev, total > keeping || oldest.lastAt < since {
             closed.removeFirst()
             retired.append(oldest.number)
+            compact(to: oldest.lastRev)
             total -= oldest.bytes
             let path = Segment.path(configuration.logDirectory, oldest.number)
             let spare = configuration.sparePath
+            let reader = self.reader
             housekeeper.submit {
+                reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
                 unlink(path)
                 if !FileSystem.exists(spare) {
@@ -159,6 +196,37 @@ final class Log {
                 }
             }
         }
+    }
+}
+
+/// What the change feed needs to know.
+extension Log {
+    /// The feed begins: everything up to `rev` is in closed segments, or gone.
+    /// `compactedRev`: the greatest revision that earlier runs have let go.
+    func beginFeed(after rev: UInt64, compactedRev: UInt64) {
+        recent = RecentChanges(
+            after: rev, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
+        activeAfter = rev
+        compact(to: compactedRev)
+        for position in closed.indices where closed[position].lastAt == 0 {
+            let path = Segment.path(configuration.logDirectory, closed[position].number)
+            closed[position].lastAt = FileSystem.modified(path + "-wal")
+        }
+    }
+
+    /// Changes up to `rev` cannot be read any more.
+    func compact(to rev: UInt64) { compactedRev = max(compactedRev, rev) }
+
+    /// Closed segments that have, or may have, the change after `rev`, the likeliest first.
+    func segmentNumbers(after rev: UInt64) -> [Int] {
+        closed.compactMap { $0.lastRev > rev ? $0.number : nil }
+    }
+
+    /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
+    func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
+        guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
+        let left = oldest.lastAt + Int64(seconds) * 1000 - nowMilliseconds()
+        return UInt64(max(left, 0) + 1) * 1_000_000
     }
 }
 

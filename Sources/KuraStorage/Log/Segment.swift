@@ -21,14 +21,18 @@ final class Segment: @unchecked Sendable {
     let capacity: Int
     private let connection: Connection
     private var insert: StatementBox
-    /// Revision of the first commit in here; 0 while there is none, or for a segment of an earlier run.
+    /// Revision of the first commit in here; 0 while there is none.
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
+    /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
+    private(set) var lastAt: Int64 = 0
     /// Bytes of the WAL in use.
     var used: Int { 32 + connection.walFrames * Self.frameSize }
 
     static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
     static let pageSize = 4096
+    /// What a segment gets in advance when there is hardly any room.
+    static let leastCapacity = 16 << 10
     static let frameSize = pageSize + 24
     private static let schema = Migrator(steps: [
         .init(
@@ -80,6 +84,8 @@ final class Segment: @unchecked Sendable {
             throw error
         } catch let error as SQLiteError {
             throw .database(error, file: path)
+        } catch Migrator.Failure.sqlite(let error) {
+            throw .database(error, file: path)
         } catch let error as Migrator.Failure {
             throw .refused("\(path): \(error)")
         } catch { throw .refused("\(path): \(error)") }
@@ -90,12 +96,15 @@ final class Segment: @unchecked Sendable {
     convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
         let connection: Connection
+        let first: Int64
         let last: Int64
         do throws(SQLiteError) {
             connection = try Self.open(path)
+            first = try connection.scalar("SELECT min(rev) FROM log") ?? 0
             last = try connection.scalar("SELECT max(rev) FROM log") ?? 0
         } catch { throw .database(error, file: path) }
         try self.init(number: number, path: path, capacity: FileSystem.size(path + "-wal"), connection: connection)
+        firstRev = UInt64(first)
         lastRev = UInt64(last)
     }
 
@@ -184,22 +193,65 @@ final class Segment: @unchecked Sendable {
         try insert.statement.run()
         if firstRev == 0 { firstRev = rev }
         lastRev = rev
+        lastAt = at
     }
+
+    /// Has the appends until `endTransaction` share one transaction: a page that many rows lie on is written once.
+    func beginTransaction() throws(SQLiteError) { try connection.execute("BEGIN") }
+
+    func endTransaction() throws(SQLiteError) { try connection.execute("COMMIT") }
 
     /// Gives back what an unfinished transaction holds, so that the next one starts clean.
     func abandon() {
         if connection.isInTransaction { try? connection.execute("ROLLBACK") }
     }
 
+    // MARK: Giving room back
+
+    /// Cuts off what the segment's WAL has behind its last commit: what it has in advance, frames of a former life, and those
+    /// of a commit that found no room. Nobody may have the segment open.
+    static func trim(_ number: Int, in directory: String) throws(StorageFault) {
+        let wal = path(directory, number) + "-wal"
+        let commits = try WALCommits(path: wal)
+        let end = commits.ends.last ?? 0
+        guard commits.isReadable, end < FileSystem.size(wal) else { return }
+        guard truncate(wal, off_t(end)) == 0 else { throw FileSystem.fail("truncate", wal) }
+    }
+
+    /// Takes all rows from a segment, which keeps its number. Nobody may have it open.
+    static func empty(_ number: Int, in directory: String) throws(StorageFault) {
+        let wal = path(directory, number) + "-wal"
+        let descriptor = try FileSystem.open(wal, O_RDWR)
+        defer { Glibc.close(descriptor) }
+        guard ftruncate(descriptor, 0) == 0 else { throw FileSystem.fail("ftruncate", wal) }
+        guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", wal) }
+    }
+
+    static func remove(_ number: Int, in directory: String) throws(StorageFault) {
+        let path = path(directory, number)
+        try FileSystem.remove(path)
+        try FileSystem.remove(path + "-wal")
+    }
+
     // MARK: Reading
 
     /// Calls `body` for each row above `rev`, in order, with its newest revision, its time and its records.
     func rows(after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault) {
+        try someRows(after: rev) { (rev, at, records) throws(StorageFault) in
+            try body(rev, at, records)
+            return true
+        }
+    }
+
+    /// The same, until `body` returns false.
+    func someRows(
+        after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Bool
+    ) throws(StorageFault) {
         do {
             let select = try connection.prepare("SELECT rev, at, records FROM log WHERE rev > ?1 ORDER BY rev")
             try select.bind(1, Int64(rev))
             while try select.step() {
-                try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2))
+                guard try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2)) else { break }
             }
         } catch let error as SQLiteError {
             throw .database(error, file: path)

@@ -113,4 +113,13 @@ extension Bytes {
 public enum Store: UInt8, Sendable {
     case settings = 1
     case documents = 2
+    /// First results of writes that carried a `requestKey`.
+    case requests = 3
+    /// What rooms keep about their scopes: schemas, registered defaults.
+    case configuration = 4
+
+    /// Its items are in memory whole, and lie in the `settings` table.
+    var isResident: Bool { self != .documents }
+    /// Its changes are the clients' own, so that feeds show them.
+    public var isPublic: Bool { self == .settings || self == .documents }
 }

@@ -25,6 +25,12 @@ public final class SettingsStore {
         count = domains.reduce(0) { $0 + $1.count }
     }
 
+    /// The sums as they are, for taking a transaction back.
+    var sums: (bytes: Int, count: Int) {
+        get { (bytes, count) }
+        set { (bytes, count) = newValue }
+    }
+
     // MARK: Reading
 
     public func get(_ domain: Bytes, _ key: Bytes) -> Lookup {
@@ -99,7 +105,8 @@ public final class SettingsStore {
         _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
         let scope = try ledger.scope(.settings, making: domain)
-        if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: scope.lastRev) }
+        // Within a transaction the domain may have a revision that is not given out yet.
+        if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: min(scope.lastRev, ledger.rev)) }
         var batch = Batch(store: self, scope: scope)
         let rev = try ledger.transaction { () throws(StoreError) in
             do throws(StoreError) { try body(&batch) } catch {
@@ -192,21 +199,5 @@ public final class SettingsStore {
         ) { _ in }
         bytes -= oldBytes
         count -= 1
-    }
-
-    // MARK: Maintenance
-
-    /// Takes in a change that the log has and the tables have not.
-    func replay(_ record: LogRecord, at: Int64) {
-        guard let scope = ledger.scopes.findOrMake(.settings, record.scope) else { return }
-        let old = ledger.find(scope, record.key)
-        let wasPresent = old.map { !$0.isTombstone } ?? false
-        if record.isTombstone, !wasPresent { return }
-        ledger.replay(
-            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
-            rev: record.rev,
-            at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
-            newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
-        ) { _ in }
     }
 }

@@ -1,0 +1,113 @@
+import CSyscalls
+import Glibc
+import KuraClient
+import KuraProtocol
+
+/// Where a command prints and reads. Belongs to one thread.
+final class Console {
+    struct Stream {
+        let isTerminal: Bool
+        let write: ([UInt8]) -> Void
+    }
+
+    let output: Stream
+    let errors: Stream
+    /// Columns to lay text out for.
+    let width: Int
+    let environment: (String) -> String?
+    /// All of standard input.
+    let input: () throws(Failure) -> [UInt8]
+    var color = GlobalOptions.Color.auto
+    var isQuiet = false
+
+    init(
+        output: Stream, errors: Stream, width: Int, environment: @escaping (String) -> String?,
+        input: @escaping () throws(Failure) -> [UInt8]
+    ) {
+        self.output = output
+        self.errors = errors
+        self.width = width
+        self.environment = environment
+        self.input = input
+    }
+
+    /// The process's own.
+    static func standard() -> Console {
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let terminals = [STDOUT_FILENO, STDERR_FILENO].filter { isatty($0) == 1 }
+        let columns =
+            terminals.map { Int(csys_terminal_columns($0)) }.first { $0 > 0 }
+            ?? SocketPath.environment("COLUMNS").flatMap { Int($0) } ?? 80
+        return Console(
+            output: Stream(isTerminal: isTerminal) { write($0, to: STDOUT_FILENO) },
+            errors: Stream(isTerminal: isatty(STDERR_FILENO) == 1) { write($0, to: STDERR_FILENO) },
+            width: max(columns, 20), environment: SocketPath.environment
+        ) { () throws(Failure) in
+            do throws(ParameterList.Fault) {
+                return try Input.read("-")
+            } catch {
+                throw .usage(error.description)
+            }
+        }
+    }
+
+    /// Writes everything; a reader that went away ends the program by SIGPIPE, as it does every other filter.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                guard descriptor != STDERR_FILENO else { return }
+                let reason = String(cString: strerror(errno))
+                write(Array("kura: cannot write the result: \(reason)\n".utf8), to: STDERR_FILENO)
+                exit(ExitCode.refused.rawValue)
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    // MARK: Printing
+
+    func print(_ text: String) { output.write(Array(text.utf8)) }
+
+    func print(line bytes: [UInt8]) { output.write(bytes + [0x0A]) }
+
+    /// What is no result and is worth knowing; standard error.
+    func remark(_ text: String) {
+        guard !isQuiet else { return }
+        errors.write(Array("\(errorStyle.dim("kura: " + Visible.line(text)))\n".utf8))
+    }
+
+    func fail(_ failure: Failure, isJSON: Bool) {
+        if isJSON, let reply = failure.reply { return errors.write(reply + [0x0A]) }
+        let hint = failure.hint.map { "\(errorStyle.dim("hint: "))\(Visible.line($0))\n" } ?? ""
+        errors.write(Array("\(errorStyle.red("kura:")) \(Visible.line(failure.message))\n\(hint)".utf8))
+    }
+
+    var style: Style { Style(isOn: hasColor(output)) }
+    var errorStyle: Style { Style(isOn: hasColor(errors)) }
+
+    /// Source: no-color.org.
+    private func hasColor(_ stream: Stream) -> Bool {
+        switch color {
+        case .always: true
+        case .never: false
+        case .auto: stream.isTerminal && (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
+        }
+    }
+}
+
+/// Colours of ECMA-48, or none.
+struct Style {
+    let isOn: Bool
+
+    func bold(_ text: String) -> String { wrap(text, "1") }
+    func dim(_ text: String) -> String { wrap(text, "2") }
+    func red(_ text: String) -> String { wrap(text, "31") }
+    func green(_ text: String) -> String { wrap(text, "32") }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

@@ -1,0 +1,42 @@
+import KuraClient
+import KuraProtocol
+
+/// What the exit status says. Scripts depend on it: numbers are never given a second meaning.
+enum ExitCode: Int32, CaseIterable {
+    case done = 0
+    case refused, usage, noDaemon, conflict, tryAgain, outcomeUnknown, absent
+
+    /// One line for `kura help exit-codes`.
+    var meaning: String {
+        switch self {
+        case .done: "Done. 'status': the daemon is ready."
+        case .refused: "The daemon refused, for a reason that has no number of its own; nothing was changed."
+        case .usage: "Bad usage: a wrong command, option or parameter. Nothing was changed."
+        case .noDaemon: "No daemon, or it went away or stayed silent before it answered a read."
+        case .conflict: "The item has another revision than --if-rev said. Read it again, then decide."
+        case .tryAgain: "The same request may succeed later as it is. 'status': alive and not ready."
+        case .outcomeUnknown: "Whether the change was made is not known: read the item, then decide."
+        case .absent: "What 'get' was asked for is not there, and no default was given."
+        }
+    }
+
+    static func of(_ error: ReplyError) -> ExitCode {
+        guard let kind = ErrorKind.allCases.first(where: { "\($0.facts.name)" == error.kind }) else {
+            return of(code: Int(error.code), name: error.kind, isRetryable: error.isRetryable)
+        }
+        return of(kind)
+    }
+
+    static func of(_ kind: ErrorKind) -> ExitCode {
+        of(code: kind.facts.code, name: "\(kind.facts.name)", isRetryable: kind.facts.retryable)
+    }
+
+    private static func of(code: Int, name: String, isRetryable: Bool) -> ExitCode {
+        switch (name, code) {
+        case ("conflict", _): .conflict
+        case ("outcomeUnknown", _): .outcomeUnknown
+        case (_, -32700), (_, -32602...(-32600)): .usage
+        default: isRetryable ? .tryAgain : .refused
+        }
+    }
+}

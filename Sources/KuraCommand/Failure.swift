@@ -1,0 +1,65 @@
+import KuraClient
+import KuraProtocol
+
+/// Why the command ends without having done what was asked.
+struct Failure: Error {
+    var status: ExitCode
+    /// One line.
+    var message: String
+    var hint: String?
+    /// The daemon's error as it came, which `--json` prints instead.
+    var reply: [UInt8]?
+
+    static func usage(_ message: String, hint: String? = nil) -> Failure {
+        Failure(status: .usage, message: message, hint: hint)
+    }
+
+    init(status: ExitCode, message: String, hint: String? = nil, reply: [UInt8]? = nil) {
+        self.status = status
+        self.message = message
+        self.hint = hint
+        self.reply = reply
+    }
+
+    /// `access` is what was asked for: a write that got no answer may have been made.
+    init(_ error: ClientError, access: Method.Access = .read) {
+        let hasBegun = [.connectionLost, .timedOut, .badReply].contains(error.code)
+        if access == .write, hasBegun {
+            self.init(
+                status: .outcomeUnknown, message: error.message,
+                hint: "whether the change was made is not known: read the item before sending it again")
+        } else {
+            let status = error.code == .badParameters ? ExitCode.usage : .noDaemon
+            self.init(status: status, message: error.message, hint: error.hint)
+        }
+    }
+
+    /// One line: the kind, the message, and what the daemon says besides, in brackets.
+    init(_ error: ReplyError) {
+        let details = (JSONObject(error.data)?.entries ?? []).compactMap { name, value in
+            // The rest has a place of its own: the kind in front, the hint behind, retryable in the status.
+            ["kind", "retryable", "hint"].contains(name)
+                ? nil : "\(name) \(JSONObject.string(value) ?? String(decoding: value, as: UTF8.self))"
+        }
+        let suffix = details.isEmpty ? "" : " (\(details.joined(separator: ", ")))"
+        let remedy = ErrorKind.allCases.first { "\($0.facts.name)" == error.kind }.map { "\($0.facts.remedy)" }
+        self.init(
+            status: ExitCode.of(error), message: "\(error.kind): \(error.message)\(suffix)",
+            hint: error.hint ?? remedy, reply: Self.json(error))
+    }
+
+    /// The error object as one line.
+    private static func json(_ error: ReplyError) -> [UInt8] {
+        var output = ByteBuffer()
+        output.append("{\"code\":")
+        output.append(integer: error.code)
+        output.append(",\"message\":")
+        output.append(quoted: error.message)
+        if !error.data.isEmpty {
+            output.append(",\"data\":")
+            error.data.withUnsafeBytes { output.append($0) }
+        }
+        output.append("}")
+        return Array(output.bytes)
+    }
+}

@@ -1,0 +1,101 @@
+import KuraProtocol
+
+/// What `--help` and `help` print, made from the method table.
+struct Help {
+    let catalogue: Catalogue
+    let width: Int
+    let style: Style
+
+    /// Lines longer than this are hard to read, however wide the terminal.
+    private var column: Int { min(width, 100) }
+
+    var general: String {
+        // What keeps data comes first, the plumbing last.
+        let plumbing = ["rpc", "session", "storage"]
+        let sorted =
+            catalogue.nouns.filter { !plumbing.contains($0.name) }
+            + catalogue.nouns.filter { plumbing.contains($0.name) }
+        let nouns = sorted.map { ($0.word, $0.summary + ($0.shortName == nil ? "" : " (\($0.name))")) }
+        let aliases = catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
+        let commands = Catalogue.commands.map { ($0.usage, $0.summary) }
+        let examples = sorted.flatMap { noun in
+            let verbs = catalogue.verbs(of: noun)
+            let shown = ["put", "get", "list"].compactMap { word in verbs.first { $0.word == word } }
+            return shown.prefix(2).map(CommandExample.line)
+        }
+        return """
+            kura - the storage service of this host, from the command line
+
+            usage: kura NOUN VERB [ARGUMENT…] [OPTION…]
+
+            \(heading("nouns"))
+            \(list(nouns))
+            \(heading("commands"))
+            \(list(aliases + commands))
+            \(heading("options, anywhere"))
+            \(list(Self.options))
+            \(heading("examples"))
+            \(examples.prefix(6).map { "  \($0)\n" }.joined())
+            'kura NOUN --help' lists its verbs, 'kura NOUN VERB --help' explains one.
+            'kura help values', 'kura help output' and 'kura help exit-codes' tell the rest.
+
+            """
+    }
+
+    private static let options = GlobalOptions.all.map { option in
+        let short = ["quiet", "help"].contains(option.name) ? "-\(option.name.prefix(1)), " : ""
+        return ("\(short)--\(option.name)" + (option.value.map { " \($0)" } ?? ""), option.summary)
+    }
+
+    /// Help on what a command line names.
+    func text(for target: Invocation.Target, _ words: [String]) throws(Failure) -> String {
+        switch target {
+        case .nothing: return general
+        case .noun(let noun): return text(noun)
+        case .verb(let verb): return VerbHelp(verb: verb, catalogue: catalogue, width: column, style: style).text
+        case .command("call"):
+            if let name = words.first {
+                let method = try catalogue.method(named: name)
+                if let verb = catalogue.verbs.first(where: { $0.method.name == method.name }) {
+                    return try text(for: .verb(verb), [])
+                }
+            }
+            return try topic(["call"])
+        case .command("help"): return try topic(words)
+        case .command(let name): return try topic([name])
+        }
+    }
+
+    private func text(_ noun: Catalogue.Noun) -> String {
+        let verbs = catalogue.verbs(of: noun).map { verb in
+            let usage = Layout.paragraph(words: verb.usageWords, width: column, indent: 6).dropLast()
+            let summary = Layout.paragraph(verb.method.summary, width: column, indent: 4)
+            return "  \(style.bold(String(usage)))\n    \(summary)    \(style.dim(CommandExample.line(verb)))\n"
+        }
+        let name = noun.shortName.map { "\($0) (\(noun.name))" } ?? noun.name
+        return "\(Layout.paragraph("\(name) - \(noun.summary)", width: column))\n\(verbs.joined(separator: "\n"))\n"
+            + "'kura \(noun.word) VERB --help' explains a verb's arguments, options and result.\n"
+    }
+
+    /// `kura help WORD…`
+    func topic(_ words: [String]) throws(Failure) -> String {
+        guard let word = words.first else { return general }
+        if let noun = catalogue.noun(word) {
+            guard words.count > 1 else { return text(noun) }
+            return try text(for: .verb(try catalogue.verb(words[1], of: noun)), [])
+        }
+        if let verb = catalogue.alias(word) { return try text(for: .verb(verb), []) }
+        if let verb = try catalogue.verb(dotted: word) { return try text(for: .verb(verb), []) }
+        if let topic = HelpTopic(rawValue: word) { return topic.text(width: column) }
+        let names = catalogue.nouns.map(\.word) + catalogue.aliases.map(\.word) + HelpTopic.allCases.map(\.rawValue)
+        throw .usage(
+            "there is no help on '\(word)'",
+            hint: Suggestion.hint(for: word, among: names) ?? "topics: \(names.joined(separator: ", "))")
+    }
+
+    private func heading(_ text: String) -> String { style.bold(text) }
+
+    private func list(_ rows: [(String, String)]) -> String {
+        Layout.definitions(rows.map { (term: $0.0, meaning: $0.1) }, width: column)
+    }
+}

@@ -1,0 +1,140 @@
+/// A command line taken apart; nothing has been looked at but names.
+struct Invocation {
+    enum Target {
+        case nothing
+        case noun(Catalogue.Noun)
+        case verb(Verb)
+        /// One of `Catalogue.commands`.
+        case command(String)
+    }
+
+    var options = GlobalOptions()
+    var target = Target.nothing
+    /// Behind what names the target, options taken out.
+    var words: [String] = []
+    /// A verb's parameters that were given by name, in the order given; a flag's value is nil.
+    var named: [(parameter: Verb.Parameter, value: String)] = []
+    var wantsAll = false
+    /// Values are text, whatever they look like.
+    var takesText = false
+}
+
+/// Takes a command line apart: options may stand anywhere, a verb's own ones behind it; what stands behind `--` is no option.
+struct InvocationReader {
+    private let catalogue: Catalogue
+    private var rest: ArraySlice<String>
+    private(set) var invocation = Invocation()
+
+    init(_ arguments: [String], _ catalogue: Catalogue) {
+        self.catalogue = catalogue
+        rest = arguments[...]
+    }
+
+    /// Reads to the end. When it throws, `invocation` has what came before.
+    mutating func read() throws(Failure) {
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--":
+                while let word = rest.popFirst() { try take(word: word) }
+            case "-q": _ = try invocation.options.take(flag: "quiet")
+            case "-h": _ = try invocation.options.take(flag: "help")
+            case _ where argument.hasPrefix("--"): try take(option: String(argument.dropFirst(2)))
+            case _ where Self.isShortOption(argument): throw unknown(argument)
+            default: try take(word: argument)
+            }
+            // kura-bench has options of its own.
+            if case .command("bench") = invocation.target {
+                invocation.words += rest
+                rest = []
+            }
+        }
+    }
+
+    /// `-` is standard input and `-5` a number.
+    private static func isShortOption(_ argument: String) -> Bool {
+        let bytes = Array(argument.utf8)
+        guard bytes.count > 1, bytes[0] == UInt8(ascii: "-") else { return false }
+        return !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[1])
+    }
+
+    // MARK: Words
+
+    private mutating func take(word: String) throws(Failure) {
+        switch invocation.target {
+        case .nothing: invocation.target = try target(word)
+        case .noun(let noun): invocation.target = .verb(try catalogue.verb(word, of: noun))
+        case .verb, .command: invocation.words.append(word)
+        }
+    }
+
+    private func target(_ word: String) throws(Failure) -> Invocation.Target {
+        if Catalogue.commands.contains(where: { $0.word == word }) { return .command(word) }
+        if let verb = catalogue.alias(word) { return .verb(verb) }
+        if let noun = catalogue.noun(word) { return .noun(noun) }
+        if let verb = try catalogue.verb(dotted: word) { return .verb(verb) }
+        throw catalogue.unknown(word)
+    }
+
+    // MARK: Options
+
+    private mutating func take(option text: String) throws(Failure) {
+        let sign = text.firstIndex(of: "=")
+        let name = String(text[..<(sign ?? text.endIndex)])
+        let given = sign.map { String(text[text.index(after: $0)...]) }
+        // A verb's parameter hides a global option of its name.
+        if case .verb(let verb) = invocation.target, try take(name, given, of: verb) { return }
+        if let known = GlobalOptions.all.first(where: { $0.name == name }) {
+            if known.value == nil {
+                guard given == nil else { throw .usage("--\(name) takes no value") }
+                _ = try invocation.options.take(flag: name)
+            } else {
+                _ = try invocation.options.take(name, value: try value(given, of: name))
+            }
+            return
+        }
+        throw unknown("--" + name)
+    }
+
+    private mutating func take(_ name: String, _ given: String?, of verb: Verb) throws(Failure) -> Bool {
+        if let parameter = verb.parameter(option: name) {
+            if parameter.form == .flag {
+                guard ["true", "false"].contains(given ?? "true") else {
+                    throw .usage("--\(name) takes no value; --no-\(name) says no")
+                }
+                invocation.named.append((parameter, given ?? "true"))
+            } else {
+                invocation.named.append((parameter, try value(given, of: name)))
+            }
+            return true
+        }
+        if name.hasPrefix("no-"), given == nil, let parameter = verb.parameter(option: String(name.dropFirst(3))),
+            parameter.form == .flag
+        {
+            invocation.named.append((parameter, "false"))
+            return true
+        }
+        guard verb.ownOptions.contains(where: { $0.name == name }) else { return false }
+        guard given == nil else { throw .usage("--\(name) takes no value") }
+        if name == "all" { invocation.wantsAll = true } else { invocation.takesText = true }
+        return true
+    }
+
+    private mutating func value(_ given: String?, of name: String) throws(Failure) -> String {
+        guard let value = given ?? rest.popFirst() else { throw .usage("--\(name) needs a value") }
+        return value
+    }
+
+    private func unknown(_ option: String) -> Failure {
+        var names = GlobalOptions.all.map { "--" + $0.name }
+        guard case .verb(let verb) = invocation.target else {
+            return .usage(
+                "unknown option \(option)",
+                hint: Suggestion.hint(for: option, among: names) ?? "a verb's own options stand behind the verb")
+        }
+        names =
+            verb.parameters.flatMap { $0.options.map { "--" + $0 } } + verb.ownOptions.map { "--" + $0.name } + names
+        return .usage(
+            "\(verb.path) has no option \(option)",
+            hint: Suggestion.hint(for: option, among: names) ?? "'kura \(verb.path) --help' lists them")
+    }
+}

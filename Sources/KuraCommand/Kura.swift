@@ -1,0 +1,95 @@
+import Glibc
+import KuraProtocol
+
+/// The program `kura`: nouns and verbs made from the method table, and what is printed of the answers.
+public enum Kura {
+    static let version = "0.1.0"
+
+    /// Runs the process's command line.
+    /// - Returns: the exit status.
+    public static func main() -> Int32 {
+        let console = Console.standard()
+        do throws(Failure) {
+            return run(try commandLine(), console).rawValue
+        } catch {
+            console.fail(error, isJSON: false)
+            return error.status.rawValue
+        }
+    }
+
+    /// The arguments as they came: one that is not UTF-8 is refused, not mended.
+    private static func commandLine() throws(Failure) -> [String] {
+        var words: [String] = []
+        for position in 1..<max(1, Int(CommandLine.argc)) {
+            guard let word = CommandLine.unsafeArgv[position] else { break }
+            guard let text = String(validatingCString: word) else {
+                throw .usage("argument \(position) is not UTF-8", hint: "JSON is text: encode other bytes, as base64")
+            }
+            words.append(text)
+        }
+        return words
+    }
+
+    /// Runs one command to its end.
+    /// - Parameters:
+    ///   - arguments: without the program's name.
+    ///   - console: where it prints.
+    ///   - catalogue: the methods that there are.
+    /// - Returns: how it ended.
+    static func run(_ arguments: [String], _ console: Console, _ catalogue: Catalogue = .standard) -> ExitCode {
+        var reader = InvocationReader(arguments, catalogue)
+        do throws(Failure) {
+            try reader.read()
+            console.color = reader.invocation.options.color
+            console.isQuiet = reader.invocation.options.isQuiet
+            return try run(reader.invocation, console, catalogue)
+        } catch {
+            let options = reader.invocation.options
+            console.color = options.color
+            console.fail(error, isJSON: options.form != .standard)
+            return error.status
+        }
+    }
+
+    private static func run(
+        _ invocation: Invocation, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> ExitCode {
+        let options = invocation.options
+        let help = Help(catalogue: catalogue, width: console.width, style: console.style)
+        if options.wantsVersion {
+            console.print("kura \(version)\n")
+            return .done
+        }
+        if options.wantsHelp {
+            console.print(try help.text(for: invocation.target, invocation.words))
+            return .done
+        }
+        switch invocation.target {
+        case .nothing:
+            console.print(help.general)
+            return .usage
+        case .noun(let noun):
+            let verbs = catalogue.verbs(of: noun).map(\.word)
+            throw .usage(
+                "\(noun.word) needs a verb: \(verbs.joined(separator: ", "))",
+                hint: "'kura \(noun.word) --help' tells more")
+        case .verb(let verb):
+            let parameters = try Parameters(invocation, of: verb, input: console.input)
+            if verb.method.name == "storage.status" {
+                return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
+            }
+            return try VerbCommand(
+                verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, options: options, console: console
+            ).run()
+        case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)
+        case .command("bench"):
+            try BenchCommand.run(invocation.words, socket: options.socket(console.environment))
+        case .command("completions"):
+            console.print(try Completions(catalogue).script(invocation.words))
+            return .done
+        case .command:
+            console.print(try help.topic(invocation.words))
+            return .done
+        }
+    }
+}

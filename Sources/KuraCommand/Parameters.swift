@@ -1,0 +1,121 @@
+import KuraProtocol
+
+/// A verb's parameters as they go onto the wire.
+struct Parameters {
+    private(set) var members: [(name: String, value: [UInt8])] = []
+    /// The file whose descriptor goes along; `-` is standard input or output.
+    private(set) var file: String?
+
+    init() {}
+
+    /// Puts every word in its place and makes JSON of it.
+    /// - Parameters:
+    ///   - invocation: names the verb.
+    ///   - verb: whose parameters they are.
+    ///   - input: all of standard input; called once at most.
+    /// - Throws: a usage failure that names the argument at fault.
+    init(_ invocation: Invocation, of verb: Verb, input: @escaping () throws(Failure) -> [UInt8]) throws(Failure) {
+        var reader = ValueReader(takesText: invocation.takesText, input: input)
+        var given: [(parameter: Verb.Parameter, words: [String])] = []
+        for (parameter, value) in invocation.named {
+            if let index = given.firstIndex(where: { $0.parameter.field.name == parameter.field.name }) {
+                guard parameter.isGreedy else { throw .usage("--\(parameter.options[0]) is given twice") }
+                given[index].words.append(value)
+            } else {
+                given.append((parameter, [value]))
+            }
+        }
+        given += try Self.place(invocation.words, of: verb, apartFrom: given.map(\.parameter))
+        // In the order of the declaration, so that the same command always makes the same request.
+        for parameter in verb.parameters {
+            guard let words = given.first(where: { $0.parameter.field.name == parameter.field.name })?.words else {
+                guard parameter.field.isRequired else { continue }
+                throw Self.missing([parameter], verb)
+            }
+            if parameter.form == .file {
+                file = words[0]
+                members.append((parameter.field.name, Array("true".utf8)))
+            } else {
+                members.append((parameter.field.name, try reader.json(words, of: parameter)))
+            }
+        }
+    }
+
+    /// Deals the words out: first what must be there gets one each, then what may be left out, from the left; a list takes all
+    /// that is left over.
+    private static func place(
+        _ words: [String], of verb: Verb, apartFrom named: [Verb.Parameter]
+    ) throws(Failure) -> [(parameter: Verb.Parameter, words: [String])] {
+        let open = verb.positional.filter { candidate in !named.contains { $0.field.name == candidate.field.name } }
+        let required = open.filter(\.field.isRequired)
+        guard words.count >= required.count else {
+            throw missing(Array(required[words.count...]), verb)
+        }
+        var extra = words.count - required.count
+        var rest = words[...]
+        var placed: [(parameter: Verb.Parameter, words: [String])] = []
+        for parameter in open {
+            var count = parameter.field.isRequired ? 1 : 0
+            if parameter.isGreedy {
+                count += extra
+                extra = 0
+            } else if count == 0, extra > 0 {
+                count = 1
+                extra -= 1
+            }
+            guard count > 0 else { continue }
+            placed.append((parameter, Array(rest.prefix(count))))
+            rest = rest.dropFirst(count)
+        }
+        if let word = rest.first {
+            throw .usage(
+                "\(verb.path) does not know what to do with '\(word)'",
+                hint: "usage: kura \(verb.usage); quote a value that has spaces")
+        }
+        return placed
+    }
+
+    private static func missing(_ parameters: [Verb.Parameter], _ verb: Verb) -> Failure {
+        let names = parameters.map { $0.isGreedy ? $0.elementPlaceholder : $0.placeholder }
+        return .usage("\(verb.path) needs \(names.joined(separator: " and "))", hint: "usage: kura \(verb.usage)")
+    }
+
+    /// Whether a flag among them was set.
+    var hasFlag: Bool { members.contains { $0.name != "fd" && $0.value == Array("true".utf8) } }
+
+    subscript(name: String) -> [UInt8]? {
+        get { members.first { $0.name == name }?.value }
+        set {
+            members.removeAll { $0.name == name }
+            if let newValue { members.append((name, newValue)) }
+        }
+    }
+
+    /// The object to send; empty when there are none.
+    var json: [UInt8] {
+        if members.isEmpty { return [] }
+        return JSONParts.object(members)
+    }
+}
+
+/// JSON texts put together.
+enum JSONParts {
+    static func object(_ members: [(name: String, value: [UInt8])]) -> [UInt8] {
+        var output = ByteBuffer()
+        output.append("{")
+        for (index, member) in members.enumerated() {
+            if index > 0 { output.append(",") }
+            output.append(quoted: member.name)
+            output.append(":")
+            member.value.withUnsafeBytes { output.append($0) }
+        }
+        output.append("}")
+        return Array(output.bytes)
+    }
+
+    static func string(_ text: String) -> [UInt8] {
+        var output = ByteBuffer()
+        output.append(quoted: text)
+        return Array(output.bytes)
+    }
+}

@@ -1,0 +1,77 @@
+import KuraClient
+import KuraProtocol
+
+/// Prints results: for people on a terminal, for programs elsewhere, and as `--json` and `--ndjson` say.
+struct ResultView {
+    let method: Method
+    let form: GlobalOptions.Form
+    let console: Console
+
+    /// Prints one result.
+    /// - Parameters:
+    ///   - result: an object's JSON text.
+    ///   - asked: the request's parameters.
+    /// - Returns: `absent` when a value was asked for that is not there.
+    func show(_ result: [UInt8], asked: Parameters) -> ExitCode {
+        let object = JSONObject(result)
+        let isValue = method.result.first?.name == "value"
+        let status: ExitCode = isValue && object != nil && object?["value"] == nil ? .absent : .done
+        if console.isQuiet { return status }
+        if form == .standard, isValue, !asked.hasFlag, let object {
+            if let value = object["value"] { show(value: value) }
+            if status == .absent { console.remark("nothing is there") }
+        } else if form == .standard, method.result.first?.name == "count", let count = object?["count"] {
+            console.print(line: count)
+        } else if form != .json, let listing = Listing(method), let object {
+            show(listing.items(of: object), listing)
+            for remark in listing.remarks(on: object, method: method) { console.remark(remark) }
+            if object["cursor"] != nil {
+                console.remark("there is more: --all follows to the end, --json tells the cursor")
+            }
+        } else if form == .standard, console.output.isTerminal {
+            console.print(record(result, object))
+        } else {
+            console.print(line: result)
+        }
+        return status
+    }
+
+    /// The bare value: text as it is, other values as JSON.
+    private func show(value: [UInt8]) {
+        guard console.output.isTerminal else {
+            return console.print(line: JSONObject.string(value).map { Array($0.utf8) } ?? value)
+        }
+        if let text = JSONObject.string(value) {
+            console.print(Visible.text(text) + "\n")
+        } else {
+            console.print(Self.readable(value))
+        }
+    }
+
+    /// A page of a list, or all of it.
+    func show(_ items: [[UInt8]], _ listing: Listing) {
+        guard form == .standard, console.output.isTerminal else {
+            for item in items { console.print(line: item) }
+            return
+        }
+        if items.isEmpty { return console.remark("none") }
+        console.print(listing.table(of: items).rendered(width: console.width, style: console.style))
+    }
+
+    /// Names and values beside each other when all values are short; else indented JSON.
+    private func record(_ result: [UInt8], _ object: JSONObject?) -> String {
+        let entries = object?.entries ?? []
+        let isFlat = entries.allSatisfy { $0.value.first != UInt8(ascii: "{") && $0.value.first != UInt8(ascii: "[") }
+        guard isFlat, !entries.isEmpty else { return Self.readable(result) }
+        let widest = entries.map { Visible.width($0.name) }.max() ?? 0
+        return entries.map { name, value in
+            let name = Visible.padded(Visible.line(name), to: widest)
+            return "\(console.style.dim(name))  \(Table.cell(value))\n"
+        }.joined()
+    }
+
+    /// Indented JSON, which may hold no control characters but C1 and DEL as they are.
+    private static func readable(_ json: [UInt8]) -> String {
+        Visible.text(String(decoding: JSONDocument.indented(json), as: UTF8.self)) + "\n"
+    }
+}

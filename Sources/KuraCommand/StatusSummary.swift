@@ -1,0 +1,139 @@
+import Glibc
+import KuraClient
+
+/// `storage.status` for people.
+struct StatusSummary {
+    private let status: JSONObject
+    private let socket: String
+    /// Seconds since 1970.
+    private let now: Int64
+    private let isReady: Bool
+
+    init(_ status: JSONObject, socket: String, now: Int64, isReady: Bool) {
+        self.status = status
+        self.socket = socket
+        self.now = now
+        self.isReady = isReady
+    }
+
+    func text(width: Int, style: Style) -> String {
+        let settings = Numbers(status, "settings")
+        let documents = Numbers(status, "documents")
+        let log = Numbers(status, "log")
+        let overlay = Numbers(status, "overlay")
+        let cache = Numbers(status, "cache")
+        let connections = Numbers(status, "connections")
+        let rows = [
+            ["socket", socket],
+            ["process", "pid \(status.integer("pid") ?? 0), up \(uptime)"],
+            ["profile", status.string("profile") ?? "?"],
+            ["epoch", status.string("epoch") ?? "?"],
+            ["revision", revision],
+            [
+                "settings",
+                "\(settings.count("count", "key")) in \(settings.count("domains", "domain")), \(settings.size("bytes"))",
+            ],
+            [
+                "documents",
+                "\(documents.count("count", "document")) in \(documents.count("collections", "collection")), \(documents.size("bytes"))",
+            ],
+            [
+                "log",
+                "\(log.count("segments", "segment")), \(log.size("bytes")); \(log.count("commits", "commit")), \(log.count("syncs", "sync")), \(log.count("noOpWrites", "write")) without effect",
+            ],
+            [
+                "overlay",
+                "\(overlay.count("items", "item")), \(overlay.size("bytes")) of \(overlay.size("limit")), at most \(overlay.size("peakBytes")) so far",
+            ],
+            ["cache", "\(cache.count("items", "item")), \(cache.size("bytes")) of \(cache.size("limit"))"],
+            [
+                "connections",
+                "\(connections.number("open")) open, \(connections.number("accepted")) so far; \(connections.count("requests", "request"))",
+            ],
+        ]
+        let state = isReady ? style.green("ready") : style.red("not ready")
+        return "kurad \(status.string("version") ?? "?") is \(state)\n"
+            + Layout.definitions((rows + disk).map { ($0[0], $0[1]) }, width: width)
+    }
+
+    private var revision: String {
+        let rev = status.integer("rev") ?? 0
+        let folded = status.integer("foldedRev") ?? 0
+        return folded == rev ? "\(rev), all folded" : "\(rev), folded up to \(folded)"
+    }
+
+    /// One row a group of files, those without writes left out.
+    private var disk: [[String]] {
+        guard let disk = status.object("disk") else { return [] }
+        return disk.names.compactMap { name in
+            let group = Numbers(disk, name)
+            guard group.number("writes") > 0 else { return nil }
+            return [
+                "disk: \(name)",
+                "\(group.size("bytesWritten")) written in \(group.count("writes", "write")), \(group.count("syncs", "sync"))",
+            ]
+        }
+    }
+
+    private var uptime: String {
+        guard let text = status.string("startedAt"), let start = Self.seconds(text) else { return "since ?" }
+        return "\(Self.duration(now - start)), since \(text)"
+    }
+
+    /// Seconds since 1970 of an RFC 3339 time in UTC; nil when it is none.
+    private static func seconds(_ text: String) -> Int64? {
+        let parts = text.split { !$0.isNumber }.compactMap { Int32($0) }
+        guard parts.count >= 6 else { return nil }
+        var fields = tm()
+        fields.tm_year = parts[0] - 1900
+        fields.tm_mon = parts[1] - 1
+        fields.tm_mday = parts[2]
+        fields.tm_hour = parts[3]
+        fields.tm_min = parts[4]
+        fields.tm_sec = parts[5]
+        return Int64(timegm(&fields))
+    }
+
+    /// The two largest units.
+    private static func duration(_ seconds: Int64) -> String {
+        let seconds = max(0, seconds)
+        return switch seconds {
+        case 0..<60: "\(seconds) s"
+        case 60..<3600: "\(seconds / 60) min \(seconds % 60) s"
+        case 3600..<86_400: "\(seconds / 3600) h \(seconds / 60 % 60) min"
+        default: "\(seconds / 86_400) d \(seconds / 3600 % 24) h"
+        }
+    }
+}
+
+/// The counters of one member of the status.
+private struct Numbers {
+    private let object: JSONObject?
+
+    init(_ status: JSONObject, _ name: String) {
+        object = status.object(name)
+    }
+
+    func number(_ name: String) -> Int64 { object?.integer(name) ?? 0 }
+
+    /// `1 key`, `2 keys`.
+    func count(_ name: String, _ noun: String) -> String {
+        let value = number(name)
+        return "\(value) \(noun)\(value == 1 ? "" : "s")"
+    }
+
+    /// Bytes in the largest binary unit that leaves at least one, with one digit behind the point.
+    func size(_ name: String) -> String {
+        let bytes = number(name)
+        var unit = 0
+        var scale: Int64 = 1
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        while unit + 1 < units.count, bytes / 1024 >= scale {
+            scale *= 1024
+            unit += 1
+        }
+        if unit == 0 { return "\(bytes) B" }
+        let tenths = bytes * 10 / scale
+        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
+    }
+}

@@ -1,0 +1,81 @@
+import KuraClient
+import KuraProtocol
+
+/// Prints a subscription's notifications as they come.
+///
+/// A notification that carries a list of objects is printed item by item: lines of JSON in a pipe, rows on a terminal. Others, which
+/// say something about the subscription itself, are printed whole, method and all; `--json` prints all of them so.
+struct StreamView {
+    let form: GlobalOptions.Form
+    let console: Console
+    /// Of the rows printed last, with their widths so far.
+    private var columns: [(name: String, width: Int)] = []
+
+    init(form: GlobalOptions.Form, console: Console) {
+        self.form = form
+        self.console = console
+    }
+
+    /// The reply that opened the subscription.
+    func begin(_ result: [UInt8]) {
+        if form == .json {
+            if !console.isQuiet { console.print(line: result) }
+            return
+        }
+        let rev = JSONObject(result)?.integer("rev").map { " from revision \($0)" } ?? ""
+        console.remark("watching\(rev); ^C ends it")
+    }
+
+    mutating func show(_ notice: Notice) {
+        guard !console.isQuiet else { return }
+        guard form != .json, let items = Self.items(of: notice) else { return showWhole(notice) }
+        for item in items {
+            if form == .standard, console.output.isTerminal, let object = JSONObject(item) {
+                show(row: object)
+            } else {
+                console.print(line: item)
+            }
+        }
+    }
+
+    /// The list of objects that it carries; nil when it carries none.
+    private static func items(of notice: Notice) -> [[UInt8]]? {
+        for (_, value) in JSONObject(notice.params)?.entries ?? [] {
+            guard let elements = JSONElements.read(value) else { continue }
+            if elements.allSatisfy({ $0.first == UInt8(ascii: "{") }) { return elements }
+        }
+        return nil
+    }
+
+    private func showWhole(_ notice: Notice) {
+        let params = notice.params.isEmpty ? Array("{}".utf8) : notice.params
+        console.print(line: JSONParts.object([("method", JSONParts.string(notice.method)), ("params", params)]))
+    }
+
+    /// A heading whenever the columns are others than before; widths only grow.
+    private mutating func show(row object: JSONObject) {
+        let entries = object.entries
+        let known = columns.map(\.name)
+        let added = entries.map(\.name).filter { !known.contains($0) }
+        let cells = { (name: String) in entries.first { $0.name == name }.map { Table.cell($0.value) } ?? "" }
+        columns += added.map { ($0, Visible.width($0)) }
+        for index in columns.indices {
+            let width = Visible.width(cells(columns[index].name))
+            columns[index].width = min(max(columns[index].width, width), max(12, console.width / 3))
+        }
+        if !added.isEmpty { console.print(console.style.bold(line(columns.map(\.name))) + "\n") }
+        console.print(line(columns.map { cells($0.name) }) + "\n")
+    }
+
+    private func line(_ cells: [String]) -> String {
+        var text = ""
+        for (cell, column) in zip(cells, columns) {
+            let isLast = column.name == columns.last?.name
+            let room = isLast ? max(6, console.width - Visible.width(text)) : column.width
+            let cut = Visible.truncated(cell, to: room)
+            text += isLast ? cut : Visible.padded(cut, to: column.width) + "  "
+        }
+        while text.last == " " { text.removeLast() }
+        return Visible.truncated(text, to: console.width)
+    }
+}

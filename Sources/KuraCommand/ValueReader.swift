@@ -1,0 +1,139 @@
+import KuraClient
+import KuraProtocol
+
+/// Makes JSON of arguments, as the parameter's type wants it.
+///
+/// A parameter that takes any JSON takes the argument as JSON when it is, and as text when it is not: `5`, `true` and `{"a":1}` are
+/// themselves, `dark` is a string. What begins like an object, an array or a quoted string and is none is refused, since a typing
+/// error must not become a string. `--string` makes all of them strings.
+struct ValueReader {
+    let takesText: Bool
+    let input: () throws(Failure) -> [UInt8]
+    private var isInputTaken = false
+
+    init(takesText: Bool, input: @escaping () throws(Failure) -> [UInt8]) {
+        self.takesText = takesText
+        self.input = input
+    }
+
+    /// The words as one JSON text; there is one word, unless the parameter is a list or an object.
+    mutating func json(_ words: [String], of parameter: Verb.Parameter) throws(Failure) -> [UInt8] {
+        let name = parameter.placeholder
+        switch parameter.field.type {
+        case .list(let element, _):
+            if words == ["-"] { return try list(try text(), of: element, name) }
+            if words.count == 1, let array = whole(words[0], opening: "[") { return array }
+            var elements: [[UInt8]] = []
+            for word in words { elements.append(try value(word, element, parameter.elementPlaceholder)) }
+            return JSONElements.array(elements)
+        case .map(let element):
+            if words == ["-"] { return try object(try text(), name) }
+            if words.count == 1, words[0].utf8.first == UInt8(ascii: "{") { return try object(words[0], name) }
+            return try members(words, element, name)
+        default:
+            let word = words[0] == "-" ? try text() : words[0]
+            return try value(word, parameter.field.type, name)
+        }
+    }
+
+    // MARK: One value
+
+    private func value(_ word: String, _ type: ValueType, _ name: String) throws(Failure) -> [UInt8] {
+        switch type {
+        case .name, .text, .timestamp: return JSONParts.string(word)
+        case .word(let choices):
+            guard choices.contains(word) else {
+                throw .usage(
+                    "\(name) is one of \(choices.joined(separator: ", ")), not '\(word)'",
+                    hint: Suggestion.hint(for: word, among: choices))
+            }
+            return JSONParts.string(word)
+        case .integer:
+            // The number's text is looked at only once it is known to be one.
+            guard let compact = compact(word), let first = compact.first,
+                first == 0x2D || (0x30...0x39).contains(first),
+                compact.withUnsafeBytes({ JSONNumber.integer($0) }) != nil
+            else { throw .usage("\(name) is a whole number, not '\(word)'") }
+            return compact
+        case .boolean:
+            guard word == "true" || word == "false" else { throw .usage("\(name) is true or false, not '\(word)'") }
+            return Array(word.utf8)
+        case .json: return try any(word, name)
+        case .list:
+            guard let array = whole(word, opening: "[") else { throw .usage("\(name) is a JSON array, not '\(word)'") }
+            return array
+        case .map, .object: return try object(word, name)
+        }
+    }
+
+    private func any(_ word: String, _ name: String) throws(Failure) -> [UInt8] {
+        if takesText { return JSONParts.string(word) }
+        do throws(JSONFault) {
+            return try JSONDocument.compact(Array(word.utf8))
+        } catch {
+            guard let first = word.first(where: { !$0.isWhitespace }), "{[\"".contains(first) else {
+                return JSONParts.string(word)
+            }
+            throw .usage(
+                "\(name) begins like JSON and is none: \(error.explanation)", hint: "--string takes it as text")
+        }
+    }
+
+    private func object(_ word: String, _ name: String) throws(Failure) -> [UInt8] {
+        let text: [UInt8]
+        do throws(JSONFault) {
+            text = try JSONDocument.compact(Array(word.utf8))
+        } catch {
+            throw .usage("\(name) is a JSON object, and this is none: \(error.explanation)")
+        }
+        guard text.first == UInt8(ascii: "{") else { throw .usage("\(name) is a JSON object, not '\(word)'") }
+        return text
+    }
+
+    /// `theme=dark size=12`: an object's members one by one.
+    private func members(_ words: [String], _ element: ValueType, _ name: String) throws(Failure) -> [UInt8] {
+        var members: [(name: String, value: [UInt8])] = []
+        for word in words {
+            guard let sign = word.firstIndex(of: "="), sign != word.startIndex else {
+                throw .usage("'\(word)' is no member: write NAME=VALUE, or all of \(name) as one JSON object")
+            }
+            let member = String(word[..<sign])
+            guard !members.contains(where: { $0.name == member }) else { throw .usage("'\(member)' is given twice") }
+            members.append((member, try value(String(word[word.index(after: sign)...]), element, member)))
+        }
+        return JSONParts.object(members)
+    }
+
+    /// An array from standard input: one JSON array, or an element a line.
+    private func list(_ text: String, of element: ValueType, _ name: String) throws(Failure) -> [UInt8] {
+        if let array = whole(text, opening: "[") { return array }
+        var elements: [[UInt8]] = []
+        for line in text.split(whereSeparator: \.isNewline) { elements.append(try value(String(line), element, name)) }
+        return JSONElements.array(elements)
+    }
+
+    private func compact(_ word: String) -> [UInt8]? {
+        do throws(JSONFault) { return try JSONDocument.compact(Array(word.utf8)) } catch { return nil }
+    }
+
+    /// The word as JSON when it is, and begins so.
+    private func whole(_ word: String, opening: Character) -> [UInt8]? {
+        guard word.first(where: { !$0.isWhitespace }) == opening else { return nil }
+        return compact(word)
+    }
+
+    // MARK: Standard input
+
+    /// As `$(…)` gives it: without the line end that it closes with.
+    private mutating func text() throws(Failure) -> String {
+        guard !isInputTaken else { throw .usage("'-' stands twice, and standard input can be read once") }
+        isInputTaken = true
+        var bytes = try input()
+        if bytes.last == 0x0A { bytes.removeLast() }
+        if bytes.last == 0x0D { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw .usage("standard input is not UTF-8", hint: "JSON is text: encode other bytes, as base64")
+        }
+        return text
+    }
+}

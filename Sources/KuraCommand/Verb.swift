@@ -1,0 +1,148 @@
+import KuraProtocol
+
+/// A method as the command line calls it.
+struct Verb {
+    let method: Method
+    /// The noun as help writes it: `docs`.
+    let noun: String
+    let parameters: [Parameter]
+
+    /// `put-many`
+    var word: String { method.verb }
+    /// `docs put-many`
+    var path: String { "\(noun) \(word)" }
+
+    struct Parameter {
+        enum Form {
+            /// Has a place among the arguments.
+            case positional
+            case option
+            /// An option without a value.
+            case flag
+            /// A file that is opened here and whose descriptor goes along.
+            case file
+        }
+        let field: Field
+        let form: Form
+        /// Long options that set it, without the dashes; the first is the one that help shows.
+        let options: [String]
+
+        /// As usage lines write it: `DOMAIN`.
+        var placeholder: String {
+            form == .file ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
+        }
+
+        /// Takes any number of words.
+        var isGreedy: Bool {
+            switch field.type {
+            case .list, .map: true
+            default: false
+            }
+        }
+    }
+
+    init(_ method: Method, noun: String) {
+        self.method = method
+        self.noun = noun
+        let names = Set(method.parameters.map(\.optionName))
+        parameters = method.parameters.map { field in
+            var options = [field.optionName]
+            // `--key a --key b` for `keys`.
+            if case .list = field.type, field.optionName.hasSuffix("s") {
+                let singular = String(field.optionName.dropLast())
+                if !names.contains(singular) { options.append(singular) }
+            }
+            return Parameter(field: field, form: Self.form(of: field), options: options)
+        }
+    }
+
+    private static func form(of field: Field) -> Parameter.Form {
+        if field.name == "fd" { return .file }
+        if case .boolean = field.type { return .flag }
+        return field.isOptionOnly ? .option : .positional
+    }
+
+    /// Those that have a place among the arguments, in their order. Behind a list only what must be there has a place, since the
+    /// list takes every word that is left.
+    var positional: [Parameter] {
+        let placed = parameters.filter { $0.form == .positional || $0.form == .file }
+        guard let greedy = placed.firstIndex(where: \.isGreedy) else { return placed }
+        return placed.enumerated().filter { $0.offset <= greedy || $0.element.field.isRequired }.map(\.element)
+    }
+
+    func parameter(option: String) -> Parameter? {
+        parameters.first { $0.form != .file && $0.options.contains(option) }
+            ?? parameters.first { $0.form == .file && option == "file" }
+    }
+
+    /// `--all` follows the cursor to the end.
+    var isPaged: Bool {
+        method.parameters.contains { $0.name == "cursor" } && method.result.contains { $0.name == "cursor" }
+    }
+
+    /// Its notifications go on after the reply.
+    var opensSubscription: Bool { method.result.contains { $0.name == "subscription" } }
+
+    /// `--string` takes such values as text.
+    var takesJSON: Bool {
+        parameters.contains { parameter in
+            switch parameter.field.type {
+            case .json, .map(of: .json), .list(of: .json, _): true
+            default: false
+            }
+        }
+    }
+
+    /// Options that are the command line's own.
+    var ownOptions: [(name: String, summary: String)] {
+        var options: [(name: String, summary: String)] = []
+        if isPaged { options.append(("all", "Follow the cursor to the end.")) }
+        if takesJSON { options.append(("string", "Take values as text, also when they are JSON.")) }
+        return options.filter { parameter(option: $0.name) == nil }
+    }
+
+    /// `docs put COLLECTION [ID] VALUE [--if-rev N]`
+    var usage: String { usageWords.joined(separator: " ") }
+
+    /// The same in pieces that stay together.
+    var usageWords: [String] {
+        let placed = positional
+        let arguments = placed.map { parameter in
+            let word =
+                parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder
+            return parameter.field.isRequired ? word : "[\(word)]"
+        }
+        let options = parameters.filter { parameter in !placed.contains { $0.field.name == parameter.field.name } }
+            .map { parameter in
+                let word = parameter.optionUsage
+                return parameter.field.isRequired ? word : "[\(word)]"
+            }
+        return [path] + arguments + options + ownOptions.map { "[--\($0.name)]" }
+    }
+}
+
+extension Verb.Parameter {
+    /// One of a list's items: `KEY` of `KEYS`; `NAME=VALUE` of an object's members.
+    var elementPlaceholder: String {
+        if case .map = field.type { return "NAME=VALUE" }
+        guard case .list(let element, _) = field.type else { return placeholder }
+        if options.count > 1 { return options[1].uppercased() }
+        return switch element {
+        case .name: "NAME"
+        case .text, .word, .timestamp: "TEXT"
+        default: "JSON"
+        }
+    }
+
+    /// `--if-rev N`
+    var optionUsage: String {
+        guard form != .flag else { return "--\(options[0])" }
+        switch field.type {
+        case .integer: return "--\(options[0]) N"
+        case .json: return "--\(options[0]) VALUE"
+        case .word(let words): return "--\(options[0]) \(words.joined(separator: "|"))"
+        case .list: return "--\(options.last ?? "") \(elementPlaceholder)"
+        default: return "--\(options[0]) \(isGreedy ? elementPlaceholder : placeholder)"
+        }
+    }
+}

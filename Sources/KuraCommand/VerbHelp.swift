@@ -1,0 +1,68 @@
+import KuraClient
+import KuraProtocol
+
+/// Help on one verb, made from its method's declaration.
+struct VerbHelp {
+    let verb: Verb
+    let catalogue: Catalogue
+    let width: Int
+    let style: Style
+
+    var text: String {
+        let method = verb.method
+        var parts = [Layout.paragraph("\(verb.path) - \(method.summary)", width: width)]
+        parts.append(Layout.paragraph(words: ["usage: kura"] + verb.usageWords, width: width, indent: 4))
+        parts.append(section("arguments", arguments))
+        parts.append(section("options, besides those of 'kura --help'", options))
+        parts.append(section("result", method.result.flatMap { rows($0, path: $0.name) }))
+        let errors = method.errors.map { "\($0.facts.name)" }.joined(separator: ", ")
+        if !errors.isEmpty { parts.append(Layout.paragraph("errors besides the usual: \(errors)", width: width)) }
+        if let alias = catalogue.aliases.first(where: { $0.verb.method.name == method.name }) {
+            parts.append("'kura \(alias.word)' is the same.\n")
+        }
+        parts.append("\(style.bold("example"))\n  \(CommandExample.line(verb))\n")
+        return parts.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+
+    private func section(_ title: String, _ rows: [(term: String, meaning: String)]) -> String {
+        rows.isEmpty ? "" : "\(style.bold(title))\n\(Layout.definitions(rows, width: width))"
+    }
+
+    private var arguments: [(term: String, meaning: String)] {
+        verb.positional.map { parameter in
+            (parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder, meaning(parameter))
+        }
+    }
+
+    private var options: [(term: String, meaning: String)] {
+        let placed = verb.positional.map(\.field.name)
+        return verb.parameters.filter { !placed.contains($0.field.name) }.map { ($0.optionUsage, meaning($0)) }
+            + verb.ownOptions.map { ("--\($0.name)", $0.summary) }
+    }
+
+    private func meaning(_ parameter: Verb.Parameter) -> String {
+        if parameter.form == .file {
+            return verb.method.access == .write
+                ? "The file to read; '-' is standard input." : "The file to write; '-' is standard output."
+        }
+        return described(parameter.field)
+    }
+
+    private func described(_ field: Field) -> String {
+        if case .boolean = field.type { return field.summary }
+        return "\(field.summary) [\(field.type.words)]"
+    }
+
+    /// One row for the field and one for each field of the objects in it.
+    private func rows(_ field: Field, path: String) -> [(term: String, meaning: String)] {
+        [(path, field.summary)] + inner(field.type, path: path).flatMap { rows($0.field, path: $0.path) }
+    }
+
+    private func inner(_ type: ValueType, path: String) -> [(field: Field, path: String)] {
+        switch type {
+        case .object(let fields): fields.map { ($0, "\(path).\($0.name)") }
+        case .list(let element, _): inner(element, path: path + "[]")
+        default: []
+        }
+    }
+}

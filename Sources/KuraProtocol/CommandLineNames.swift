@@ -1,0 +1,48 @@
+/// How the method table is spelled on a command line. Whoever adds a method need not look here: its name and its parameters'
+/// names in kebab-case are right by themselves.
+extension Method {
+    /// The part before the dot: `settings`.
+    public var noun: String { String(name.prefix { $0 != "." }) }
+
+    /// The part behind the dot in kebab-case: `get-many` of `settings.getMany`.
+    public var verb: String { String(name.drop { $0 != "." }.dropFirst()).kebabCase }
+
+    /// The verbs that have a word of their own, because they concern the daemon as a whole or are asked for often.
+    public static let commandAliases: [(word: String, method: String)] = [
+        ("status", "storage.status"), ("ping", "storage.ping"), ("discover", "rpc.discover"),
+        ("watch", "changes.watch"),
+    ]
+}
+
+extension Method.Store {
+    /// What the command line calls it for short; nil when the name is short enough.
+    public var shortName: String? {
+        switch self {
+        case .documents: "docs"
+        default: nil
+        }
+    }
+}
+
+extension Field {
+    /// Its option without the dashes: `if-rev` of `ifRev`.
+    public var optionName: String { name == "idField" ? "id" : name.kebabCase }
+
+    /// It modifies a request more than it is an object of the verb, so it has no place among the arguments: a word too many must
+    /// not become a condition.
+    public var isOptionOnly: Bool {
+        if case .boolean = type { return true }
+        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path"].contains(name)
+    }
+}
+
+extension String {
+    /// `ifRev` as `if-rev`.
+    public var kebabCase: String {
+        var result = ""
+        for character in self {
+            if character.isUppercase { result += "-" + character.lowercased() } else { result.append(character) }
+        }
+        return result
+    }
+}

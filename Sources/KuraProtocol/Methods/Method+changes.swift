@@ -1,0 +1,79 @@
+extension Method {
+    static let changesMethods: [Method] = [
+        Method(
+            "changes.list", .changes, .read,
+            "Lists what has changed since a revision: each item's newest state, in the order of revisions.",
+            parameters: [
+                afterRev,
+                Field(
+                    "limit", .integer(1...Int64(WireLimits.listItems)),
+                    "Most changes to return, about; 1000 when absent."),
+            ] + filter + [epoch],
+            result: [changes, coveredRev, hasMore], errors: [.compacted, .epochChanged, .overloaded],
+            example: "{\"afterRev\":0,\"stores\":[\"settings\"]}"),
+        Method(
+            "changes.watch", .changes, .read,
+            "Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.",
+            parameters: filter + [
+                Field("afterRev", .revision, "Begin after this revision; at the newest when absent."), epoch,
+            ],
+            result: [
+                Field("subscription", .count, required: true, "Names the subscription on this connection."),
+                Field("rev", .revision, required: true, "What follows this revision will be notified."),
+                Field(
+                    "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
+            ], errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
+            example: "{\"stores\":[\"settings\"],\"scope\":\"app\",\"values\":true}"),
+        Method(
+            "changes.unwatch", .changes, .read, "Ends a subscription; ending one that is not there changes nothing.",
+            parameters: [Field("subscription", .count, required: true, "As `changes.watch` returned it.")],
+            result: [Field("ended", .boolean, required: true, "Whether there was such a subscription.")],
+            example: "{\"subscription\":1}"),
+        Method(
+            "changes.wait", .changes, .read,
+            "Answers as soon as something has changed since a revision, or with nothing when the time is over.",
+            parameters: [
+                afterRev,
+                Field(
+                    "timeoutMs", .integer(0...WireLimits.waitMilliseconds),
+                    "Longest to wait, in milliseconds; 30000 when absent."),
+            ] + filter + [epoch],
+            result: [changes, coveredRev, hasMore],
+            errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
+            example: "{\"afterRev\":7,\"timeoutMs\":10000,\"scope\":\"app\"}", outOfBand: true),
+    ]
+
+    /// Positions of the filter's parameters, counted from its first.
+    private static let filter = [
+        Field(
+            "stores", .list(of: .word(["settings", "documents"]), maxItems: 16),
+            "Only changes in these stores; all when absent."),
+        Field("scope", .scope, "Only changes in the domain or collection of this name."),
+        Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose key or id begins so."),
+        Field("values", .boolean, "Return the values too."),
+    ]
+    private static let afterRev = Field(
+        "afterRev", .revision, required: true, "What follows this revision is asked for; 0 for everything that is kept."
+    )
+    private static let epoch = Field(
+        "epoch", .text(maxBytes: 64), "The history that the revision comes from; another one is refused.")
+    private static let coveredRev = Field(
+        "rev", .revision, required: true, "Everything up to here is covered: the next `afterRev`.")
+    private static let hasMore = Field(
+        "hasMore", .boolean, required: true,
+        "There is more to ask for at once; it may be so even when `changes` is empty.")
+    private static let changes = Field(
+        "changes",
+        .list(
+            of: .object([
+                Field("store", .word(["settings", "documents"]), required: true, "Where the item is."),
+                Field("scope", .scope, required: true, "Its domain or collection."),
+                Field("key", .key, required: true, "Its key or id."),
+                Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),
+                Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
+                Field("value", .json, "With `values`: what was written; left out when deleted."),
+                Field(
+                    "client", .text(maxBytes: 128),
+                    "What the writer called itself in `session.hello`; left out otherwise."),
+            ]), maxItems: Int(Int32.max)), required: true, "One object an item, in the order of revisions.")
+}

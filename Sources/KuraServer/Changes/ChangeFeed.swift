@@ -1,0 +1,154 @@
+import KuraProtocol
+import KuraStorage
+
+/// Who reads the feed, and whose turn it is.
+///
+/// Connections stand in a ring. When something has been synced, each is looked at once, from where the last slice ended; a
+/// slice ends after so many sends or so long, and while requests come in, three times as long must pass before the next:
+/// writers never wait for more than a slice, and subscribers that get less often get more at once. Belongs to the loop.
+final class ChangeFeed {
+    /// Connections with subscriptions or waits; those that have none any more go when they are looked at.
+    var connections: ContiguousArray<Connection> = []
+    /// Position of the connection that comes next.
+    var next = 0
+    /// Connections that have still to be looked at.
+    private(set) var left = 0
+    /// Subscriptions and waits of all connections.
+    var count = 0
+    /// The daemon is draining: waits are answered with what is there.
+    var isDraining = false
+    var pages = RenderedPages()
+    /// For requests that are answered at once.
+    let page = ChangePage()
+
+    private let limits: ServerLimits
+    private var selectors: Set<ChangeSelector> = []
+    private var pruneAt = 64
+    /// Readings of the log that subscriptions wait for, by ticket: the revision each begins at.
+    private var readings: [UInt64: UInt64] = [:]
+    private var seenRev: UInt64 = 0
+    /// When a wait ends or a subscription that is quiet is told how far it is; nothing is due before.
+    private var dueAt = UInt64.max
+    private var pausedUntil: UInt64 = 0
+    private var seenRequests: UInt64 = 0
+
+    /// Sends of a slice, and its nanoseconds.
+    static let sliceSends = 128
+    static let sliceTime: UInt64 = 200_000
+    /// Bytes that a client has not read; beyond them it gets no events until it reads.
+    static let backlog = 256 << 10
+    private static let readingLimit = 4
+    /// When to try again what could not be had through nobody's fault.
+    static let retryTime: UInt64 = 20_000_000
+
+    init(limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    // MARK: Readers
+
+    /// Nanoseconds after which a quiet subscription is told how far it is.
+    var progressTime: UInt64 { UInt64(limits.progressSeconds) * 1_000_000_000 }
+
+    /// The bound that one more would cross; nil when it is welcome.
+    func boundReached(_ connection: Connection) -> Int? {
+        if connection.feed.count >= limits.subscriptions { return limits.subscriptions }
+        return count >= limits.totalSubscriptions ? limits.totalSubscriptions : nil
+    }
+
+    /// A connection has begun to read.
+    func enter(_ connection: Connection) {
+        count += 1
+        wake()
+        guard !connection.isInFeed else { return }
+        connection.isInFeed = true
+        connections.append(connection)
+    }
+
+    /// The connection at `next` reads no more.
+    func removeNext() {
+        connections[next].isInFeed = false
+        connections.swapAt(next, connections.count - 1)
+        connections.removeLast()
+        if connections.isEmpty {
+            selectors.removeAll()
+            pages.removeAll()
+            (left, next, dueAt) = (0, 0, .max)
+        }
+    }
+
+    /// The one object that stands for all equal ones.
+    func selector(_ filter: ChangeFilter, values: Bool) -> ChangeSelector {
+        let wanted = ChangeSelector(filter, values: values)
+        let (isNew, selector) = selectors.insert(wanted)
+        if isNew, selectors.count > pruneAt {
+            let used = Set(
+                connections.flatMap { $0.feed.subscriptions.map(\.selector) + $0.feed.waits.map(\.selector) })
+            selectors.formIntersection(used)
+            selectors.insert(selector)
+            pruneAt = selectors.count * 2 + 64
+        }
+        return selector
+    }
+
+    // MARK: Slices
+
+    /// Everybody is to be looked at again.
+    func wake() { left = connections.count + 1 }
+
+    func takeNext() { left -= 1 }
+
+    /// Something is due at `time`.
+    func schedule(_ time: UInt64) { dueAt = min(dueAt, time) }
+
+    /// Whether a slice may begin.
+    /// - Parameter requests: that have been answered so far: while none come, nobody is held up.
+    func mayBegin(synced: UInt64, at time: UInt64, requests: UInt64) -> Bool {
+        if synced > seenRev {
+            seenRev = synced
+            wake()
+        }
+        if time >= dueAt {
+            dueAt = .max
+            wake()
+        }
+        guard left > 0 else { return false }
+        if requests == seenRequests { return true }
+        return time >= pausedUntil
+    }
+
+    func endSlice(began: UInt64, at time: UInt64, requests: UInt64) {
+        seenRequests = requests
+        pausedUntil = time + 3 * (time - began)
+    }
+
+    /// Nanoseconds until there is something to do; nil when only a change, a client or a reading can bring it.
+    func timeToNext(at time: UInt64, requests: UInt64) -> UInt64? {
+        guard !connections.isEmpty else { return nil }
+        if left > 0 { return requests == seenRequests || pausedUntil <= time ? 0 : pausedUntil - time }
+        return dueAt == .max ? nil : dueAt > time ? dueAt - time : 0
+    }
+
+    // MARK: Reading the past
+
+    /// A subscription that stands at `rev` cannot go on before a chunk of the log has been read.
+    func await(_ rev: UInt64, _ storage: isolated Storage) {
+        guard readings.count < Self.readingLimit, !readings.values.contains(rev) else {
+            storage.dismissCold()
+            return
+        }
+        readings[storage.warm()] = rev
+    }
+
+    /// Whether the chunk that follows `rev` is being read, or waits for its turn.
+    func isReading(_ rev: UInt64) -> Bool {
+        readings.count >= Self.readingLimit || readings.values.contains(rev)
+    }
+
+    /// - Returns: whether the ticket is the feed's.
+    func take(_ ticket: UInt64) -> Bool {
+        guard readings.removeValue(forKey: ticket) != nil else { return false }
+        wake()
+        return true
+    }
+}

@@ -1,0 +1,115 @@
+import KuraProtocol
+import KuraStorage
+
+/// A stretch of the feed as JSON, made once for all subscriptions that stand at its beginning and want the same.
+final class RenderedPage {
+    fileprivate(set) var selector: ChangeSelector?
+    fileprivate(set) var after: UInt64 = 0
+    /// Everything up to this revision is covered.
+    fileprivate(set) var rev: UInt64 = 0
+    fileprivate(set) var count = 0
+    /// What was synced when it was made; without that limit it would not have been longer if it is full.
+    fileprivate var syncedRev: UInt64 = 0
+    fileprivate var isFull = false
+    /// The array of changes.
+    fileprivate(set) var body = ByteBuffer()
+}
+
+/// The pages rendered last. A round of subscribers takes several turns, in which the newest revision moves on, and those
+/// of different selectors take turns: a few pages are enough for nearly all to be shared.
+struct RenderedPages {
+    private var pages: ContiguousArray<RenderedPage> = []
+    private var next = 0
+    private let page = ChangePage()
+
+    private static let capacity = 16
+    /// Bounds of one notification; a transaction that is larger goes over them.
+    static let limits = ChangePage.Limits(items: 1000, bytes: 128 << 10, scanned: 1 << 20)
+
+    /// What follows `rev` for a selector.
+    /// - Throws: as `Storage.fill`.
+    mutating func page(
+        _ selector: ChangeSelector, after rev: UInt64, _ storage: isolated Storage
+    ) throws(StoreError) -> RenderedPage {
+        let synced = storage.syncedRev
+        for page in pages
+        where page.after == rev && page.selector === selector && (page.syncedRev == synced || page.isFull) {
+            return page
+        }
+        defer { page.clear() }
+        try storage.fill(page, after: rev, selector.filter, Self.limits, values: selector.values)
+        let rendered = slot()
+        rendered.selector = selector
+        (rendered.after, rendered.rev, rendered.count) = (rev, page.rev, page.count)
+        (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
+        if rendered.body.capacity > 1 << 20 { rendered.body.releaseMemory() } else { rendered.body.removeAll() }
+        rendered.body.append(changes: page, values: selector.values)
+        return rendered
+    }
+
+    /// Gives back what has been kept.
+    mutating func removeAll() { pages.removeAll() }
+
+    private mutating func slot() -> RenderedPage {
+        if pages.count < Self.capacity {
+            pages.append(RenderedPage())
+            return pages[pages.count - 1]
+        }
+        next = (next + 1) % pages.count
+        // Nobody finds it while it is filled.
+        pages[next].selector = nil
+        return pages[next]
+    }
+}
+
+extension ByteBuffer {
+    /// The array of a page's changes.
+    mutating func append(changes page: ChangePage, values: Bool) {
+        append("[")
+        var isFirst = true
+        page.forEach { change in
+            append(isFirst ? "{\"store\":\"" : ",{\"store\":\"")
+            isFirst = false
+            append(change.store.wireName)
+            append("\",\"scope\":")
+            append(quoted: change.scope)
+            append(",\"key\":")
+            append(quoted: change.key)
+            append(",\"rev\":")
+            append(unsigned: change.rev)
+            if change.isDeleted {
+                append(",\"deleted\":true")
+            } else if values {
+                append(",\"value\":")
+                append(change.value)
+            }
+            if !change.client.isEmpty {
+                append(",\"client\":")
+                append(quoted: change.client)
+            }
+            append("}")
+        }
+        append("]")
+    }
+}
+
+extension Store {
+    /// As the wire calls it.
+    var wireName: StaticString {
+        switch self {
+        case .settings: "settings"
+        case .documents: "documents"
+        // Our own, which no feed shows.
+        case .requests: "requests"
+        case .configuration: "configuration"
+        }
+    }
+
+    init?(wireName: UnsafeRawBufferPointer) {
+        for store in Self.published where store.wireName.withUTF8Buffer({ wireName.elementsEqual($0) }) {
+            self = store
+            return
+        }
+        return nil
+    }
+}

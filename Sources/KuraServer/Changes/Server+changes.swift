@@ -1,0 +1,205 @@
+import KuraProtocol
+import KuraStorage
+
+/// Sending events: what has been synced goes to those that asked for it.
+extension Server {
+    /// Serves a slice of the subscriptions and waits that are behind. Comes after the turn's replies have left.
+    func serveChanges(_ storage: isolated Storage) {
+        let feed = call.changes
+        guard !feed.connections.isEmpty else { return }
+        let synced = storage.syncedRev
+        let began = monotonicNow()
+        guard feed.mayBegin(synced: synced, at: began, requests: facts.requests) else { return }
+        var sends = 0
+        var looks = 0
+        while feed.left > 0, !feed.connections.isEmpty {
+            feed.takeNext()
+            if feed.next >= feed.connections.count { feed.next = 0 }
+            let connection = feed.connections[feed.next]
+            guard !connection.isClosed, !connection.feed.isEmpty else {
+                feed.removeNext()
+                continue
+            }
+            feed.next += 1
+            looks += 1
+            let start = connection.output.count
+            if serve(connection, synced, began, storage) { feed.wake() }
+            if connection.output.count > start {
+                sends += 1
+                settle(connection, synced)
+            } else if connection.state.hasEnded, connection.feed.waits.isEmpty {
+                settle(connection, synced)
+            }
+            if sends >= ChangeFeed.sliceSends { break }
+            if looks & 7 == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
+        }
+        feed.endSlice(began: began, at: monotonicNow(), requests: facts.requests)
+    }
+
+    /// Serves one connection, as far as it takes events now.
+    /// - Returns: whether there is more for it at once.
+    private func serve(_ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage) -> Bool
+    {
+        var hasMore = false
+        var position = 0
+        while position < connection.feed.waits.count {
+            guard takesEvents(connection) else { return false }
+            if answerWait(position, connection, synced, time, storage) {
+                connection.feed.waits.remove(at: position)
+                call.changes.count -= 1
+            } else {
+                hasMore = hasMore || isBehind(connection.feed.waits[position].cursor, synced)
+                position += 1
+            }
+        }
+        // Subscriptions end with the client's side of the connection.
+        guard !connection.state.hasEnded else { return hasMore }
+        let count = connection.feed.subscriptions.count
+        for offset in 0..<count {
+            let position = (connection.feed.first + offset) % count
+            guard takesEvents(connection) else {
+                connection.feed.first = position
+                return false
+            }
+            if serve(position, connection, synced, time, storage) { hasMore = true }
+        }
+        return hasMore
+    }
+
+    /// Events do not go into the middle of a batch's line, nor to a client that does not read.
+    private func takesEvents(_ connection: Connection) -> Bool {
+        let takes = connection.state.batch == nil && connection.output.count <= ChangeFeed.backlog
+        if !takes { connection.feed.isBlocked = true }
+        return takes
+    }
+
+    private func supply(_ connection: Connection) {
+        if connection.output.capacity == 0 { pool.supply(&connection.output) }
+    }
+
+    /// A wait that has to read the past is looked at again when the reading is done, not before.
+    private func isBehind(_ cursor: UInt64, _ synced: UInt64) -> Bool {
+        cursor < synced && !call.changes.isReading(cursor)
+    }
+
+    /// Sends what a subscription has not had yet, one page of it.
+    /// - Returns: whether there is more at once.
+    private func serve(
+        _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
+    ) -> Bool {
+        let subscription = connection.feed.subscriptions[position]
+        var cursor = subscription.cursor
+        if cursor < synced {
+            do throws(StoreError) {
+                let page = try call.changes.pages.page(subscription.selector, after: cursor, storage)
+                cursor = page.rev
+                connection.feed.subscriptions[position].cursor = cursor
+                if page.count > 0 {
+                    supply(connection)
+                    connection.output.append(event: subscription.number, rev: cursor, page.body.bytes)
+                    connection.feed.subscriptions[position].toldRev = cursor
+                    connection.feed.subscriptions[position].toldAt = time
+                    return cursor < synced
+                }
+            } catch {
+                switch error {
+                case .cold: call.changes.await(cursor, storage)
+                case .compacted, .damagedLog:
+                    supply(connection)
+                    connection.output.append(overflow: subscription.number, resyncRev: synced)
+                    connection.feed.subscriptions[position].cursor = synced
+                    connection.feed.subscriptions[position].toldRev = synced
+                    connection.feed.subscriptions[position].toldAt = time
+                default: call.changes.schedule(time + ChangeFeed.retryTime)
+                }
+                return false
+            }
+        }
+        if subscription.toldRev < cursor {
+            let due = subscription.toldAt + call.changes.progressTime
+            if time < due {
+                call.changes.schedule(due)
+            } else {
+                supply(connection)
+                connection.output.append(event: subscription.number, rev: cursor, nil)
+                connection.feed.subscriptions[position].toldRev = cursor
+                connection.feed.subscriptions[position].toldAt = time
+            }
+        }
+        return cursor < synced
+    }
+
+    /// Answers a wait when there is something to tell, or when its time is over.
+    private func answerWait(
+        _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
+    ) -> Bool {
+        let wait = connection.feed.waits[position]
+        var cursor = wait.cursor
+        let body: UnsafeRawBufferPointer?
+        do throws(StoreError) {
+            let page = cursor < synced ? try call.changes.pages.page(wait.selector, after: cursor, storage) : nil
+            if let page { cursor = page.rev }
+            body = page.flatMap { $0.count > 0 ? $0.body.bytes : nil }
+        } catch {
+            switch error {
+            case .cold:
+                call.changes.await(cursor, storage)
+                return false
+            case .overloaded where time < wait.deadline:
+                call.changes.schedule(time + ChangeFeed.retryTime)
+                return false
+            default:
+                supply(connection)
+                wait.id.withUnsafeBytes { id in
+                    if case .error(let refusal) = Refusal(error, call: call) {
+                        connection.output.append(error: refusal, id: id)
+                    }
+                }
+                connection.output.append(0x0A)
+                return true
+            }
+        }
+        connection.feed.waits[position].cursor = cursor
+        // What has not been looked through yet may hold what is waited for.
+        guard body != nil || cursor >= synced && (time >= wait.deadline || call.changes.isDraining) else {
+            call.changes.schedule(wait.deadline)
+            return false
+        }
+        supply(connection)
+        wait.id.withUnsafeBytes { connection.output.appendReplyHead(id: $0) }
+        connection.output.append("\"result\":")
+        connection.output.append(changes: body, rev: cursor, hasMore: cursor < synced)
+        connection.output.append("}\n")
+        return true
+    }
+}
+
+extension ByteBuffer {
+    /// The notification of a page; nil for one that only tells how far the subscription is.
+    fileprivate mutating func append(event subscription: Int, rev: UInt64, _ changes: UnsafeRawBufferPointer?) {
+        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.changed\",\"params\":{\"subscription\":")
+        append(integer: Int64(subscription))
+        append(",\"rev\":")
+        append(unsigned: rev)
+        append(",\"changes\":")
+        if let changes { append(changes) } else { append("[]") }
+        append("}}\n")
+    }
+
+    fileprivate mutating func append(overflow subscription: Int, resyncRev: UInt64) {
+        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.overflow\",\"params\":{\"subscription\":")
+        append(integer: Int64(subscription))
+        append(",\"resyncRev\":")
+        append(unsigned: resyncRev)
+        append("}}\n")
+    }
+
+    /// The result of `changes.list` and `changes.wait`; `changes` is an array, nil an empty one.
+    mutating func append(changes: UnsafeRawBufferPointer?, rev: UInt64, hasMore: Bool) {
+        append("{\"changes\":")
+        if let changes { append(changes) } else { append("[]") }
+        append(",\"rev\":")
+        append(unsigned: rev)
+        append(hasMore ? ",\"hasMore\":true}" : ",\"hasMore\":false}")
+    }
+}

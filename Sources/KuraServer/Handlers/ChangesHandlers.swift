@@ -1,0 +1,149 @@
+import KuraProtocol
+import KuraStorage
+
+/// Answers `changes.*`. Numbers of parameters are positions in the method table.
+enum ChangesHandlers {
+    static let all: [String: Handler] = [
+        "changes.list": list, "changes.watch": watch, "changes.unwatch": unwatch, "changes.wait": wait,
+    ]
+
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let rev = try revision(call, 0, epoch: 6, storage)
+        let limits = ChangePage.Limits(items: Int(call.reader.integer(1) ?? 1000), bytes: 4 << 20, scanned: 4 << 20)
+        try answer(call, after: rev, try selector(call, from: 2), limits, &out, storage)
+    }
+
+    private static func answer(
+        _ call: Call, after rev: UInt64, _ selector: ChangeSelector, _ limits: ChangePage.Limits,
+        _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) throws(Refusal) {
+        let page = call.changes.page
+        defer { page.clear() }
+        try call.run { () throws(StoreError) in
+            try storage.fill(page, after: rev, selector.filter, limits, values: selector.values)
+        }
+        call.shows(page.rev)
+        call.scratch.removeAll()
+        call.scratch.append(changes: page, values: selector.values)
+        out.append(changes: call.scratch.bytes, rev: page.rev, hasMore: page.rev < storage.syncedRev)
+    }
+
+    static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let isResuming = call.reader.has(4)
+        let rev = isResuming ? try revision(call, 4, epoch: 5, storage) : storage.rev
+        if !isResuming { try check(epoch: 5, call, storage) }
+        try checkKept(rev, call, storage)
+        let selector = try selector(call, from: 0)
+        guard let connection = call.connection else { return }
+        try admit(connection, call)
+        connection.noteFeed()
+        let number = connection.feed.takeNumber()
+        connection.feed.subscriptions.append(
+            Subscription(number: number, selector: selector, cursor: rev, toldRev: rev, toldAt: monotonicNow()))
+        call.changes.enter(connection)
+        out.append("{\"subscription\":")
+        out.append(integer: Int64(number))
+        out.append(",\"rev\":")
+        out.append(unsigned: rev)
+        out.append(",\"epoch\":")
+        out.append(quoted: storage.epoch)
+        out.append("}")
+        call.shows(rev)
+    }
+
+    static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let number = call.reader.integer(0) ?? 0
+        guard let connection = call.connection,
+            let position = connection.feed.subscriptions.firstIndex(where: { $0.number == number })
+        else {
+            out.append("{\"ended\":false}")
+            return
+        }
+        connection.noteFeed()
+        connection.feed.subscriptions.remove(at: position)
+        call.changes.count -= 1
+        out.append("{\"ended\":true}")
+    }
+
+    static func wait(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let rev = try revision(call, 0, epoch: 6, storage)
+        let selector = try selector(call, from: 2)
+        guard let connection = call.connection, call.reader.hasID else { return }
+        // Replies of a batch leave together: none of them can come later.
+        if connection.state.batch != nil {
+            try answer(call, after: rev, selector, RenderedPages.limits, &out, storage)
+            return
+        }
+        try checkKept(rev, call, storage)
+        try admit(connection, call)
+        connection.noteFeed()
+        let deadline = monotonicNow() + UInt64(call.reader.integer(1) ?? 30_000) * 1_000_000
+        connection.feed.waits.append(
+            ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))
+        call.changes.enter(connection)
+        call.isDeferred = true
+    }
+
+    // MARK: Parameters
+
+    /// - Throws: `tooManySubscriptions`.
+    private static func admit(_ connection: Connection, _ call: Call) throws(Refusal) {
+        guard let limit = call.changes.boundReached(connection) else { return }
+        throw .error(RPCError(.tooManySubscriptions, limit: limit))
+    }
+
+    /// - Throws: `compacted` when it is known already that changes after `rev` are gone.
+    private static func checkKept(_ rev: UInt64, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard rev >= storage.oldestRev else { throw Refusal(.compacted(oldestRev: storage.oldestRev), call: call) }
+    }
+
+    /// The revision to go on from.
+    /// - Throws: `epochChanged`; `invalidParams` for one that is not there yet.
+    private static func revision(
+        _ call: Call, _ parameter: Int, epoch: Int, _ storage: isolated Storage
+    ) throws(Refusal) -> UInt64 {
+        try check(epoch: epoch, call, storage)
+        let rev = UInt64(call.reader.integer(parameter) ?? 0)
+        guard rev <= storage.rev else {
+            call.shows(storage.rev)
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "no change has this revision yet: it comes from another history",
+                    parameter: call.reader.name(parameter), currentRev: storage.rev))
+        }
+        return rev
+    }
+
+    private static func check(epoch: Int, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard call.reader.has(epoch), !call.reader.string(epoch).elementsEqual(storage.epoch.utf8) else { return }
+        throw .error(RPCError(.epochChanged))
+    }
+
+    /// The filter's four parameters, from the position of `stores` on.
+    private static func selector(_ call: Call, from first: Int) throws(Refusal) -> ChangeSelector {
+        var filter = ChangeFilter()
+        if call.reader.has(first) {
+            var stores: [Store] = []
+            var walk = JSONWalk(call.reader.json(first), storage: call.walk)
+            while let element = walk.nextElement() {
+                guard let name = JSONWalk.string(element, storage: call.innerWalk), let store = Store(wireName: name)
+                else {
+                    throw .error(
+                        RPCError(
+                            .invalidParams, hint: "stores are settings and documents",
+                            parameter: call.reader.name(first), index: stores.count))
+                }
+                stores.append(store)
+            }
+            guard !stores.isEmpty else {
+                throw .error(
+                    RPCError(.invalidParams, hint: "at least one store", parameter: call.reader.name(first)))
+            }
+            filter = ChangeFilter(stores: stores)
+        }
+        if call.reader.has(first + 1) { filter.scope = Array(call.reader.string(first + 1)) }
+        filter.prefix = Array(call.reader.string(first + 2))
+        return call.changes.selector(filter, values: call.reader.boolean(first + 3))
+    }
+}

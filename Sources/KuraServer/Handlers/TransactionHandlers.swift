@@ -1,0 +1,108 @@
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers `transaction.apply`.
+enum TransactionHandlers {
+    static let all: [String: Handler] = ["transaction.apply": apply]
+
+    static func apply(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let connection = call.connection else { return }
+        out.append("{\"results\":[")
+        let transaction = storage.beginTransaction()
+        var walk = JSONWalk(call.reader.json(0), storage: call.walk)
+        var index = 0
+        while let operation = walk.nextElement() {
+            if index > 0 { out.append(UInt8(ascii: ",")) }
+            do throws(Refusal) {
+                try perform(operation, index, call, connection, &out, storage)
+            } catch {
+                storage.abandon(transaction)
+                call.forgetsShown(above: storage.rev)
+                throw error.at(operation: index)
+            }
+            index += 1
+        }
+        let rev = storage.end(transaction)
+        out.append("],\"rev\":")
+        out.append(unsigned: rev ?? storage.rev)
+        out.append("}")
+        call.shows(rev ?? storage.rev)
+    }
+
+    private static func perform(
+        _ operation: UnsafeRawBufferPointer, _ index: Int, _ call: Call, _ connection: Connection,
+        _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard index < WireLimits.transactionItems else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "too many operations", parameter: call.reader.name(0),
+                    limit: WireLimits.transactionItems))
+        }
+        let inner = call.operation
+        do throws(RPCError) { try inner.reader.readOperation(operation) } catch { throw .error(error) }
+        inner.begin(connection)
+        do throws(Refusal) { try inner.perform(&out, storage) } catch {
+            call.shows(inner.shownRev)
+            throw error
+        }
+        call.shows(inner.shownRev)
+    }
+}
+
+extension Call {
+    /// Performs a write that carries a request key: answers the first result when the key is known, else records the
+    /// result with the changes it reports.
+    func performOnce(
+        _ key: UnsafeRawBufferPointer, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        // Without known credentials a connection shares its keys with others of its kind.
+        let user = connection?.peer?.uid ?? .max
+        let found = storage.requests.find(user, key)
+        if let item = found.item {
+            shows(found.shownRev)
+            guard let result = RecordedResult.result(in: item.value, of: reader) else {
+                throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName))
+            }
+            out.append(result)
+            return
+        }
+        let start = out.count
+        let transaction = storage.beginTransaction()
+        do throws(Refusal) {
+            try perform(&out, storage)
+            var record = ByteBuffer()
+            RecordedResult.append(UnsafeRawBufferPointer(rebasing: out.bytes[start...]), of: reader, to: &record)
+            try run { () throws(StoreError) in try storage.requests.record(user, key, record.bytes) }
+        } catch {
+            storage.abandon(transaction)
+            forgetsShown(above: storage.rev)
+            throw error
+        }
+        let rev = storage.end(transaction)
+        // The reply must not leave before the record of it is durable, even when nothing else was changed.
+        if let rev { shows(rev) }
+    }
+}
+
+/// A result as it is kept under its request key: `["method",result]`.
+private enum RecordedResult {
+    static func append(_ result: UnsafeRawBufferPointer, of reader: RequestReader, to out: inout ByteBuffer) {
+        out.append("[\"")
+        out.append(reader.methodName)
+        out.append("\",")
+        out.append(result)
+        out.append("]")
+    }
+
+    /// The result, when it is one of the method that is being called; nil otherwise.
+    static func result(in record: UnsafeRawBufferPointer, of reader: RequestReader) -> UnsafeRawBufferPointer? {
+        let name = reader.methodName
+        let head = 2 + name.count
+        guard record.count > head + 3, record[head] == UInt8(ascii: "\""),
+            record[2..<head].elementsEqual(name)
+        else { return nil }
+        return UnsafeRawBufferPointer(rebasing: record[(head + 2)..<(record.count - 1)])
+    }
+}

@@ -1,0 +1,73 @@
+import Glibc
+
+/// A run of the log's rows as they were committed, none left out: all that follow one revision, up to another.
+///
+/// Chunks are what the change feed reads, whether they come from memory (`RecentChanges`) or from a closed segment
+/// (`SegmentReader`). A row is never divided, so neither is a transaction.
+final class ChangeChunk: @unchecked Sendable {
+    // Filled by one thread and then handed over; `RecentChanges` appends on the loop, where it is read as well.
+
+    struct Row {
+        /// Revision of the row's last change.
+        var rev: UInt64
+        fileprivate var offset: Int
+        fileprivate var count: Int
+    }
+
+    /// The first row follows this revision.
+    let after: UInt64
+    private(set) var rows: ContiguousArray<Row> = []
+    private var base: UnsafeMutableRawPointer?
+    private var used = 0
+    private var capacity = 0
+
+    init(after: UInt64) {
+        self.after = after
+    }
+
+    deinit {
+        free(base)
+    }
+
+    /// Revision of the last change in here; `after` while there is none.
+    var lastRev: UInt64 { rows.last?.rev ?? after }
+    var isEmpty: Bool { rows.isEmpty }
+    /// Bytes of the rows' records.
+    var recordBytes: Int { used }
+    /// Bytes that the chunk takes.
+    var footprint: Int { capacity + rows.capacity * MemoryLayout<Row>.stride }
+
+    /// Moves what is there: records lent before are no longer good.
+    func append(rev: UInt64, records: Bytes) {
+        if used + records.count > capacity {
+            var wanted = max(capacity, 4096)
+            while wanted < used + records.count { wanted *= 2 }
+            guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
+            base = grown
+            capacity = wanted
+        }
+        if records.count > 0 { memcpy(base! + used, records.baseAddress!, records.count) }
+        rows.append(Row(rev: rev, offset: used, count: records.count))
+        used += records.count
+    }
+
+    /// Whether the change that follows `rev` is in here.
+    func continues(_ rev: UInt64) -> Bool { after <= rev && rev < lastRev }
+
+    /// Position of the first row with a change above `rev`.
+    func position(after rev: UInt64) -> Int {
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].rev <= rev { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// A row's records, good until the next append and as long as the chunk.
+    func records(_ position: Int) -> Bytes {
+        let row = rows[position]
+        return Bytes(start: base.map { $0 + row.offset }, count: row.count)
+    }
+}

@@ -1,0 +1,165 @@
+import Glibc
+
+/// A stretch of the feed as a reader gets it: of each item that changed and that the filter admits, its newest state within
+/// the stretch, in the order of revisions.
+///
+/// A page ends where a transaction ends, whatever its limits say. It is filled again and again without giving its memory
+/// back. The changes it lends are good until it is filled or cleared, and until the next change to the storage.
+public final class ChangePage {
+    private struct Entry {
+        var record: LogRecord
+        var hash: UInt64
+        var slot = 0
+        /// The item changed again later in the page.
+        var isSuperseded = false
+    }
+    private var entries: ContiguousArray<Entry> = []
+    /// Positions of entries, plus one, by hash; 0 is a free place.
+    private var slots: ContiguousArray<UInt32>
+    /// Keeps alive what the records point into.
+    private var chunks: ContiguousArray<ChangeChunk> = []
+
+    /// Everything up to this revision is covered, whether it is in the page or the filter kept it out.
+    public private(set) var rev: UInt64 = 0
+    /// Items in the page.
+    public private(set) var count = 0
+    /// Bytes of their names and values.
+    public private(set) var bytes = 0
+    /// The page ended at a limit.
+    public private(set) var isFull = false
+    private var scanned = 0
+
+    public init() {
+        slots = ContiguousArray(repeating: 0, count: 256)
+    }
+
+    /// Bounds of a page; each is looked at between two transactions, so that the last one may go over it.
+    public struct Limits: Sendable {
+        public var items: Int
+        /// Bytes of names and values.
+        public var bytes: Int
+        /// Bytes of the log that are looked through, so that a filter which admits little does not hold up the loop.
+        public var scanned: Int
+
+        public init(items: Int, bytes: Int, scanned: Int) {
+            self.items = items
+            self.bytes = bytes
+            self.scanned = scanned
+        }
+    }
+
+    /// Calls `body` for each change.
+    public func forEach(_ body: (Change) -> Void) {
+        for entry in entries where !entry.isSuperseded { body(Change(entry.record)) }
+    }
+
+    /// Lets go of what the page lends.
+    public func clear() {
+        for entry in entries { slots[entry.slot] = 0 }
+        entries.removeAll(keepingCapacity: entries.capacity <= 4096)
+        chunks.removeAll(keepingCapacity: true)
+        (count, bytes, scanned, isFull) = (0, 0, 0, false)
+        if slots.count > 16_384 { slots = ContiguousArray(repeating: 0, count: 256) }
+    }
+
+    func begin(after rev: UInt64) {
+        clear()
+        self.rev = rev
+    }
+
+    /// Takes in the chunk's rows above `rev`, none above `syncedRev`, until the page is full.
+    /// - Throws: `StorageFault.damagedLog`.
+    func take(
+        _ chunk: ChangeChunk, upTo syncedRev: UInt64, _ filter: ChangeFilter, _ limits: Limits, values: Bool
+    ) throws(StorageFault) {
+        chunks.append(chunk)
+        var position = chunk.position(after: rev)
+        while position < chunk.rows.count, chunk.rows[position].rev <= syncedRev {
+            let row = chunk.records(position)
+            let start = rev
+            var offset = 0
+            var transaction = start
+            while let record = try LogRecord.next(in: row, at: &offset) {
+                // A row may have been read to the middle, or be a copy whose beginning was there before.
+                guard record.rev > start else { continue }
+                if record.rev != transaction {
+                    rev = transaction
+                    if count >= limits.items || bytes >= limits.bytes || scanned >= limits.scanned {
+                        isFull = true
+                        return
+                    }
+                    transaction = record.rev
+                }
+                scanned += LogRecord.headLength + record.scope.count + record.key.count + record.value.count
+                if filter.admits(record) { add(record, values: values) }
+            }
+            rev = chunk.rows[position].rev
+            position += 1
+        }
+    }
+
+    private func add(_ record: LogRecord, values: Bool) {
+        if entries.count * 2 >= slots.count { grow() }
+        let hash = KeyHash.hash(
+            record.key,
+            seed: KeyHash.hash(record.scope, seed: UInt64(record.store.rawValue)))
+        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let known = Int(slots[slot]) - 1
+            if entries[known].hash == hash, entries[known].record.isSameItem(as: record) {
+                entries[known].isSuperseded = true
+                bytes -= Self.size(entries[known].record, values: values)
+                count -= 1
+                break
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        entries.append(Entry(record: record, hash: hash, slot: slot))
+        slots[slot] = UInt32(entries.count)
+        count += 1
+        bytes += Self.size(record, values: values)
+    }
+
+    private static func size(_ record: LogRecord, values: Bool) -> Int {
+        64 + record.scope.count + record.key.count + record.writer.count + (values ? record.value.count : 0)
+    }
+
+    private func grow() {
+        slots = ContiguousArray(repeating: 0, count: slots.count * 4)
+        for position in entries.indices where !entries[position].isSuperseded {
+            var slot = Int(truncatingIfNeeded: entries[position].hash) & (slots.count - 1)
+            while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = UInt32(position + 1)
+            entries[position].slot = slot
+        }
+    }
+}
+
+/// One item's newest state, as the feed shows it. The bytes are lent by the page.
+public struct Change {
+    public var store: Store
+    public var scope: Bytes
+    public var key: Bytes
+    public var rev: UInt64
+    public var isDeleted: Bool
+    /// JSON text; empty when the item is deleted.
+    public var value: Bytes
+    /// What the client that made the change called itself; empty when it did not.
+    public var client: Bytes
+
+    init(_ record: LogRecord) {
+        store = record.store
+        scope = record.scope
+        key = record.key
+        rev = record.rev
+        isDeleted = record.isTombstone
+        value = record.value
+        client = record.writer
+    }
+}
+
+extension LogRecord {
+    fileprivate func isSameItem(as other: LogRecord) -> Bool {
+        store == other.store && key.equals(other.key) && scope.equals(other.scope)
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import SQLite
+
+/// Reads closed segments for the change feed. Lives on the housekeeper's thread, which also closes and retires segments,
+/// one job after the other: so no segment is opened before it is closed, and none is let go while it is open here.
+///
+/// A segment is held exclusively, and opening one reads its whole WAL; so the last one stays open from one chunk to the
+/// next.
+final class SegmentReader: @unchecked Sendable {
+    // Touched by the housekeeper's jobs alone, which run one after the other.
+
+    enum Outcome: Sendable {
+        case chunk(ChangeChunk)
+        /// The rows asked for are gone: what is left begins above this revision.
+        case gap(after: UInt64)
+        /// A segment was still in somebody's hands.
+        case busy
+        case failed(StorageFault)
+    }
+
+    /// Bytes of records in a chunk, about: a row that begins below is taken whole.
+    static let chunkBytes = 512 << 10
+
+    private let directory: String
+    private var open: Segment?
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    /// The rows that follow `rev`, from one segment.
+    /// - Parameter numbers: segments that may have them, in the order in which they are tried. After a recovery two may
+    ///   have the same rows, so one that does not go on at `rev` says nothing yet.
+    func read(after rev: UInt64, in numbers: [Int]) -> Outcome {
+        var gap: UInt64?
+        for number in numbers {
+            do throws(StorageFault) {
+                guard let segment = try segment(number) else { continue }
+                let chunk = ChangeChunk(after: rev)
+                var first: UInt64?
+                try segment.someRows(after: rev) { (row, _, records) throws(StorageFault) in
+                    if first == nil { first = try Self.firstRev(records) }
+                    guard first! <= rev + 1 else { return false }
+                    chunk.append(rev: row, records: records)
+                    return chunk.recordBytes < Self.chunkBytes
+                }
+                if chunk.lastRev >= segment.lastRev { open = nil }
+                if !chunk.isEmpty { return .chunk(chunk) }
+                if let first { gap = min(gap ?? first, first) }
+            } catch {
+                open = nil
+                if case .database(let cause, _) = error, cause.isBusy { return .busy }
+                return .failed(error)
+            }
+        }
+        return gap.map { .gap(after: $0 - 1) } ?? .gap(after: .max)
+    }
+
+    /// The segment is about to be let go.
+    func forget(_ number: Int) {
+        if open?.number == number { open = nil }
+    }
+
+    /// Nobody reads any more.
+    func close() { open = nil }
+
+    private func segment(_ number: Int) throws(StorageFault) -> Segment? {
+        if let open, open.number == number { return open }
+        open = nil
+        guard FileSystem.exists(Segment.path(directory, number)) else { return nil }
+        let segment = try Segment(opening: number, in: directory)
+        open = segment
+        return segment
+    }
+
+    private static func firstRev(_ records: Bytes) throws(StorageFault) -> UInt64 {
+        var offset = 0
+        guard let record = try LogRecord.next(in: records, at: &offset) else { throw .damagedLog }
+        return record.rev
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// Where the commits of a segment's WAL end, read without SQLite.
+///
+/// A WAL that is cut off behind a commit shows the database as of that commit: that is how a segment gives up its newest
+/// rows. The format: a header of 32 bytes, then frames of 24 bytes and a page. Each frame carries the header's salts, and a
+/// checksum over all that came before it; a size of the database that is not 0 marks a commit's last. The first frame that
+/// does not fit ends the WAL. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log
+struct WALCommits {
+    /// File offsets, rising.
+    private(set) var ends: [Int] = []
+    /// The file is a WAL that was never written, or one that can be read here: nothing behind the last commit counts.
+    private(set) var isReadable = false
+
+    private var sums: (UInt32, UInt32) = (0, 0)
+
+    /// Empty when there is no WAL, or one whose checksums are of the other byte order.
+    init(path: String) throws(StorageFault) {
+        guard FileSystem.exists(path) else { return }
+        let descriptor = try FileSystem.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let frameSize = Segment.frameSize
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: frameSize, alignment: 8)
+        defer { buffer.deallocate() }
+        let bytes = Bytes(buffer)
+        func word(_ offset: Int) -> UInt32 {
+            UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        }
+        buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        guard pread(descriptor, buffer.baseAddress, 32, 0) >= 0 else { throw FileSystem.fail("read", path) }
+        isReadable = bytes.allSatisfy { $0 == 0 }
+        guard word(0) == 0x377f_0682, word(8) == Segment.pageSize else { return }
+        add(Bytes(rebasing: bytes[..<24]))
+        guard sums == (word(24), word(28)) else { return }
+        isReadable = true
+        let salts = (word(16), word(20))
+        var offset = 32
+        while pread(descriptor, buffer.baseAddress, frameSize, off_t(offset)) == frameSize {
+            guard (word(8), word(12)) == salts else { return }
+            add(Bytes(rebasing: bytes[..<8]))
+            add(Bytes(rebasing: bytes[24...]))
+            guard sums == (word(16), word(20)) else { return }
+            offset += frameSize
+            if word(4) != 0 { ends.append(offset) }
+        }
+    }
+
+    private mutating func add(_ bytes: Bytes) {
+        for offset in stride(from: 0, to: bytes.count, by: 8) {
+            let first = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            let second = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+            sums.0 = sums.0 &+ first &+ sums.1
+            sums.1 = sums.1 &+ second &+ sums.0
+        }
+    }
+}

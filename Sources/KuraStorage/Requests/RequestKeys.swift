@@ -1,0 +1,74 @@
+/// First results of writes that carried a `requestKey`, so that a write sent again after a lost connection is answered
+/// and not done twice.
+///
+/// A result is kept in the log with the changes it reports: either both survive or neither. Keys belong to the user who
+/// sent them. They are kept for a day, and no more of them than the limits allow: the oldest go when new ones come, in the
+/// same transaction. In memory whole. Belongs to the loop.
+public final class RequestKeys {
+    private let ledger: Ledger
+
+    /// Milliseconds for which a result is kept.
+    public static let lifetime: Int64 = 86_400_000
+    /// Keys of one user.
+    public static let countLimit = 100_000
+    /// Bytes of keys and results of one user.
+    public static let bytesLimit = 16 << 20
+    /// Bytes of one result.
+    public static let resultLimit = 1 << 20
+    /// Bytes of a key.
+    public static let keyLimit = 128
+
+    init(ledger: Ledger) {
+        self.ledger = ledger
+    }
+
+    /// What was recorded under the key; nothing once its day is over.
+    /// `user`: whose key it is.
+    public func find(_ user: UInt32, _ key: Bytes) -> Lookup {
+        guard let scope = scope(of: user, making: false), let item = ledger.find(scope, key), !item.isTombstone,
+            !hasExpired(item)
+        else { return Lookup(item: nil, shownRev: 0) }
+        return Lookup(item: StoredItem(item), shownRev: item.pointee.rev)
+    }
+
+    /// Records a result, within the transaction whose result it is.
+    /// `value`: JSON text.
+    /// Throws: `.valueTooLarge`, and what staging a change throws.
+    public func record(_ user: UInt32, _ key: Bytes, _ value: Bytes) throws(StoreError) {
+        guard value.count <= Self.resultLimit else { throw .valueTooLarge(limit: Self.resultLimit) }
+        guard let scope = scope(of: user, making: true) else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        let old = ledger.find(scope, key)
+        let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
+        try ledger.stage(
+            scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
+            newBytes: key.count + value.count
+        ) { _ in }
+        try letOldestGo(scope)
+    }
+
+    private func letOldestGo(_ scope: Scope) throws(StoreError) {
+        var next = scope.members.oldest
+        while let item = next {
+            next = item.pointee.newer
+            if item.isTombstone { continue }
+            guard hasExpired(item) || scope.count > Self.countLimit || scope.bytes > Self.bytesLimit else { return }
+            // What has just been recorded stays.
+            guard item.pointee.rev <= ledger.rev else { return }
+            try ledger.stage(
+                scope, key: item.key, value: Bytes(start: nil, count: 0), isTombstone: true, old: item,
+                oldBytes: item.key.count + item.value.count, newBytes: 0
+            ) { _ in }
+        }
+    }
+
+    private func hasExpired(_ item: ItemRef) -> Bool {
+        ledger.now - item.pointee.updatedAt >= Self.lifetime
+    }
+
+    private func scope(of user: UInt32, making: Bool) -> Scope? {
+        let name = Array(String(user).utf8)
+        return name.withUnsafeBytes { name in
+            making ? ledger.scopes.findOrMake(.requests, name) : ledger.scopes.find(.requests, name)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import SQLite
+
+/// The tables as a start takes them in: the revision that they are as of, the scopes, all settings, and the connection that
+/// goes on writing them.
+struct TablesInMemory {
+    let writer: Connection
+    /// Names the history.
+    let epoch: String
+    /// Segments that are closed, in the order of their numbers.
+    let segments: [Log.Closed]
+    let ledger: Ledger
+    let settings: SettingsStore
+    let documents: DocumentsStore
+
+    init(_ configuration: StorageConfiguration) throws(StorageFault) {
+        let path = configuration.tablesPath
+        let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
+        writer = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes)
+        do throws(SQLiteError) {
+            let foldedRev: UInt64
+            (epoch, foldedRev) = try Self.readMeta(writer)
+            segments = try Self.readSegments(writer)
+            ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
+            try Self.loadSettings(writer, ledger)
+        } catch { throw .database(error, file: path) }
+        settings = SettingsStore(ledger: ledger)
+        documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
+    }
+
+    private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (epoch: String, foldedRev: UInt64) {
+        if try connection.scalar("SELECT count(*) FROM meta") == 0 {
+            let insert = try connection.prepare("INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1)")
+            try insert.bind(1, text: UUIDv7Generator.random())
+            try insert.run()
+            // The history's name is shown to clients, so it has to outlive a power cut from the first reply on.
+            _ = try connection.checkpoint(.full)
+        }
+        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'epoch'")
+        guard try select.step() else { return ("", 0) }
+        let epoch = select.text(0)
+        let foldedRev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0
+        return (epoch, UInt64(foldedRev))
+    }
+
+    private static func readSegments(_ connection: Connection) throws(SQLiteError) -> [Log.Closed] {
+        let select = try connection.prepare("SELECT number, firstRev, lastRev, bytes FROM segments ORDER BY number")
+        var closed: [Log.Closed] = []
+        while try select.step() {
+            closed.append(
+                Log.Closed(
+                    number: Int(select.int64(0)), firstRev: UInt64(select.int64(1)), lastRev: UInt64(select.int64(2)),
+                    bytes: Int(select.int64(3))))
+        }
+        return closed
+    }
+
+    private static func readScopes(_ connection: Connection) throws(SQLiteError) -> ScopeTable {
+        let scopes = ScopeTable()
+        let select = try connection.prepare("SELECT id, store, name, count, bytes, lastRev, nextRow FROM scopes")
+        while try select.step() {
+            guard let store = Store(rawValue: UInt8(select.int64(1))) else { continue }
+            let scope = Scope(id: UInt32(select.int64(0)), store: store, name: Array(select.bytes(2)))
+            scope.count = Int(select.int64(3))
+            scope.bytes = Int(select.int64(4))
+            scope.lastRev = UInt64(select.int64(5))
+            scope.nextRow = max(scope.nextRow, select.int64(6))
+            scope.mayHaveRows = true
+            scopes.add(scope)
+        }
+        return scopes
+    }
+
+    private static func loadSettings(_ connection: Connection, _ ledger: Ledger) throws(SQLiteError) {
+        // In the order of their revisions where a store's items have an age.
+        let select = try connection.prepare(
+            """
+            SELECT scope, key, value, rev, updatedAt FROM settings
+            WHERE scope NOT IN (SELECT id FROM scopes WHERE store = ?1)
+            UNION ALL SELECT * FROM (
+                SELECT scope, key, value, rev, updatedAt FROM settings
+                WHERE scope IN (SELECT id FROM scopes WHERE store = ?1) ORDER BY rev)
+            """)
+        try select.bind(1, Int64(Store.requests.rawValue))
+        while try select.step() {
+            ledger.load(
+                resident: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
+                updatedAt: select.int64(4),
+                ledger.scopes[UInt32(select.int64(0))])
+        }
+    }
+}

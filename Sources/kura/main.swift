@@ -1,0 +1,4 @@
+import Glibc
+import KuraCommand
+
+exit(Kura.main())

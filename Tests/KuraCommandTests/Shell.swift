@@ -1,0 +1,45 @@
+import Glibc
+import Testing
+
+/// Shells and the programs that were built beside the tests.
+enum Shell {
+    struct Outcome {
+        var status: Int32
+        /// Standard output; standard error too where the script says so.
+        var output: String
+    }
+
+    /// Where kura and kurad lie.
+    static let binaries: String = {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+    }()
+
+    /// Runs a script with the programs in $PATH.
+    static func run(_ script: String, shell: String = "bash") throws -> Outcome {
+        var template = Array("/tmp/kura-script-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        try #require(descriptor >= 0)
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { unlink(path) }
+        let bytes = Array(script.utf8)
+        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+        close(descriptor)
+        let pipe = try #require(popen("PATH=\(binaries):$PATH exec \(shell) \(path) </dev/null", "r"))
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, pipe)
+            if count == 0 { break }
+            output += chunk[..<count]
+        }
+        let status = pclose(pipe)
+        return Outcome(status: status >> 8 & 0xFF, output: String(decoding: output, as: UTF8.self))
+    }
+
+    static func has(_ program: String) -> Bool {
+        (try? run("command -v \(program)"))?.status == 0
+    }
+}

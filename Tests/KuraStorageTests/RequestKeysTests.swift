@@ -1,0 +1,61 @@
+import Testing
+
+@testable import KuraStorage
+
+/// Results under request keys, without a disk: the ledger commits to nothing.
+@Suite struct RequestKeysTests {
+    private let ledger: Ledger
+
+    init() {
+        var configuration = StorageConfiguration(dataDirectory: "/nowhere", profile: .small)
+        configuration.overlayBytes = 1 << 30
+        configuration.turnBytes = 1 << 30
+        ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
+    }
+
+    private func record(_ keys: RequestKeys, _ key: String, _ value: String, user: UInt32 = 1) throws {
+        _ = try ledger.transaction { () throws(StoreError) in
+            try with(key, value) { (key, value) throws(StoreError) in try keys.record(user, key, value) }
+        }
+    }
+
+    private func found(_ keys: RequestKeys, _ key: String, user: UInt32 = 1) -> String? {
+        with(key) { key in keys.find(user, key).item.map { String(decoding: $0.value, as: UTF8.self) } }
+    }
+
+    @Test func `a key is its user's own`() throws {
+        let keys = RequestKeys(ledger: ledger)
+        try record(keys, "k", "1", user: 1)
+        try record(keys, "k", "2", user: 2)
+        #expect(found(keys, "k", user: 1) == "1")
+        #expect(found(keys, "k", user: 2) == "2")
+        #expect(found(keys, "k", user: 3) == nil)
+    }
+
+    @Test func `a result is forgotten after its day, and goes when others come`() throws {
+        let keys = RequestKeys(ledger: ledger)
+        ledger.now = 1_000_000
+        try record(keys, "old", "1")
+        ledger.now += RequestKeys.lifetime - 1
+        #expect(found(keys, "old") == "1")
+        try record(keys, "young", "2")
+        #expect(found(keys, "old") == "1")
+        ledger.now += 1
+        #expect(found(keys, "old") == nil)
+        try record(keys, "new", "3")
+        #expect(found(keys, "young") == "2")
+        #expect(ledger.scopes.all.first?.count == 2)
+    }
+
+    @Test func `the oldest give way to the newest when there are too many bytes`() throws {
+        let keys = RequestKeys(ledger: ledger)
+        let value = String(repeating: "7", count: RequestKeys.resultLimit)
+        for number in 0..<20 {
+            try record(keys, "k\(number)", value)
+        }
+        #expect(found(keys, "k0") == nil)
+        #expect(found(keys, "k19") == value)
+        #expect(ledger.scopes.all.first.map { $0.bytes <= RequestKeys.bytesLimit } == true)
+        #expect(throws: StoreError.self) { try record(keys, "large", value + "7") }
+    }
+}
