@@ -36,7 +36,7 @@ import Testing
         // Law 13's verbs, and what is no room.
         let verbs: Set<String> = [
             "get", "getMany", "put", "putMany", "delete", "deleteMany", "list", "count", "configure", "describe",
-            "scopes",
+            "scopes", "import", "export",
         ]
         let others: Set<String> = [
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",

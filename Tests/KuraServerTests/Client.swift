@@ -183,10 +183,11 @@ final class Client {
     }
 
     /// The whole reply to a request; checks that its id comes back.
-    func call(_ method: String, _ params: String = "{}") throws -> JSON {
+    func call(_ method: String, _ params: String = "{}", descriptors: [Int32] = []) throws -> JSON {
         let id = nextID
         nextID += 1
-        send(Self.request(method, params, id: String(id)))
+        let request = Self.request(method, params, id: String(id))
+        if descriptors.isEmpty { send(request) } else { try send(request, descriptors: descriptors) }
         let reply = try reply()
         #expect(reply["id"]?.int == id)
         return reply
@@ -194,8 +195,8 @@ final class Client {
 
     /// - Throws: `.refused` with the error object when the reply is one.
     @discardableResult
-    func result(_ method: String, _ params: String = "{}") throws -> JSON {
-        let reply = try call(method, params)
+    func result(_ method: String, _ params: String = "{}", descriptors: [Int32] = []) throws -> JSON {
+        let reply = try call(method, params, descriptors: descriptors)
         guard let result = reply["result"] else { throw Failure.refused(reply) }
         return result
     }

@@ -246,7 +246,7 @@ import Testing
         expectNoneHeld()
         #expect(write(pipe.write, "x", 1) == -1 && errno == EPIPE)
         close(pipe.write)
-        #expect(try documents().count >= 256)
+        #expect(try documents().count >= 64)
     }
 
     // MARK: Exporting

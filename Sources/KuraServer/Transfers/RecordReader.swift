@@ -129,8 +129,8 @@ final class ImportBatch: @unchecked Sendable {
     }
 
     /// Bytes and documents at which a batch is handed over. What the loop does at once stays about a millisecond so.
-    static let byteLimit = 256 << 10
-    static let countLimit = 256
+    static let byteLimit = 64 << 10
+    static let countLimit = 64
 
     private var text = ByteBuffer()
     private var entries: ContiguousArray<Entry> = []
