@@ -118,18 +118,18 @@ import Testing
             text += Client.request(
                 "documents.put", "{\"collection\":\"c\",\"id\":\"n\(number)\",\"value\":1}", id: "\(number * 10)")
             text += "{\"jsonrpc\":\"2.0\",\"id\":\(number * 10 + 1),\(list)}\n"
-            text += Client.request("storage.ping", id: "\(number * 10 + 2)")
+            text += Client.request("settings.scopes", id: "\(number * 10 + 2)")
         }
         text += "[{\"jsonrpc\":\"2.0\",\"id\":\"x\",\(list)},{\"jsonrpc\":\"2.0\",\(list)},"
         text +=
-            "{\"jsonrpc\":\"2.0\",\"id\":\"y\",\"method\":\"storage.ping\"},{\"jsonrpc\":\"2.0\",\"id\":\"z\",\(list)}]\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":\"y\",\"method\":\"settings.scopes\"},{\"jsonrpc\":\"2.0\",\"id\":\"z\",\(list)}]\n"
         let replies = try client.exchange(text).map { try JSON($0) }
         try #require(replies.count == 61)
         for number in 0..<20 {
             #expect(replies[number * 3]["id"]?.int == number * 10)
             #expect(replies[number * 3 + 1]["id"]?.int == number * 10 + 1)
             #expect(replies[number * 3 + 1]["result"]?["documents"]?.elements.count == number + 2)
-            #expect(replies[number * 3 + 2]["result"]?["pong"] == .boolean(true))
+            #expect(replies[number * 3 + 2]["result"]?["scopes"]?.elements.isEmpty == true)
         }
         #expect(replies[60].elements.compactMap { $0["id"]?.text } == ["x", "y", "z"])
         #expect(replies[60][2]?["result"]?["documents"]?.elements.count == 21)
