@@ -17,7 +17,7 @@ import Testing
     }
 
     /// Where each store's table stands.
-    private static let pages = ["session.md", "storage.md", "settings.md", "documents.md", "errors.md"]
+    private static let pages = ["session.md", "storage.md", "settings.md", "documents.md", "changes.md", "errors.md"]
 
     @Test(arguments: pages)
     func `the tables of a page are those that the method table gives now`(_ name: String) throws {

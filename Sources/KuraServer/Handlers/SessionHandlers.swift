@@ -35,7 +35,11 @@ enum SessionHandlers {
                 index += 1
             }
         }
-        if call.reader.has(0) { call.connection?.clientName = Array(call.reader.string(0)) }
+        if call.reader.has(0) {
+            call.connection?.clientName = Array(call.reader.string(0))
+            // Requests behind it may be answered in the same turn.
+            storage.setWriter(Array(call.reader.string(0)))
+        }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
         out.append(",\"protocol\":1,\"role\":\"admin\",\"epoch\":")
