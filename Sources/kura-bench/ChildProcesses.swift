@@ -53,7 +53,7 @@ enum ChildProcesses {
         return tally
     }
 
-    private static func pipe() throws -> (read: Int32, write: Int32) {
+    static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw BenchError.system("pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -84,7 +84,12 @@ enum ChildProcesses {
         var byte: UInt8 = 1
         guard write(1, &byte, 1) == 1 else { throw BenchError.system("write") }
         while read(0, &byte, 1) > 0 {}
-        let words = try generator.run().words
+        try send(try generator.run())
+    }
+
+    /// Hands a tally to the process that waits for it.
+    static func send(_ tally: Tally) throws {
+        let words = tally.words
         var done = 0
         while done < words.count * 8 {
             let count = words.withUnsafeBytes { write(1, $0.baseAddress! + done, $0.count - done) }

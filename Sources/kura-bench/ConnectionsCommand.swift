@@ -47,7 +47,7 @@ enum ConnectionsCommand {
         }
     }
 
-    private static func raiseDescriptorLimit(to wanted: Int) throws {
+    static func raiseDescriptorLimit(to wanted: Int) throws {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { throw BenchError.system("getrlimit") }

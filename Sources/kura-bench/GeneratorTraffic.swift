@@ -17,7 +17,9 @@ extension Generator {
             bytes.withUnsafeBufferPointer { _ = memcpy(start, $0.baseAddress!, $0.count) }
         }
         if isWrite {
-            Digits.patchKey(nextKey(), at: start + writeTemplate.keyOffset)
+            let key = nextKey()
+            if let times = plan.sendTimes { times[Int(key)] = since }
+            Digits.patchKey(key, at: start + writeTemplate.keyOffset)
             if let offset = writeTemplate.counterOffset { counter.patchNext(at: start + offset) }
             connection.pointee.outputCount &+= writeTemplate.bytes.count
         } else {

@@ -8,6 +8,7 @@ enum Help {
           kura-bench latency --target TARGET --rate R [options]
           kura-bench compare --a TARGET --b TARGET [--rounds 5] [--settle 0.5] [options]
           kura-bench connections --target TARGET --pid PID [--count 10000] [--json]
+          kura-bench changes --target TARGET [--subscribers 1] [--rate 5000] [--seconds 5] [--json]
           kura-bench spawn --target TARGET [--room documents] [--timeout 60] -- COMMAND…
 
         TARGET is kura:SOCKET or redis:SOCKET, a Unix socket.
@@ -31,6 +32,8 @@ enum Help {
         Latencies are in microseconds. compare runs a, b, a, b …, pauses --settle seconds before each, and prints
         medians, the ratio of the medians, and the least and greatest ratio of a round.
         connections tells the server's resident memory before and with idle connections, then pings each in turn.
+        changes has a process write keys at a rate, and tells how long after its time each write reached each subscriber
+        (changes.watch; Redis: keyspace notifications), beside the writes' own latency.
         spawn starts a server, prints its pid and the time to the first reply, hands SIGTERM on to it, and at its end
         prints what it wrote: write_bytes (pages dirtied, to disk) and wchar (bytes handed to write calls).
 

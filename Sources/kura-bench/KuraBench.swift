@@ -34,6 +34,8 @@ enum KuraBench {
         case "load", "latency": try LoadCommand.run(&arguments, needsRate: command == "latency")
         case "compare": try CompareCommand.run(&arguments)
         case "connections": try ConnectionsCommand.run(&arguments)
+        case "changes": try ChangesCommand.run(&arguments)
+        case ChangesCommand.writerName: try ChangesCommand.runWriter(&arguments)
         case "spawn": try SpawnCommand.run(&arguments)
         case ChildProcesses.commandName: try ChildProcesses.runChild(&arguments)
         default: throw BenchError.usage("unknown subcommand `\(command)`; see --help")

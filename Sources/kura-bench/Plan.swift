@@ -11,6 +11,8 @@ struct Plan {
     var keyOrder = KeyOrder.random
     /// Distinguishes generators that run at once: their seeds and their values differ.
     var generator = 0
+    /// Where each key's time is noted, for ascending keys.
+    var sendTimes: SendTimes?
 
     init(target: Target, options: LoadOptions) {
         self.target = target

@@ -86,7 +86,7 @@ start_postgres() {
         cd "$postgres_data"
         as_postgres "$postgres_bin/initdb" -D "$postgres_data" --auth=trust >/dev/null
         as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -w -l "$postgres_data/server.log" \
-            -o "-c listen_addresses= -c unix_socket_directories=$sockets -c synchronous_commit=on" start >/dev/null
+            -o "-c listen_addresses= -c unix_socket_directories=$sockets -c synchronous_commit=on ${postgres_options:-}" start >/dev/null
         as_postgres "$postgres_bin/psql" -h "$sockets" -d postgres -q -v ON_ERROR_STOP=1 <<'SQL'
 CREATE TABLE kv(key text PRIMARY KEY, value text NOT NULL);
 INSERT INTO kv SELECT 'key:' || lpad(n::text, 12, '0'), repeat('x', 100) FROM generate_series(0, 99999) n;

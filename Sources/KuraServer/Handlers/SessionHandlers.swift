@@ -42,7 +42,7 @@ enum SessionHandlers {
                 index += 1
             }
         }
-        if call.reader.has(0) { introduce(call) }
+        if call.reader.has(0) { introduce(call, storage) }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
         out.append(",\"protocol\":1,\"role\":\"admin\",\"epoch\":")
@@ -58,7 +58,7 @@ enum SessionHandlers {
     }
 
     /// Notes who is there. The name stands in the log beside what it writes, with the version behind a slash.
-    private static func introduce(_ call: Call) {
+    private static func introduce(_ call: Call, _ storage: isolated Storage) {
         var name = Array(call.reader.string(0))
         if call.reader.boolean(2) { call.server.launches += 1 }
         if call.reader.has(1) {
@@ -66,6 +66,8 @@ enum SessionHandlers {
             name.append(contentsOf: call.reader.string(1))
         }
         call.connection?.clientName = name
+        // Requests behind it may be answered in the same turn.
+        storage.setWriter(name)
     }
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
