@@ -20,9 +20,17 @@ final class Call {
     let handlers: ContiguousArray<Handler>
     /// The call of one operation within a transaction.
     private(set) lazy var operation = Call(
-        reader: RequestReader(table: reader.table), server: server, handlers: handlers)
+        reader: RequestReader(table: reader.table), server: server, handlers: handlers, isOperation: true)
+    /// This is a call within a transaction.
+    let isOperation: Bool
+    /// Text of the errors that are being answered: they only point at theirs.
+    var faultPath = ByteBuffer()
+    var faultText = ByteBuffer()
 
-    init(reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>) {
+    init(
+        reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>, isOperation: Bool = false
+    ) {
+        self.isOperation = isOperation
         self.reader = reader
         self.server = server
         self.handlers = handlers
@@ -102,6 +110,10 @@ final class ServerFacts {
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
     var bufferBytes = 0
+    /// What the host's administrator has fixed.
+    var locks = SettingsLocks()
+    /// Bytes of the overrides of all connections.
+    var overrideBytes = 0
 
     init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8]) {
         self.version = version

@@ -13,6 +13,8 @@ public struct Configuration: Sendable {
     public var limits = ServerLimits()
     /// Bytes of folded log segments to keep; the profile's when nil.
     public var retentionBytes: Int?
+    /// The file of settings that the host's administrator has fixed.
+    public var settingsLocks: String?
 
     public init() {}
 
@@ -34,7 +36,17 @@ public struct Configuration: Sendable {
     }
 
     mutating func read(_ text: UnsafeRawBufferPointer) throws(Refusal) {
-        let storage = WalkStorage()
+        let compact = try Self.checkedObject(text)
+        try compact.withUnsafeBufferPointer { (text) throws(Refusal) in
+            var walk = JSONWalk(UnsafeRawBufferPointer(text), storage: WalkStorage())
+            while let (name, value) = walk.nextMember() {
+                try take(String(decoding: name, as: UTF8.self), value)
+            }
+        }
+    }
+
+    /// A file's text as one JSON object without white space between its tokens.
+    static func checkedObject(_ text: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
         var reader = JSONReader(text, names: NameStack())
         do throws(JSONFault) {
             let kind = try reader.value().kind
@@ -43,10 +55,7 @@ public struct Configuration: Sendable {
         } catch { throw Refusal(description: "no JSON object (\(error.reason) at byte \(error.offset))") }
         var compact = ByteBuffer()
         JSONText.compact(text, into: &compact)
-        var walk = JSONWalk(compact.bytes, storage: storage)
-        while let (name, value) = walk.nextMember() {
-            try take(String(decoding: name, as: UTF8.self), value)
-        }
+        return Array(compact.bytes)
     }
 
     private mutating func take(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
@@ -55,6 +64,7 @@ public struct Configuration: Sendable {
         case "socket": socket = try Self.text(name, value)
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
+        case "settingsLocks": settingsLocks = try Self.text(name, value)
         case "retentionBytes": retentionBytes = try Self.number(name, value, 0...(1 << 40))
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
@@ -62,8 +72,10 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
         default:
             throw Refusal(
-                description:
-                    "unknown key \"\(name)\"; known are dataDir, socket, profile, logLevel, retentionBytes, limits")
+                description: """
+                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, retentionBytes, settingsLocks, \
+                    limits
+                    """)
         }
     }
 
@@ -118,7 +130,7 @@ public struct Configuration: Sendable {
         return Int(number)
     }
 
-    private static func contents(of path: String) -> [UInt8]? {
+    static func contents(of path: String) -> [UInt8]? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -10,6 +10,8 @@ final class Connection {
     let peer: PeerCredentials?
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
+    /// Settings that it has overridden for itself; nil without.
+    var overrides: SessionOverrides?
 
     var state = ConnectionState()
     var input = ByteBuffer()

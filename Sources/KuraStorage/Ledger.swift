@@ -196,6 +196,7 @@ final class Ledger {
         if scope.store.isResident {
             scope.members.append(new)
             scope.replaceSorted(old, with: new)
+            if scope.store == .configuration { noteConfiguration(scope) }
         }
         new.retain()  // for the fold queue
         queue.append(new)
@@ -223,6 +224,7 @@ final class Ledger {
             table.remove(new)
         }
         if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
+        if scope.store == .configuration { noteConfiguration(scope) }
         new.release()
         new.release()
     }

@@ -17,6 +17,7 @@ public actor Storage {
     public let settings: SettingsStore
     public let documents: DocumentsStore
     public let requests: RequestKeys
+    public let configurations: ConfigurationStore
 
     private let directory: DataDirectory
     private let ledger: Ledger
@@ -88,6 +89,7 @@ public actor Storage {
         settings = recovery.settings
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
+        configurations = ConfigurationStore(ledger: ledger)
         // The connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try Folder(

@@ -25,6 +25,8 @@ public struct StoredItem {
 public struct Lookup {
     public var item: StoredItem?
     public var shownRev: UInt64
+    /// What is configured for the item's scope; nil when nothing is.
+    public var annex: ScopeAnnex?
 }
 
 /// What a write did. `rev` is the revision to answer; it is also what the answer gives away.

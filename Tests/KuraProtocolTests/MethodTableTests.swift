@@ -40,7 +40,8 @@ import Testing
         ]
         let others: Set<String> = [
             "rpc.discover", "session.hello", "storage.ping", "storage.status", "settings.increment",
-            "transaction.apply",
+            "transaction.apply", "settings.register", "settings.override", "settings.clearOverrides", "settings.export",
+            "settings.import",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -23,7 +23,9 @@ extension Method {
                     "Revision of all changes; the newest one there is when nothing was changed."),
             ],
             errors: [
-                .conflict, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange, .noSpace, .outcomeUnknown,
+                .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange,
+                .noSpace,
+                .outcomeUnknown,
             ],
             example: """
                 {"operations":[{"method":"settings.put","params":{"domain":"app","key":"theme","value":"dark"}},\

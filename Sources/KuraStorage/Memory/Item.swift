@@ -93,18 +93,18 @@ extension UnsafeMutablePointer where Pointee == Item {
 public typealias Bytes = UnsafeRawBufferPointer
 
 extension Bytes {
-    func equals(_ other: Bytes) -> Bool {
+    public func equals(_ other: Bytes) -> Bool {
         count == other.count && (count == 0 || memcmp(baseAddress!, other.baseAddress!, count) == 0)
     }
 
     /// Order of bytes, as SQLite's BINARY collation and BLOBs have it.
-    func precedes(_ other: Bytes) -> Bool {
+    public func precedes(_ other: Bytes) -> Bool {
         let shared = Swift.min(count, other.count)
         let order = shared == 0 ? 0 : memcmp(baseAddress!, other.baseAddress!, shared)
         return order != 0 ? order < 0 : count < other.count
     }
 
-    func starts(with prefix: Bytes) -> Bool {
+    public func starts(with prefix: Bytes) -> Bool {
         count >= prefix.count && (prefix.count == 0 || memcmp(baseAddress!, prefix.baseAddress!, prefix.count) == 0)
     }
 }

@@ -15,6 +15,8 @@ final class Scope {
     var mayHaveRows = false
     /// The settings of a domain, tombstones included while they are not folded.
     var members = ItemList()
+    /// What is configured for the scope, as its readers have made it out; nil when nothing is.
+    var annex: ScopeAnnex?
     /// The members in the order of their keys; nil when a key came or went since.
     var sorted: [ItemRef]?
 
