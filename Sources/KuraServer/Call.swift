@@ -8,6 +8,8 @@ final class Call {
     let server: ServerFacts
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
+    /// Newest revision of a relaxed change that the answer shows; it leaves when that is in the log.
+    private(set) var relaxedRev: UInt64 = 0
     var connection: Connection?
     var identifiers = UUIDv7Generator()
     /// For walking over list and map parameters, one a level.
@@ -44,15 +46,52 @@ final class Call {
     func begin(_ connection: Connection) {
         self.connection = connection
         shownRev = 0
+        relaxedRev = 0
     }
 
     func shows(_ rev: UInt64) {
         shownRev = max(shownRev, rev)
     }
 
+    /// `isRelaxed`: the revision is that of a change which may be shown before it is synced.
+    func shows(_ rev: UInt64, isRelaxed: Bool) {
+        if isRelaxed { relaxedRev = max(relaxedRev, rev) } else { shownRev = max(shownRev, rev) }
+    }
+
+    func shows(_ found: Lookup) { shows(found.shownRev, isRelaxed: found.isRelaxed) }
+
+    /// What a call shows, an operation of the transaction that this one answers.
+    func shows(_ operation: Call) {
+        shows(operation.shownRev)
+        shows(operation.relaxedRev, isRelaxed: true)
+    }
+
+    /// The answer reports a transaction that has ended; nil: it has changed nothing.
+    /// - Returns: whether it is acknowledged before it is durable.
+    func shows(transaction rev: UInt64?, _ storage: isolated Storage) -> Bool {
+        guard let rev, !isOperation, reader.requestKey == nil, rev > storage.strictRev else {
+            shows(rev ?? storage.rev)
+            return false
+        }
+        // What has this revision is the transaction's own.
+        forgetsShown(above: rev - 1)
+        shows(rev, isRelaxed: true)
+        return true
+    }
+
+    /// The answer reports a write: its revision, and `"durable":false` when it is acknowledged before it is durable.
+    /// The caller opens and closes the object.
+    func append(durabilityOf result: WriteResult, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        shows(result.rev, isRelaxed: result.isRelaxed)
+        // An operation's is its transaction's, and what is kept under a request key is durable.
+        guard result.isRelaxed, !isOperation, reader.requestKey == nil, result.rev > storage.syncedRev else { return }
+        out.append(",\"durable\":false")
+    }
+
     /// What was shown above `rev` has been taken back: the answer does not wait for it.
     func forgetsShown(above rev: UInt64) {
         shownRev = min(shownRev, rev)
+        relaxedRev = min(relaxedRev, rev)
     }
 
     /// The condition that `ifRev` states.

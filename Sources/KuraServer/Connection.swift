@@ -12,6 +12,8 @@ final class Connection {
     var clientName: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
     var overrides: SessionOverrides?
+    /// The check that `settings.configure` has begun and goes on with.
+    var schemaCheck: SchemaCheck?
 
     var state = ConnectionState()
     var input = ByteBuffer()

@@ -73,6 +73,33 @@ public final class ConfigurationStore {
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
+    // MARK: Durability
+
+    /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
+    fileprivate static let durability: StaticString = "durability"
+    /// Seconds to flush when nobody says.
+    public static let standardFlushSeconds = 5
+
+    /// Seconds after which a scope's changes are synced at the latest; nil when they are durable before they are acknowledged.
+    public func flushSeconds(_ room: Store, _ name: Bytes) -> Int? {
+        get(room, name, Self.durability).item.flatMap { Int(String(decoding: $0.value, as: UTF8.self)) }
+    }
+
+    /// `flushSeconds`: nil for changes that are durable before they are acknowledged.
+    public func setDurability(_ room: Store, _ name: Bytes, flushSeconds: Int?) throws(StoreError) {
+        guard let flushSeconds else {
+            _ = try delete(room, name, Self.durability)
+            return
+        }
+        let text = Array(String(flushSeconds).utf8)
+        _ = try ledger.transaction { () throws(StoreError) in
+            try RelaxedDurability.note(ledger)
+            try text.withUnsafeBufferPointer { (text) throws(StoreError) in
+                _ = try put(room, name, Self.durability, Bytes(text))
+            }
+        }
+    }
+
     /// Bytes of keys and values of all items.
     public var bytes: Int {
         ledger.scopes.all.reduce(0) { $0 + ($1.store == .configuration ? $1.bytes : 0) }
@@ -132,6 +159,15 @@ extension Ledger {
         let subject = configuration.name[(slash + 1)...].withUnsafeBytes { scopes.findOrMake(store, $0) }
         guard let subject else { return }
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
+        let durability = find(configuration, ConfigurationStore.durability.bytes)
+        if let durability, !durability.isTombstone,
+            let seconds = Int32(String(decoding: durability.value, as: UTF8.self))
+        {
+            subject.flushSeconds = seconds
+            subject.relaxedSince = durability.pointee.rev
+        } else {
+            subject.flushSeconds = 0
+        }
     }
 }
 

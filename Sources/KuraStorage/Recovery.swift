@@ -16,6 +16,8 @@ struct Recovery {
     let epoch: String
     /// Changes that were only in the log.
     let replayedChanges: Int
+    /// Revisions were passed over: an unclean stop may have lost relaxed changes.
+    let hasRaisedRevision: Bool
 
     init(_ configuration: StorageConfiguration, housekeeper: Housekeeper) throws(StorageFault) {
         let path = configuration.tablesPath
@@ -55,6 +57,7 @@ struct Recovery {
         }
         closed.sort { $0.number < $1.number }
         log = Log(configuration: configuration, housekeeper: housekeeper, active: active, closed: closed)
+        hasRaisedRevision = try RelaxedDurability.resume(configuration, ledger, log)
     }
 
     /// Makes room on a full disk so that a start can succeed: the reserve, and segments that are kept only for the change

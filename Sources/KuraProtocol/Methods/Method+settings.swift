@@ -46,7 +46,7 @@ extension Method {
                 domain, settingKey, Field("value", .json, required: true, "Any JSON value of at most 1 MiB."), .ifRev,
             ],
             result: [
-                Field("rev", .revision, required: true, "Revision of the setting's last change."), warning,
+                Field("rev", .revision, required: true, "Revision of the setting's last change."), warning, .durable,
             ],
             errors: [
                 .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
@@ -57,7 +57,7 @@ extension Method {
             parameters: [domain, settingKey, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the setting was absent."),
-                Field("deleted", .boolean, required: true, "Whether there was something to remove."),
+                Field("deleted", .boolean, required: true, "Whether there was something to remove."), .durable,
             ],
             errors: [.conflict, .locked, .noSpace, .outcomeUnknown],
             example: "{\"domain\":\"app\",\"key\":\"theme\"}"),
@@ -93,7 +93,7 @@ extension Method {
             ],
             result: [
                 Field("rev", .revision, required: true, "Revision of the domain's last change."),
-                Field("changed", .count, required: true, "How many settings this call changed."), warnings,
+                Field("changed", .count, required: true, "How many settings this call changed."), warnings, .durable,
             ],
             errors: [
                 .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
@@ -112,7 +112,7 @@ extension Method {
             result: [
                 Field(
                     "value", .integer(-WireLimits.safeInteger...WireLimits.safeInteger), required: true, "The sum."),
-                .rev, warning,
+                .rev, warning, .durable,
             ],
             errors: [
                 .locked, .schemaViolation, .typeMismatch, .outOfRange, .quotaExceeded, .noSpace, .outcomeUnknown,
@@ -167,6 +167,119 @@ extension Method {
                 Field("key", .key, "Only that of this setting of the domain."),
             ],
             result: [overrides], example: "{\"domain\":\"app\"}"),
+        Method(
+            "settings.configure", .settings, .write,
+            "Says what a domain is: its schema, whether it is in backups, when its changes are durable.",
+            parameters: [
+                domain,
+                Field(
+                    "schema", .json,
+                    "JSON Schema (draft-07) of the domain as an object; null takes it away. At most 65,536 bytes."),
+                Field(
+                    "mode", .word(["off", "warn", "enforce"]),
+                    "What a value meets that breaks the schema: nothing, a warning in the reply, a refusal. At first `warn`."
+                ),
+                Field("backup", .boolean, "Whether backups have the domain. At first true."),
+                Field(
+                    "durability", .word(["durable", "relaxed"]),
+                    "`relaxed`: changes are acknowledged at once and synced later. At first `durable`."),
+                Field(
+                    "flushSeconds", .integer(1...3600),
+                    "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
+                Field("force", .boolean, "Enforce the schema though stored values break it."),
+                Field("dryRun", .boolean, "Report what stored values break, and change nothing."),
+            ],
+            result: [
+                Field("rev", .revision, required: true, "Revision of the last change of the domain's configuration."),
+                Field("applied", .boolean, required: true, "Whether the domain is now as the request says."),
+                Field(
+                    "violations",
+                    .list(
+                        of: .object(
+                            keyedViolation + [
+                                Field(
+                                    "layer", .word(["registered", "schema"]),
+                                    "Whose default it is; absent for stored values.")
+                            ]), maxItems: 100), required: true, "What breaks the schema; the first 100."),
+                Field("checked", .count, required: true, "How many values were held against the schema."),
+            ],
+            errors: [.valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
+            example: """
+                {"domain":"app","mode":"enforce","schema":{"properties":{"size":{"type":"integer","minimum":6,"default":12}}}}
+                """),
+        Method(
+            "settings.describe", .settings, .read, "Tells what a domain and its keys are configured to be.",
+            parameters: [
+                domain, Field("key", .key, "Only this setting, and no schema."), .cursor,
+                .limit(WireLimits.listItems, default: 1000),
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of the last change of the domain's configuration; 0 when there was none."),
+                Field("schema", .json, "The schema; left out when there is none."),
+                Field("mode", .word(["off", "warn", "enforce"]), "What a value meets that breaks the schema."),
+                Field("backup", .boolean, required: true, "Whether backups have the domain."),
+                Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
+                Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+                Field(
+                    "keys",
+                    .map(
+                        of: .object([
+                            Field("layer", .word(layerWords), required: true, "Where the value that shows comes from."),
+                            Field("default", .json, "What shows when nothing is stored."),
+                            Field("types", .list(of: .text(maxBytes: 16), maxItems: 7), "Types by the schema."),
+                            Field("title", .text(maxBytes: 65_536), "By the schema."),
+                            Field("description", .text(maxBytes: 65_536), "By the schema."),
+                            Field("reason", .text(maxBytes: 1024), "Why it is locked."),
+                        ])), required: true, "By key: those with a value in any layer, and those that the schema names."
+                ),
+                .nextCursor,
+            ],
+            example: "{\"domain\":\"app\"}"),
+        Method(
+            "settings.export", .settings, .read,
+            "Returns what is stored in domains, in the order of names' and keys' bytes; defaults and locks are left out.",
+            parameters: [
+                Field(
+                    "domains", .list(of: .scope, maxItems: WireLimits.getManyItems), "Only these; all when absent."),
+                .cursor, .limit(WireLimits.listItems, default: WireLimits.listItems),
+            ],
+            result: [
+                Field("values", .map(of: .map(of: .json)), required: true, "Values by domain and key."), .nowRev,
+                .nextCursor,
+            ],
+            example: "{\"domains\":[\"app\"]}"),
+        Method(
+            "settings.import", .settings, .write,
+            "Stores settings of several domains as exported: all or nothing, one revision.",
+            parameters: [
+                Field(
+                    "values", .map(of: .map(of: .json)), required: true,
+                    "Values by domain and key; at most 10,000 together."),
+                Field(
+                    "mode", .word(["merge", "replace"]),
+                    "`replace` removes the other settings of these domains; `merge` when absent."),
+                Field("dryRun", .boolean, "Tell what would be different, and change nothing."),
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of all changes; the newest one there is when nothing was changed."),
+                Field("added", .count, required: true, "Settings that were not there."),
+                Field("changed", .count, required: true, "Settings that had another value."),
+                Field("removed", .count, required: true, "Settings that are gone."),
+                Field(
+                    "diff",
+                    .object([
+                        Field("added", places, required: true, "Those that were not there."),
+                        Field("changed", places, required: true, "Those that had another value."),
+                        Field("removed", places, required: true, "Those that are gone."),
+                    ]), required: true, "Their names, the first 1,000 of each."),
+                warnings, .durable,
+            ],
+            errors: [.locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
+            example: "{\"values\":{\"app\":{\"theme\":\"dark\"}},\"dryRun\":true}"),
     ]
 
     private static let layerWords = ["locked", "session", "app", "registered", "schema", "default", "none"]
@@ -183,6 +296,10 @@ extension Method {
     ]
     private static let keyedViolation =
         [Field("key", .key, required: true, "Whose value it is.")] + violation
+    private static let places = ValueType.list(
+        of: .object([
+            Field("domain", .scope, required: true, "Its domain."), Field("key", .key, required: true, "Its key."),
+        ]), maxItems: 1000)
     private static let warning = Field(
         "warning", .object(violation), "The value breaks the domain's schema and is stored all the same.")
     private static let warnings = Field(

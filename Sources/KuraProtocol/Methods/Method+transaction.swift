@@ -21,6 +21,7 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of all changes; the newest one there is when nothing was changed."),
+                .durable,
             ],
             errors: [
                 .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange,

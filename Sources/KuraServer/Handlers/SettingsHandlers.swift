@@ -8,7 +8,8 @@ enum SettingsHandlers {
         "settings.get": get, "settings.getMany": getMany, "settings.put": put, "settings.delete": delete,
         "settings.list": list, "settings.putMany": putMany, "settings.increment": increment, "settings.count": count,
         "settings.scopes": scopes, "settings.register": register, "settings.override": override,
-        "settings.clearOverrides": clearOverrides,
+        "settings.clearOverrides": clearOverrides, "settings.configure": configure, "settings.describe": describe,
+        "settings.export": export, "settings.import": `import`,
     ]
 
     // MARK: Reading
@@ -16,7 +17,7 @@ enum SettingsHandlers {
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let (domain, key) = (call.reader.string(0), call.reader.string(1))
         let found = storage.settings.get(domain, key)
-        call.shows(found.shownRev)
+        call.shows(found)
         // Nothing around the setting: this is what nearly every request finds.
         if found.annex != nil || call.connection?.overrides != nil,
             let view = call.view(domain, found.annex, storage)
@@ -97,7 +98,7 @@ enum SettingsHandlers {
         out.append("{\"values\":{")
         try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             let found = storage.settings.get(domain, key)
-            call.shows(found.shownRev)
+            call.shows(found)
             guard let view else {
                 if let item = found.item { page.add(key, .app, item.value, &out, call) }
                 return
@@ -164,8 +165,10 @@ enum SettingsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.settings.put(domain, key, value, ifRev: call.condition(3))
         }
-        call.append(rev: result.rev, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
         call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
 
@@ -175,7 +178,11 @@ enum SettingsHandlers {
         let result = try call.run { () throws(StoreError) in
             try storage.settings.delete(domain, key, ifRev: call.condition(2))
         }
-        call.append(deletion: result, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.changed > 0 ? result.rev : 0)
+        out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
     }
 
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -193,10 +200,12 @@ enum SettingsHandlers {
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        call.append(rev: result.rev, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
         out.append(",\"changed\":")
         out.append(integer: Int64(result.changed))
         call.append(warnings: warnings, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
 
@@ -266,8 +275,8 @@ enum SettingsHandlers {
         out.append(",\"rev\":")
         out.append(unsigned: result.result.rev)
         call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result.result, to: &out, storage)
         out.append("}")
-        call.shows(result.result.rev)
     }
 }
 

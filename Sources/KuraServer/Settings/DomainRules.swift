@@ -108,7 +108,7 @@ final class DomainRules {
     }
 
     private static func unescaped(_ token: Substring) -> String {
-        token.replacing("~1", with: "/").replacing("~0", with: "~")
+        String(token).replacing("~1", with: "/").replacing("~0", with: "~")
     }
 }
 

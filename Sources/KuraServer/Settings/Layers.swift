@@ -93,9 +93,10 @@ struct LayerMerge {
     private var sources: [Source] = []
     private let prefix: Bytes
 
-    /// `prefix`: only keys that start so. `after`: only keys behind this one.
-    init(_ view: LayerView?, prefix: Bytes, after: [UInt8]?) {
+    /// `prefix`: only keys that start so. `after`: only keys behind this one. `names`: keys that come without a value.
+    init(_ view: LayerView?, prefix: Bytes, after: [UInt8]?, names: LayerTable? = nil) {
         self.prefix = prefix
+        defer { add(.none, names, after) }
         guard let view else { return }
         add(.locked, view.domain?.locked, after)
         add(.session, view.session, after)

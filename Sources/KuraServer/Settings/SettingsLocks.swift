@@ -46,8 +46,8 @@ struct SettingsLocks: Sendable {
             throw Configuration.Refusal(description: "more than \(Self.fileLimit) bytes")
         }
         let compact = try Configuration.checkedObject(text)
-        try compact.withUnsafeBytes { (text) throws(Configuration.Refusal) in
-            try Self.forEachMember(text, "the file") { (domain, keys) throws(Configuration.Refusal) in
+        try compact.withUnsafeBufferPointer { (text) throws(Configuration.Refusal) in
+            try Self.forEachMember(UnsafeRawBufferPointer(text), "the file") { (domain, keys) throws(Configuration.Refusal) in
                 let name = try Self.name(domain, limit: WireLimits.scopeBytes, "a domain")
                 var items: [LayerTable.Item] = []
                 try Self.forEachMember(keys, name) { (key, lock) throws(Configuration.Refusal) in

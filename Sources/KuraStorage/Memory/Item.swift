@@ -43,6 +43,8 @@ struct Item {
         static let visited = Flags(rawValue: 4)
         /// In the cache's list or a domain's list.
         static let linked = Flags(rawValue: 8)
+        /// Acknowledged before it is synced, so that showing it waits for no sync.
+        static let relaxed = Flags(rawValue: 16)
     }
 }
 
@@ -79,6 +81,7 @@ extension UnsafeMutablePointer where Pointee == Item {
     var footprint: Int { ItemArena.footprint(size) }
 
     var isTombstone: Bool { pointee.isDeleted }
+    var isRelaxed: Bool { pointee.flags.contains(.relaxed) }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
 
     func retain() { pointee.references += 1 }

@@ -37,7 +37,8 @@ public final class SettingsStore {
         guard let scope = ledger.scopes.find(.settings, domain) else { return Lookup(item: nil, shownRev: 0) }
         guard let item = ledger.find(scope, key) else { return Lookup(item: nil, shownRev: 0, annex: scope.annex) }
         return Lookup(
-            item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev, annex: scope.annex)
+            item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev, annex: scope.annex,
+            isRelaxed: item.isRelaxed)
     }
 
     /// What is configured for a domain; nil when nothing is.
@@ -93,12 +94,12 @@ public final class SettingsStore {
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
             ledger.countNoOp()
-            return WriteResult(rev: old.pointee.rev, changed: 0)
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stage(scope, key, value, old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     public func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
@@ -108,12 +109,12 @@ public final class SettingsStore {
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp()
             // That the key is absent may itself be news that is not synced yet.
-            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0)
+            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stageDeletion(scope, key, old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     /// A transaction over one domain: calls `body` with the domain opened for changes.
@@ -133,7 +134,7 @@ public final class SettingsStore {
             }
         }
         if rev == nil { ledger.countNoOp() }
-        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed)
+        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))
     }
 
     public struct Batch {
