@@ -37,7 +37,7 @@ let package = Package(
         module("JSONSchema", ["KuraProtocol", "CPCRE2"]),
         module("KuraTransport", ["CSyscalls"]),
         module("KuraStorage", ["SQLite", "CSyscalls"]),
-        module("KuraServer", ["KuraProtocol", "KuraTransport", "KuraStorage", "SQLite"]),
+        module("KuraServer", ["KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraProtocol", "KuraTransport"]),
         module("KuraCommand", ["KuraClient", "KuraProtocol", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
@@ -47,7 +47,7 @@ let package = Package(
         tests("JSONSchemaTests", ["JSONSchema", "KuraProtocol"]),
         tests("KuraTransportTests", ["KuraTransport", "CSyscalls"]),
         tests("KuraStorageTests", ["KuraStorage", "KuraTransport", "SQLite"]),
-        tests("KuraServerTests", ["KuraServer", "KuraProtocol", "KuraStorage", "KuraTransport"]),
+        tests("KuraServerTests", ["KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTransport"]),
         tests("KuraClientTests", ["KuraClient", "KuraProtocol", "CSyscalls"]),
         tests("KuraCommandTests", ["KuraCommand", "KuraClient", "KuraProtocol", "CSyscalls"]),
     ]

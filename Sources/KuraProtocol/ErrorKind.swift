@@ -6,6 +6,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case lineTooLong, batchTooLarge
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
     case requestKeyReused
+    case locked, schemaViolation
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
     case compacted, epochChanged, tooManySubscriptions
     case descriptorMissing, pathDenied, badRecord, transferFailed
@@ -93,6 +94,22 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "requestKeyReused", code: -32016, message: "Request key reused", retryable: false,
                 when: "`requestKey` has been used within a day for a write by another method. Nothing was written.",
                 remedy: "Make a new key for each write, and repeat it only when the same write is sent again.")
+        case .locked:
+            Facts(
+                name: "locked", code: -32020, message: "Locked", retryable: false,
+                when: """
+                    The host's administrator has fixed this setting: `data.layer` is `locked`, `data.reason` says why. \
+                    Nothing was written.
+                    """,
+                remedy: "Use the value that is there; only the host's file of locks can change it.")
+        case .schemaViolation:
+            Facts(
+                name: "schemaViolation", code: -32021, message: "Schema violation", retryable: false,
+                when: """
+                    A value breaks the schema of its domain, which is enforced: `data.path` is the place in the value (a JSON \
+                    pointer, empty for the whole), `data.reason` what the schema asks for there. Nothing was written.
+                    """,
+                remedy: "Write a value that fits; `settings.describe` shows the schema.")
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,

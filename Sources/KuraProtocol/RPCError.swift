@@ -19,6 +19,15 @@ public struct RPCError: Error {
     public var index: Int?
     /// Position in a transaction of the operation that is at fault.
     public var operation: Int?
+    /// The layer of settings that stands in the way.
+    public var layer: StaticString?
+    /// Where in a value or a schema the fault is, as a JSON pointer. UTF-8, not escaped; it points into memory that whoever
+    /// refuses keeps until the next request.
+    // Unsafe is the address alone, as above.
+    public nonisolated(unsafe) var path: UnsafeRawBufferPointer?
+    /// Why, in somebody's words; kept like `path`.
+    // Unsafe is the address alone, as above.
+    public nonisolated(unsafe) var explanation: UnsafeRawBufferPointer?
 
     public init(
         _ kind: ErrorKind, hint: StaticString? = nil, parameter: UnsafeRawBufferPointer? = nil, limit: Int? = nil,
@@ -78,6 +87,13 @@ extension ByteBuffer {
         }
         if let index = error.index { append(",\"index\":", Int64(index)) }
         if let operation = error.operation { append(",\"operation\":", Int64(operation)) }
+        if let layer = error.layer {
+            append(",\"layer\":\"")
+            append(layer)
+            append("\"")
+        }
+        if let path = error.path { append(text: ",\"path\":", path) }
+        if let explanation = error.explanation { append(text: ",\"reason\":", explanation) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }
@@ -94,6 +110,11 @@ extension ByteBuffer {
             append("\"")
         }
         append("}}}")
+    }
+
+    private mutating func append(text name: StaticString, _ utf8: UnsafeRawBufferPointer) {
+        append(name)
+        append(quoted: utf8)
     }
 
     private mutating func append(_ name: StaticString, _ value: Int64) {

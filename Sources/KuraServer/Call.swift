@@ -11,6 +11,8 @@ final class Call {
     var isDeferred = false
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
+    /// Newest revision of a relaxed change that the answer shows; it leaves when that is in the log.
+    private(set) var relaxedRev: UInt64 = 0
     var connection: Connection?
     var identifiers = UUIDv7Generator()
     /// For walking over list and map parameters, one a level.
@@ -23,9 +25,17 @@ final class Call {
     let handlers: ContiguousArray<Handler>
     /// The call of one operation within a transaction.
     private(set) lazy var operation = Call(
-        reader: RequestReader(table: reader.table), server: server, handlers: handlers)
+        reader: RequestReader(table: reader.table), server: server, handlers: handlers, isOperation: true)
+    /// This is a call within a transaction.
+    let isOperation: Bool
+    /// Text of the errors that are being answered: they only point at theirs.
+    var faultPath = ByteBuffer()
+    var faultText = ByteBuffer()
 
-    init(reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>) {
+    init(
+        reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>, isOperation: Bool = false
+    ) {
+        self.isOperation = isOperation
         self.reader = reader
         self.server = server
         self.handlers = handlers
@@ -41,15 +51,52 @@ final class Call {
         self.connection = connection
         shownRev = 0
         isDeferred = false
+        relaxedRev = 0
     }
 
     func shows(_ rev: UInt64) {
         shownRev = max(shownRev, rev)
     }
 
+    /// `isRelaxed`: the revision is that of a change which may be shown before it is synced.
+    func shows(_ rev: UInt64, isRelaxed: Bool) {
+        if isRelaxed { relaxedRev = max(relaxedRev, rev) } else { shownRev = max(shownRev, rev) }
+    }
+
+    func shows(_ found: Lookup) { shows(found.shownRev, isRelaxed: found.isRelaxed) }
+
+    /// What a call shows, an operation of the transaction that this one answers.
+    func shows(_ operation: Call) {
+        shows(operation.shownRev)
+        shows(operation.relaxedRev, isRelaxed: true)
+    }
+
+    /// The answer reports a transaction that has ended; nil: it has changed nothing.
+    /// - Returns: whether it is acknowledged before it is durable.
+    func shows(transaction rev: UInt64?, _ storage: isolated Storage) -> Bool {
+        guard let rev, !isOperation, reader.requestKey == nil, rev > storage.strictRev else {
+            shows(rev ?? storage.rev)
+            return false
+        }
+        // What has this revision is the transaction's own.
+        forgetsShown(above: rev - 1)
+        shows(rev, isRelaxed: true)
+        return true
+    }
+
+    /// The answer reports a write: its revision, and `"durable":false` when it is acknowledged before it is durable.
+    /// The caller opens and closes the object.
+    func append(durabilityOf result: WriteResult, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        shows(result.rev, isRelaxed: result.isRelaxed)
+        // An operation's is its transaction's, and what is kept under a request key is durable.
+        guard result.isRelaxed, !isOperation, reader.requestKey == nil, result.rev > storage.syncedRev else { return }
+        out.append(",\"durable\":false")
+    }
+
     /// What was shown above `rev` has been taken back: the answer does not wait for it.
     func forgetsShown(above rev: UInt64) {
         shownRev = min(shownRev, rev)
+        relaxedRev = min(relaxedRev, rev)
     }
 
     /// The query that this request has waited for; nil when it is begun for the first time.
@@ -130,6 +177,10 @@ final class ServerFacts {
     var bufferBytes = 0
     /// Transfers that have been taken on and are not over.
     var transfers = 0
+    /// What the host's administrator has fixed.
+    var locks = SettingsLocks()
+    /// Bytes of the overrides of all connections.
+    var overrideBytes = 0
 
     init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots) {
         self.version = version

@@ -16,6 +16,8 @@ public struct Configuration: Sendable {
     public var retainSeconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
     public var importRoots: [String] = []
+    /// The file of settings that the host's administrator has fixed.
+    public var settingsLocks: String?
 
     public init() {}
 
@@ -37,7 +39,17 @@ public struct Configuration: Sendable {
     }
 
     mutating func read(_ text: UnsafeRawBufferPointer) throws(Refusal) {
-        let storage = WalkStorage()
+        let compact = try Self.checkedObject(text)
+        try compact.withUnsafeBufferPointer { (text) throws(Refusal) in
+            var walk = JSONWalk(UnsafeRawBufferPointer(text), storage: WalkStorage())
+            while let (name, value) = walk.nextMember() {
+                try take(String(decoding: name, as: UTF8.self), value)
+            }
+        }
+    }
+
+    /// A file's text as one JSON object without white space between its tokens.
+    static func checkedObject(_ text: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
         var reader = JSONReader(text, names: NameStack())
         do throws(JSONFault) {
             let kind = try reader.value().kind
@@ -46,10 +58,7 @@ public struct Configuration: Sendable {
         } catch { throw Refusal(description: "no JSON object (\(error.reason) at byte \(error.offset))") }
         var compact = ByteBuffer()
         JSONText.compact(text, into: &compact)
-        var walk = JSONWalk(compact.bytes, storage: storage)
-        while let (name, value) = walk.nextMember() {
-            try take(String(decoding: name, as: UTF8.self), value)
-        }
+        return Array(compact.bytes)
     }
 
     private mutating func take(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
@@ -59,6 +68,7 @@ public struct Configuration: Sendable {
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "importRoots": importRoots = try Self.paths(name, value)
+        case "settingsLocks": settingsLocks = try Self.text(name, value)
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -70,7 +80,8 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, changes, limits, importRoots
+                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, changes, limits, importRoots, \
+                    settingsLocks
                     """)
         }
     }
@@ -152,7 +163,7 @@ public struct Configuration: Sendable {
         return Int(number)
     }
 
-    private static func contents(of path: String) -> [UInt8]? {
+    static func contents(of path: String) -> [UInt8]? {
         guard let file = fopen(path, "re") else { return nil }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -11,6 +11,10 @@ final class Connection {
     let peer: PeerCredentials?
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
+    /// Settings that it has overridden for itself; nil without.
+    var overrides: SessionOverrides?
+    /// The check that `settings.configure` has begun and goes on with.
+    var schemaCheck: SchemaCheck?
 
     var state = ConnectionState()
     var input = ByteBuffer()

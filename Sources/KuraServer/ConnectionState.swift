@@ -40,6 +40,7 @@ struct ConnectionState {
     /// The barrier of the turn that is under way: one is enough, since the turn is synced as a whole.
     private var turnPosition: UInt64 = 0
     private var turnRev: UInt64 = 0
+    private var awaitsCommit = false
 
     var wait = Wait.none
     /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
@@ -54,11 +55,15 @@ struct ConnectionState {
         turnRev = max(turnRev, rev)
     }
 
+    /// A reply of the turn shows a change of the turn that needs no sync.
+    mutating func dependsOnCommit() { awaitsCommit = true }
+
     /// Replies of the turn show what only its commit makes true.
-    var dependsOnTurn: Bool { turnRev > 0 }
+    var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit }
 
     /// The turn's changes are in the log.
     mutating func endTurn() {
+        awaitsCommit = false
         guard turnRev > 0 else { return }
         if barriers.count > firstBarrier, barriers[barriers.count - 1].rev >= turnRev {
             turnRev = 0

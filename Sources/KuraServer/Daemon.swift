@@ -43,6 +43,9 @@ public enum Daemon {
         var limits = configuration.limits
         limits.connections = min(limits.connections, max(1, descriptors - 64))
 
+        var locks = SettingsLocks()
+        if let path = configuration.settingsLocks { locks = try SettingsLocks(file: path) }
+
         let paths = try Paths(configuration)
         defer { paths.cleanUp() }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
@@ -57,6 +60,9 @@ public enum Daemon {
             journal.log(
                 .warning, "recovered after an unclean stop", [("changes", String(storage.replayedChanges))])
         }
+        if storage.hasRaisedRevision {
+            journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
+        }
         let listener: Listener
         do {
             try refuseLiveSocket(paths.socket)
@@ -68,7 +74,8 @@ public enum Daemon {
         }
         let server = try Server(
             loop: loop, storage: storage, listener: listener, journal: journal, limits: limits, version: version,
-            signals: signals, importRoots: configuration.importRoots)
+            signals: signals, importRoots: configuration.importRoots, locks: locks,
+            locksPath: configuration.settingsLocks)
         journal.log(
             .info, "listening",
             [

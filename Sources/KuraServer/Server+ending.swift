@@ -5,7 +5,7 @@ import KuraTransport
 
 /// How the daemon stops: by a signal, or because the disk failed it.
 extension Server {
-    func takeSignals() {
+    func takeSignals(_ storage: isolated Storage) {
         while let number = Signals.next(signals) {
             switch number {
             case SIGTERM, SIGINT:
@@ -16,6 +16,7 @@ extension Server {
                 journal.log(
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
                 drain()
+            case SIGHUP: reloadLocks(storage)
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
                 while waitpid(-1, nil, WNOHANG) > 0 {}

@@ -96,7 +96,7 @@ extension Server {
                 return false
             }
             if connection.output.count > start { connection.output.append(0x0A) }
-            note(connection, at: connection.sent + UInt64(start))
+            note(connection, at: connection.sent + UInt64(start), storage)
         case .batch(let count, let offset):
             connection.state.batch = ConnectionState.Batch(
                 lower: lower, upper: upper, offset: offset, left: count,
@@ -132,7 +132,7 @@ extension Server {
             }
             batch.offset = next
             batch.left -= 1
-            note(connection, at: batch.outputPosition)
+            note(connection, at: batch.outputPosition, storage)
             if connection.output.count > bodyStart {
                 batch.hasOutput = true
             } else {
@@ -187,9 +187,14 @@ extension Server {
     }
 
     /// The reply that begins at `position` shows revisions that may not be synced yet.
-    private func note(_ connection: Connection, at position: UInt64) {
-        guard call.shownRev > syncedRev else { return }
-        connection.state.shows(call.shownRev, at: position)
+    private func note(_ connection: Connection, at position: UInt64, _ storage: isolated Storage) {
+        let newest = max(call.shownRev, call.relaxedRev)
+        guard newest > syncedRev else { return }
+        // What lies above the newest strict revision may be lost by agreement.
+        let rev = min(call.shownRev, storage.strictRev)
+        if rev > syncedRev { connection.state.shows(rev, at: position) }
+        // It may still be taken back with the turn.
+        if newest > storage.committedRev { connection.state.dependsOnCommit() }
     }
 
     private func append(_ error: RPCError, to connection: Connection) {

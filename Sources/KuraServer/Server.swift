@@ -1,7 +1,7 @@
 import Glibc
 import KuraProtocol
 public import KuraStorage
-public import KuraTransport
+import KuraTransport
 
 /// Where the layers meet: takes connections, turns their bytes into calls to the storage, and sends the replies when what
 /// they show is on the disk.
@@ -47,6 +47,7 @@ public final class Server {
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
     private var acceptAgainAt: UInt64?
+    let locksReload: LocksReload
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -61,16 +62,17 @@ public final class Server {
     private static let listenerToken: UInt64 = 1
     private static let signalsToken: UInt64 = 2
 
-    /// `signals`: a signalfd, or -1.
-    public init(
+    /// `signals`: a signalfd, or -1. `locksPath`: the file of `locks`, which SIGHUP has read again.
+    init(
         loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
-        version: String, signals: Int32, importRoots: [String] = []
+        version: String, signals: Int32, importRoots: [String] = [], locks: SettingsLocks, locksPath: String?
     ) throws {
         self.loop = loop
         self.storage = storage
         self.journal = journal
         self.limits = limits
         self.signals = signals
+        locksReload = LocksReload(path: locksPath, locks: locks)
         let table = MethodTable.standard
         reader = RequestReader(table: table)
         facts = ServerFacts(
@@ -106,6 +108,7 @@ public final class Server {
         // The server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
+        storage.assumeIsolated { server.apply(server.locksReload.first, $0) }
         while true {
             var ending: Ending?
             timeout = storage.assumeIsolated { storage in
@@ -132,6 +135,7 @@ public final class Server {
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
+        takeLocks(storage)
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
@@ -163,7 +167,7 @@ public final class Server {
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
         case Self.listenerToken: accept()
-        case Self.signalsToken: takeSignals()
+        case Self.signalsToken: takeSignals(storage)
         default:
             guard let connection = connections[event.token] else { return }
             if event.isReadable { receive(connection) } else if event.isClosed { hangUp(connection) }
@@ -251,6 +255,11 @@ public final class Server {
         guard storage.needsSync else { return }
         guard !storage.isSyncing else {
             // Rides the sync after the one that is under way.
+            storage.sync(inline: false)
+            return
+        }
+        // Nobody waits: what was relaxed, or asked for nothing in return.
+        guard !awaitingSync.isEmpty else {
             storage.sync(inline: false)
             return
         }

@@ -23,6 +23,12 @@ final class Ledger {
     private(set) var committedRev: UInt64
     /// The tables are as of this revision.
     private(set) var foldedRev: UInt64
+    /// Newest revision of a strict transaction: one with a change that is durable before it is acknowledged.
+    private(set) var strictRev: UInt64
+    /// The newest of them in the log.
+    private(set) var committedStrictRev: UInt64
+    /// Everything up to this revision is on the disk, as of the turn's beginning.
+    var syncedRev: UInt64
 
     // MARK: The turn
 
@@ -46,6 +52,10 @@ final class Ledger {
     private var transactionStart = 0
     /// Transactions that have begun and not ended; only the outermost has a revision of its own.
     private var openTransactions = 0
+    private var isTransactionStrict = false
+    /// Shortest time to flush among the relaxed changes of the transaction, and of the turn's relaxed transactions.
+    private var transactionFlushSeconds = Int32.max
+    private var turnFlushSeconds = Int32.max
 
     // MARK: The overlay
 
@@ -63,6 +73,9 @@ final class Ledger {
         self.rev = rev
         committedRev = rev
         foldedRev = rev
+        strictRev = rev
+        committedStrictRev = rev
+        syncedRev = rev
         cache = DocumentCache(limit: configuration.cacheBytes)
     }
 
@@ -105,7 +118,11 @@ final class Ledger {
 
     /// Begins a transaction: the changes staged until `end` share one revision. One within another joins it.
     func begin() -> Mark {
-        if openTransactions == 0 { transactionStart = staged.count }
+        if openTransactions == 0 {
+            transactionStart = staged.count
+            isTransactionStrict = false
+            transactionFlushSeconds = .max
+        }
         openTransactions += 1
         return Mark(staged: staged.count, records: records.count)
     }
@@ -117,7 +134,26 @@ final class Ledger {
         guard staged.count > mark.staged else { return nil }
         guard openTransactions == 0 else { return rev + 1 }
         rev += 1
+        guard isTransactionStrict else {
+            turnFlushSeconds = min(turnFlushSeconds, transactionFlushSeconds)
+            return rev
+        }
+        strictRev = rev
+        if transactionFlushSeconds < .max {
+            // What shares a revision with a strict change is as strict.
+            for change in staged[transactionStart...] { change.new.pointee.flags.remove(.relaxed) }
+        }
         return rev
+    }
+
+    /// Whether a change of the scope is acknowledged before it is synced, when all others of its transaction are.
+    func isRelaxed(_ scope: Scope) -> Bool { scope.flushSeconds > 0 && scope.relaxedSince <= syncedRev }
+
+    /// Shortest time to flush among the relaxed transactions that have been committed since this was asked last.
+    func takeFlushSeconds() -> Int32? {
+        guard turnFlushSeconds < .max else { return nil }
+        defer { turnFlushSeconds = .max }
+        return turnFlushSeconds
     }
 
     /// Ends the transaction and takes back what it staged.
@@ -158,6 +194,12 @@ final class Ledger {
         new.pointee.version = 1
         new.pointee.hash = old?.pointee.hash ?? table.hash(scope: scope.id, key: key)
         new.pointee.flags = [.dirty]
+        if isRelaxed(scope) {
+            new.pointee.flags.insert(.relaxed)
+            transactionFlushSeconds = min(transactionFlushSeconds, scope.flushSeconds)
+        } else {
+            isTransactionStrict = true
+        }
         new.pointee.isDeleted = isTombstone
         let wasPresent = old.map { !$0.isTombstone } ?? false
         new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
@@ -196,6 +238,7 @@ final class Ledger {
         if scope.store.isResident {
             scope.members.append(new)
             scope.replaceSorted(old, with: new)
+            if scope.store == .configuration { noteConfiguration(scope) }
         }
         new.retain()  // for the fold queue
         queue.append(new)
@@ -223,6 +266,7 @@ final class Ledger {
             table.remove(new)
         }
         if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
+        if scope.store == .configuration { noteConfiguration(scope) }
         new.release()
         new.release()
     }
@@ -247,9 +291,12 @@ final class Ledger {
             guard error.isFull else { return .unknown(error) }
             undo(to: Mark(staged: 0, records: 0))
             rev = committedRev
+            strictRev = committedStrictRev
+            turnFlushSeconds = .max
             return .noSpace
         }
         committedRev = rev
+        committedStrictRev = strictRev
         for change in staged { change.old?.release() }
         staged.removeAll(keepingCapacity: true)
         records.truncate(to: 0)
@@ -340,6 +387,9 @@ final class Ledger {
         old?.release()
         self.rev = max(self.rev, rev)
         committedRev = self.rev
+        strictRev = self.rev
+        committedStrictRev = self.rev
+        syncedRev = self.rev
     }
 
     /// Takes in a change of a resident store.

@@ -18,6 +18,8 @@ struct Recovery {
     let replayedChanges: Int
     /// Room had to be made for the start: the reserve is given up.
     let wasDiskFull: Bool
+    /// Revisions were passed over: an unclean stop may have lost relaxed changes.
+    let hasRaisedRevision: Bool
 
     /// Opens what is there; on a full disk makes room for it first.
     /// `report`: takes lines for the operator.
@@ -100,6 +102,7 @@ struct Recovery {
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed,
             retired: gone.map(\.number))
+        hasRaisedRevision = try RelaxedDurability.resume(configuration, ledger, log)
     }
 
     // MARK: The log

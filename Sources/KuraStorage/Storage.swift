@@ -17,6 +17,7 @@ public actor Storage {
     public let settings: SettingsStore
     public let documents: DocumentsStore
     public let requests: RequestKeys
+    public let configurations: ConfigurationStore
 
     private let directory: DataDirectory
     private let ledger: Ledger
@@ -36,6 +37,8 @@ public actor Storage {
     public nonisolated let startedAt: Int64
     /// Changes that an unclean stop had left in the log only.
     public nonisolated let replayedChanges: Int
+    /// The revision counter was raised at the start, since an unclean stop may have lost relaxed changes.
+    public nonisolated let hasRaisedRevision: Bool
     public private(set) var durableRev: UInt64 = 0
     /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
     private var tablesRev: UInt64
@@ -48,6 +51,10 @@ public actor Storage {
     private var lastFoldAt: UInt64 = 0
     private var nextTicket: UInt64 = 1
     private var fault: StorageFault?
+    /// A sync up to this revision has been asked for.
+    private var requestedRev: UInt64 = 0
+    /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
+    private var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
     private let report: @Sendable (String) -> Void
     private var reportFullAgainAt: UInt64 = 0
@@ -79,6 +86,7 @@ public actor Storage {
         self.report = report
         epoch = recovery.epoch
         replayedChanges = recovery.replayedChanges
+        hasRaisedRevision = recovery.hasRaisedRevision
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
@@ -89,11 +97,13 @@ public actor Storage {
         settings = recovery.settings
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
+        configurations = ConfigurationStore(ledger: ledger)
         // The connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try Folder(
             connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
         logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
+        requestedRev = recovery.ledger.rev
         reserve = Reserve(configuration)
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
@@ -114,6 +124,10 @@ public actor Storage {
     public var rev: UInt64 { ledger.rev }
     /// Everything up to this revision is on the disk.
     public var syncedRev: UInt64 { logSync.syncedRev }
+    /// Everything up to this revision is in the log.
+    public var committedRev: UInt64 { ledger.committedRev }
+    /// Newest revision with a change that is durable before it is acknowledged: what a reply shows above it is relaxed.
+    public var strictRev: UInt64 { ledger.strictRev }
     public var foldedRev: UInt64 { ledger.foldedRev }
 
     /// Why the storage must stop: a sync or a commit whose outcome is not known. Replies that waited for it say so.
@@ -126,6 +140,7 @@ public actor Storage {
 
     public func beginTurn() {
         ledger.now = nowMilliseconds()
+        ledger.syncedRev = logSync.syncedRev
     }
 
     /// Milliseconds since 1970, as of the turn's beginning.
@@ -180,6 +195,10 @@ public actor Storage {
             return .nothing
         case .committed:
             if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
+            if let seconds = ledger.takeFlushSeconds() {
+                let due = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
+                relaxedDueAt = min(relaxedDueAt ?? due, due)
+            }
             return .committed
         case .noSpace:
             settings.recount()
@@ -191,8 +210,14 @@ public actor Storage {
         }
     }
 
-    /// Whether revisions wait for a sync that nobody has asked for.
-    public var needsSync: Bool { ledger.committedRev > 0 && !log.unsynced.isEmpty }
+    /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come, or so many
+    /// that they have to be folded.
+    public var needsSync: Bool {
+        guard !log.unsynced.isEmpty else { return false }
+        if ledger.committedStrictRev > requestedRev { return true }
+        if let relaxedDueAt, relaxedDueAt <= monotonicNanoseconds() { return true }
+        return ledger.overlayBytes >= configuration.foldBytes
+    }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }
@@ -202,12 +227,17 @@ public actor Storage {
     public func sync(inline: Bool) {
         let segments = log.takeUnsynced()
         guard !segments.isEmpty else { return }
+        requestedRev = ledger.committedRev
+        relaxedDueAt = nil
         if inline {
             logSync.syncInline(to: ledger.committedRev, segments: segments)
         } else {
             logSync.sync(to: ledger.committedRev, segments: segments)
         }
     }
+
+    /// Runs what may wait for the disk on a background thread, after what was asked for before.
+    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
 
     // MARK: Waiting
 
@@ -250,6 +280,12 @@ public actor Storage {
     ///   give it work.
     public func upkeep() -> UInt64? {
         let time = monotonicNanoseconds()
+        let wait = keepUp(time)
+        guard let relaxedDueAt else { return wait }
+        return min(wait ?? .max, relaxedDueAt > time ? relaxedDueAt - time : 0)
+    }
+
+    private func keepUp(_ time: UInt64) -> UInt64? {
         ledger.trimCache()
         for outcome in folder.outcomes() { take(outcome, time) }
         if isSettling, let slice, ledger.settle(slice, budget: 1000) {
@@ -271,7 +307,9 @@ public actor Storage {
         if slice != nil { return nil }
         if let firstUnfoldedAt {
             let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
-            return due > time ? due - time : 1_000_000
+            if due > time { return due - time }
+            // What is not synced cannot be folded; the sync of what is relaxed has its own time.
+            return relaxedDueAt == nil ? 1_000_000 : nil
         }
         if isDiskFull { return 250_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
@@ -402,6 +440,9 @@ public actor Storage {
         logSync.stop()
         folder.stop()
         housekeeper.stop()
+        if failure == nil, syncedRev >= ledger.committedRev, RelaxedDurability.isNoted(ledger) {
+            RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
+        }
         return failure == nil && ledger.overlayItems == 0
     }
 

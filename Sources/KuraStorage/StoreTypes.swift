@@ -25,6 +25,10 @@ public struct StoredItem {
 public struct Lookup {
     public var item: StoredItem?
     public var shownRev: UInt64
+    /// What is configured for the item's scope; nil when nothing is.
+    public var annex: ScopeAnnex?
+    /// What was found may be shown before it is synced.
+    public var isRelaxed = false
 }
 
 /// What a write did. `rev` is the revision to answer; it is also what the answer gives away.
@@ -32,6 +36,9 @@ public struct WriteResult {
     public var rev: UInt64
     /// Items that changed.
     public var changed: Int
+    /// What was written, or found to be there already, is acknowledged before it is synced, unless the transaction around it
+    /// has other changes.
+    public var isRelaxed = false
 }
 
 /// A scope's numbers as of the newest change.

@@ -41,6 +41,7 @@ import Testing
         let others: Set<String> = [
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
+            "settings.register", "settings.override", "settings.clearOverrides",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

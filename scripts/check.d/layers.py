@@ -20,7 +20,7 @@ ARROWS = {
     "JSONSchema": {"KuraProtocol", "CPCRE2"},
     "KuraTransport": {"CSyscalls"},
     "KuraStorage": {"SQLite", "CSyscalls"},
-    "KuraServer": {"KuraProtocol", "KuraTransport", "KuraStorage", "SQLite"},
+    "KuraServer": {"KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"},
     "KuraClient": {"KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},

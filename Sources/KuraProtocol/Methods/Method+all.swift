@@ -18,6 +18,8 @@ extension Field {
         "ifRev", .revision, "Write only when the item's revision is this one; 0: only when it is absent.")
     static let rev = Field("rev", .revision, required: true, "Revision of the item's last change; 0 when it is absent.")
     static let writtenRev = Field("rev", .revision, required: true, "Revision of this change.")
+    static let durable = Field(
+        "durable", .boolean, "False when the change is acknowledged before it is durable; left out otherwise.")
     static let nextCursor = Field("cursor", .cursor, "Where the next page starts; absent at the end.")
     static let cursor = Field("cursor", .cursor, "A cursor of the previous page.")
     static func limit(_ items: Int, default: Int) -> Field {

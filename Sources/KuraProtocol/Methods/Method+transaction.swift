@@ -21,9 +21,12 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of all changes; the newest one there is when nothing was changed."),
+                .durable,
             ],
             errors: [
-                .conflict, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange, .noSpace, .outcomeUnknown,
+                .conflict, .locked, .schemaViolation, .valueTooLarge, .quotaExceeded, .typeMismatch, .outOfRange,
+                .noSpace,
+                .outcomeUnknown,
             ],
             example: """
                 {"operations":[{"method":"settings.put","params":{"domain":"app","key":"theme","value":"dark"}},\

@@ -1,3 +1,4 @@
+import JSONSchema
 import KuraProtocol
 import KuraStorage
 
@@ -6,87 +7,139 @@ enum SettingsHandlers {
     static let all: [String: Handler] = [
         "settings.get": get, "settings.getMany": getMany, "settings.put": put, "settings.delete": delete,
         "settings.list": list, "settings.putMany": putMany, "settings.increment": increment, "settings.count": count,
-        "settings.scopes": scopes,
+        "settings.scopes": scopes, "settings.register": register, "settings.override": override,
+        "settings.clearOverrides": clearOverrides, "settings.configure": configure, "settings.describe": describe,
+        "settings.export": export, "settings.import": `import`,
     ]
 
     // MARK: Reading
 
     static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found = storage.settings.get(call.reader.string(0), call.reader.string(1))
-        call.shows(found.shownRev)
-        var layer: StaticString = "app"
+        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let found = storage.settings.get(domain, key)
+        call.shows(found)
+        // Nothing around the setting: this is what nearly every request finds.
+        if found.annex != nil || call.connection?.overrides != nil,
+            let view = call.view(domain, found.annex, storage)
+        {
+            append(found, view, call, &out)
+            return
+        }
+        var layer = Layer.app
         if let item = found.item {
             out.append("{\"value\":")
             out.append(item.value)
             out.append(",\"rev\":")
             out.append(unsigned: item.rev)
         } else if call.reader.has(2) {
-            layer = "default"
+            layer = .default
             out.append("{\"value\":")
             out.append(call.reader.json(2))
             out.append(",\"rev\":0")
         } else {
-            layer = "none"
+            layer = .none
             out.append("{\"rev\":0")
         }
+        if call.reader.boolean(3) { append(layer, to: &out) }
+        out.append("}")
+    }
+
+    /// A setting with layers around it.
+    private static func append(_ found: Lookup, _ view: LayerView, _ call: Call, _ out: inout ByteBuffer) {
+        let key = call.reader.string(1)
+        let rev = found.item?.rev ?? 0
+        let given = call.reader.has(2) ? LayeredValue(layer: .default, value: call.reader.json(2)) : nil
+        let winner = view.winner(key, app: found.item?.value) ?? given
+        out.append("{")
+        if let winner {
+            out.append("\"value\":")
+            out.append(winner.value)
+            out.append(",")
+        }
+        out.append("\"rev\":")
+        out.append(unsigned: rev)
         if call.reader.boolean(3) {
-            out.append(",\"layer\":\"")
-            out.append(layer)
-            out.append("\"")
+            append(winner?.layer ?? .none, to: &out)
+            if winner?.layer == .locked, let locked = view.domain?.locked, let index = locked.index(of: key) {
+                out.append(",\"reason\":")
+                out.append(quoted: locked.reason(index))
+            }
+            append(hidden: view, key, found.item?.value, beneath: winner?.layer ?? .none, &out)
         }
         out.append("}")
     }
 
+    private static func append(_ layer: Layer, to out: inout ByteBuffer) {
+        out.append(",\"layer\":\"")
+        out.append(layer.word)
+        out.append("\"")
+    }
+
+    private static func append(
+        hidden view: LayerView, _ key: Bytes, _ app: Bytes?, beneath winner: Layer, _ out: inout ByteBuffer
+    ) {
+        var isFirst = true
+        view.forEach(key, app: app) { hidden in
+            guard hidden.layer.rawValue > winner.rawValue else { return }
+            out.append(isFirst ? ",\"hidden\":[{\"layer\":\"" : ",{\"layer\":\"")
+            isFirst = false
+            out.append(hidden.layer.word)
+            out.append("\",\"value\":")
+            out.append(hidden.value)
+            out.append("}")
+        }
+        if !isFirst { out.append("]") }
+    }
+
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let domain = call.reader.string(0)
+        let view = call.view(domain, storage)
+        var page = SettingsPage(explains: call.reader.boolean(2), limit: .max, at: out.count, call)
         out.append("{\"values\":{")
-        var isFirst = true
         try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
             let found = storage.settings.get(domain, key)
-            call.shows(found.shownRev)
-            guard let item = found.item else { return }
-            out.append(member: item.key, item.value, isFirst: &isFirst)
+            call.shows(found)
+            guard let view else {
+                if let item = found.item { page.add(key, .app, item.value, &out, call) }
+                return
+            }
+            guard let winner = view.winner(key, app: found.item?.value) else { return }
+            page.add(key, winner.layer, winner.value, &out, call)
         }
-        out.append("},\"rev\":")
+        out.append("}")
+        page.close(&out, call)
+        out.append(",\"rev\":")
         out.append(unsigned: storage.rev)
         out.append("}")
         call.shows(storage.rev)
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let limit = Int(call.reader.integer(3) ?? 1000)
+        let (domain, prefix) = (call.reader.string(0), call.reader.string(1))
         let after = try Cursor.key(call, parameter: 2)
-        let start = out.count
-        var count = 0
-        var hasMore = false
-        var isFirst = true
+        let isEffective = !call.reader.string(4).elementsEqual("app".utf8)
+        var page = SettingsPage(
+            explains: call.reader.boolean(5), limit: Int(call.reader.integer(3) ?? 1000), at: out.count, call)
+        var others = LayerMerge(isEffective ? call.view(domain, storage) : nil, prefix: prefix, after: after)
         out.append("{\"values\":{")
-        call.scratch.removeAll()
-        let list = { (body: (StoredItem) -> Bool) -> UInt64 in
-            let prefix = call.reader.string(1)
-            guard let after else {
-                return storage.settings.list(call.reader.string(0), prefix: prefix, after: nil, body)
+        let shown = storage.settings.list(domain, prefix: prefix, afterKey: after) { item in
+            while let key = others.key, key.precedes(item.key) {
+                guard page.hasRoom(out.count), let value = others.take(key, app: nil) else { return false }
+                page.add(key, value.layer, value.value, &out, call)
             }
-            return after.withUnsafeBytes {
-                storage.settings.list(call.reader.string(0), prefix: prefix, after: $0, body)
-            }
-        }
-        let shown = list { item in
-            // A page ends at its limit, or before it outgrows what is kept for a client in one piece.
-            guard count < limit, out.count - start < 4 << 20 else {
-                hasMore = true
-                return false
-            }
-            count += 1
-            out.append(member: item.key, item.value, isFirst: &isFirst)
-            call.scratch.removeAll()
-            call.scratch.append(item.key)
+            guard page.hasRoom(out.count), let value = others.take(item.key, app: item.value) else { return false }
+            page.add(item.key, value.layer, value.value, &out, call)
             return true
         }
+        while let key = others.key, page.hasRoom(out.count), let value = others.take(key, app: nil) {
+            page.add(key, value.layer, value.value, &out, call)
+        }
         call.shows(max(shown, storage.rev))
-        out.append("},\"rev\":")
+        out.append("}")
+        page.close(&out, call)
+        out.append(",\"rev\":")
         out.append(unsigned: storage.rev)
-        if hasMore {
+        if page.hasMore {
             out.append(",\"cursor\":")
             Cursor.append(key: call.scratch.bytes, to: &out)
         }
@@ -105,43 +158,64 @@ enum SettingsHandlers {
     // MARK: Writing
 
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let (domain, key, value) = (call.reader.string(0), call.reader.string(1), call.reader.json(2))
+        let layers = call.layers(domain, storage)
+        try call.refuseLocked(layers, key)
+        let warning = try call.check(layers, key, value)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.put(
-                call.reader.string(0), call.reader.string(1), call.reader.json(2), ifRev: call.condition(3))
+            try storage.settings.put(domain, key, value, ifRev: call.condition(3))
         }
-        call.append(rev: result.rev, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        try call.refuseLocked(call.layers(domain, storage), key)
         let result = try call.run { () throws(StoreError) in
-            try storage.settings.delete(call.reader.string(0), call.reader.string(1), ifRev: call.condition(2))
+            try storage.settings.delete(domain, key, ifRev: call.condition(2))
         }
-        call.append(deletion: result, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.changed > 0 ? result.rev : 0)
+        out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
     }
 
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let domain = call.reader.string(0)
+        let layers = call.layers(domain, storage)
+        let warnings = try call.check(layers, all: call.reader.json(1))
         var refusal: Refusal?
         let result: WriteResult
         do throws(StoreError) {
-            result = try storage.settings.putMany(call.reader.string(0), ifRev: call.condition(3)) {
+            result = try storage.settings.putMany(domain, ifRev: call.condition(3)) {
                 (batch: inout SettingsStore.Batch) throws(StoreError) in
-                do throws(Refusal) { try fill(&batch, call) } catch {
+                do throws(Refusal) { try fill(&batch, layers, call) } catch {
                     refusal = error
                     throw .busy
                 }
             }
         } catch { throw refusal ?? Refusal(error, call: call) }
-        call.append(rev: result.rev, to: &out)
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
         out.append(",\"changed\":")
         out.append(integer: Int64(result.changed))
+        call.append(warnings: warnings, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
 
-    private static func fill(_ batch: inout SettingsStore.Batch, _ call: Call) throws(Refusal) {
+    private static func fill(
+        _ batch: inout SettingsStore.Batch, _ layers: DomainLayers?, _ call: Call
+    ) throws(Refusal) {
         var deleted: Set<[UInt8]> = []
         if call.reader.has(2) {
             try call.forEachName(of: 2, limit: WireLimits.listItems) { (key) throws(Refusal) in
+                try call.refuseLocked(layers, key)
                 deleted.insert(Array(key))
                 do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
@@ -165,6 +239,7 @@ enum SettingsHandlers {
                         .invalidParams, hint: "a key is in values and in delete", parameter: call.reader.name(2),
                         index: index))
             }
+            do throws(Refusal) { try call.refuseLocked(layers, key) } catch { throw error.at(index: index) }
             do throws(StoreError) { try batch.put(key, value) } catch {
                 throw Refusal(error, call: call).at(index: index)
             }
@@ -173,16 +248,87 @@ enum SettingsHandlers {
     }
 
     static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
-            try storage.settings.increment(
-                call.reader.string(0), call.reader.string(1), by: call.reader.integer(2) ?? 1,
-                initial: call.reader.integer(3) ?? 0)
+        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        let layers = call.layers(domain, storage)
+        try call.refuseLocked(layers, key)
+        var initial = call.reader.integer(3)
+        if initial == nil, let fallback = layers?.fallback(key) {
+            let isAbsent = storage.settings.get(domain, key).item == nil
+            initial = integer(fallback.value)
+            if isAbsent, initial == nil { throw Refusal(.typeMismatch, call: call) }
         }
+        var warning: Violation?
+        var refusal: Refusal?
+        let result: (value: Int64, result: WriteResult)
+        do throws(StoreError) {
+            result = try storage.settings.increment(domain, key, by: call.reader.integer(2) ?? 1, initial: initial ?? 0)
+            {
+                (sum) throws(StoreError) in
+                do throws(Refusal) { warning = try call.check(layers, key, sum) } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+        } catch { throw refusal ?? Refusal(error, call: call) }
         out.append("{\"value\":")
         out.append(integer: result.value)
         out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
+        out.append(unsigned: result.result.rev)
+        call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result.result, to: &out, storage)
         out.append("}")
-        call.shows(result.rev)
+    }
+}
+
+extension SettingsHandlers {
+    /// The whole number that a value's text is; nil for anything else.
+    private static func integer(_ text: Bytes) -> Int64? {
+        guard let first = text.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else { return nil }
+        return JSONNumber.integer(text)
+    }
+}
+
+/// Members of a reply's `values`, up to its bounds, and with `explain` the layers that they come from.
+struct SettingsPage {
+    private let explains: Bool
+    private let limit: Int
+    private let start: Int
+    private var count = 0
+    private var isFirst = true
+    private var isFirstLayer = true
+    /// There was more than there was room for; the last key that was added stands in the call's scratch.
+    private(set) var hasMore = false
+
+    /// Bytes after which a page ends, so that it does not outgrow what is kept for a client in one piece.
+    static let bytes = 4 << 20
+
+    init(explains: Bool, limit: Int, at start: Int, _ call: Call) {
+        self.explains = explains
+        self.limit = limit
+        self.start = start
+        call.scratch.removeAll()
+        call.otherScratch.removeAll()
+    }
+
+    /// Asked before each member: false ends the page.
+    mutating func hasRoom(_ end: Int) -> Bool {
+        if count >= limit || end - start >= Self.bytes { hasMore = true }
+        return !hasMore
+    }
+
+    mutating func add(_ key: Bytes, _ layer: Layer, _ value: Bytes, _ out: inout ByteBuffer, _ call: Call) {
+        count += 1
+        out.append(member: key, value, isFirst: &isFirst)
+        call.scratch.removeAll()
+        call.scratch.append(key)
+        guard explains else { return }
+        call.otherScratch.append(member: key, layer.quoted, isFirst: &isFirstLayer)
+    }
+
+    func close(_ out: inout ByteBuffer, _ call: Call) {
+        guard explains else { return }
+        out.append(",\"layers\":{")
+        out.append(call.otherScratch.bytes)
+        out.append("}")
     }
 }

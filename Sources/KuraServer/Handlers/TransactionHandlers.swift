@@ -26,8 +26,8 @@ enum TransactionHandlers {
         let rev = storage.end(transaction)
         out.append("],\"rev\":")
         out.append(unsigned: rev ?? storage.rev)
+        if call.shows(transaction: rev, storage) { out.append(",\"durable\":false") }
         out.append("}")
-        call.shows(rev ?? storage.rev)
     }
 
     private static func perform(
@@ -44,10 +44,10 @@ enum TransactionHandlers {
         do throws(RPCError) { try inner.reader.readOperation(operation) } catch { throw .error(error) }
         inner.begin(connection)
         do throws(Refusal) { try inner.perform(&out, storage) } catch {
-            call.shows(inner.shownRev)
+            call.shows(inner)
             throw error
         }
-        call.shows(inner.shownRev)
+        call.shows(inner)
     }
 }
 

@@ -43,6 +43,8 @@ struct Item {
         static let visited = Flags(rawValue: 4)
         /// In the cache's list or a domain's list.
         static let linked = Flags(rawValue: 8)
+        /// Acknowledged before it is synced, so that showing it waits for no sync.
+        static let relaxed = Flags(rawValue: 16)
     }
 }
 
@@ -79,6 +81,7 @@ extension UnsafeMutablePointer where Pointee == Item {
     var footprint: Int { ItemArena.footprint(size) }
 
     var isTombstone: Bool { pointee.isDeleted }
+    var isRelaxed: Bool { pointee.flags.contains(.relaxed) }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
 
     func retain() { pointee.references += 1 }
@@ -93,18 +96,18 @@ extension UnsafeMutablePointer where Pointee == Item {
 public typealias Bytes = UnsafeRawBufferPointer
 
 extension Bytes {
-    func equals(_ other: Bytes) -> Bool {
+    public func equals(_ other: Bytes) -> Bool {
         count == other.count && (count == 0 || memcmp(baseAddress!, other.baseAddress!, count) == 0)
     }
 
     /// Order of bytes, as SQLite's BINARY collation and BLOBs have it.
-    func precedes(_ other: Bytes) -> Bool {
+    public func precedes(_ other: Bytes) -> Bool {
         let shared = Swift.min(count, other.count)
         let order = shared == 0 ? 0 : memcmp(baseAddress!, other.baseAddress!, shared)
         return order != 0 ? order < 0 : count < other.count
     }
 
-    func starts(with prefix: Bytes) -> Bool {
+    public func starts(with prefix: Bytes) -> Bool {
         count >= prefix.count && (prefix.count == 0 || memcmp(baseAddress!, prefix.baseAddress!, prefix.count) == 0)
     }
 }

@@ -15,6 +15,12 @@ final class Scope {
     var mayHaveRows = false
     /// The settings of a domain, tombstones included while they are not folded.
     var members = ItemList()
+    /// What is configured for the scope, as its readers have made it out; nil when nothing is.
+    var annex: ScopeAnnex?
+    /// Seconds after which changes are synced at the latest; 0 when they are durable before they are acknowledged.
+    var flushSeconds: Int32 = 0
+    /// Revision that made it so.
+    var relaxedSince: UInt64 = 0
     /// The members in the order of their keys; nil when a key came or went since.
     var sorted: [ItemRef]?
 

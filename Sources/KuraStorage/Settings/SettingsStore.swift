@@ -34,16 +34,34 @@ public final class SettingsStore {
     // MARK: Reading
 
     public func get(_ domain: Bytes, _ key: Bytes) -> Lookup {
-        guard let scope = ledger.scopes.find(.settings, domain), let item = ledger.find(scope, key) else {
-            return Lookup(item: nil, shownRev: 0)
-        }
-        return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+        guard let scope = ledger.scopes.find(.settings, domain) else { return Lookup(item: nil, shownRev: 0) }
+        guard let item = ledger.find(scope, key) else { return Lookup(item: nil, shownRev: 0, annex: scope.annex) }
+        return Lookup(
+            item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev, annex: scope.annex,
+            isRelaxed: item.isRelaxed)
+    }
+
+    /// What is configured for a domain; nil when nothing is.
+    public func annex(_ domain: Bytes) -> ScopeAnnex? { ledger.scopes.find(.settings, domain)?.annex }
+
+    /// The same, made when there is none: for what is configured outside of the storage. Nil when there are too many scopes.
+    public func annex(making domain: Bytes) -> ScopeAnnex? {
+        guard let scope = ledger.scopes.findOrMake(.settings, domain) else { return nil }
+        if scope.annex == nil { scope.annex = ScopeAnnex() }
+        return scope.annex
     }
 
     /// Calls `body` for the domain's settings in the order of their keys' bytes, from the first key that starts with
-    /// `prefix` and follows `after`, until it returns false.
+    /// `prefix` and follows `afterKey`, until it returns false.
     /// - Returns: the revision that the answer gives away.
-    public func list(_ domain: Bytes, prefix: Bytes, after: Bytes?, _ body: (StoredItem) -> Bool) -> UInt64 {
+    public func list(
+        _ domain: Bytes, prefix: Bytes, afterKey: [UInt8]?, _ body: (StoredItem) -> Bool
+    ) -> UInt64 {
+        guard let afterKey else { return list(domain, prefix: prefix, after: nil, body) }
+        return afterKey.withUnsafeBytes { list(domain, prefix: prefix, after: $0, body) }
+    }
+
+    func list(_ domain: Bytes, prefix: Bytes, after: Bytes?, _ body: (StoredItem) -> Bool) -> UInt64 {
         guard let scope = ledger.scopes.find(.settings, domain) else { return 0 }
         let members = scope.sortedMembers()
         let start = after.map { $0.precedes(prefix) ? prefix : $0 } ?? prefix
@@ -76,12 +94,12 @@ public final class SettingsStore {
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
             ledger.countNoOp()
-            return WriteResult(rev: old.pointee.rev, changed: 0)
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stage(scope, key, value, old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     public func delete(_ domain: Bytes, _ key: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
@@ -91,12 +109,12 @@ public final class SettingsStore {
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp()
             // That the key is absent may itself be news that is not synced yet.
-            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0)
+            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stageDeletion(scope, key, old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     /// A transaction over one domain: calls `body` with the domain opened for changes.
@@ -116,7 +134,7 @@ public final class SettingsStore {
             }
         }
         if rev == nil { ledger.countNoOp() }
-        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed)
+        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))
     }
 
     public struct Batch {
@@ -151,10 +169,11 @@ public final class SettingsStore {
     }
 
     /// Adds to an integer setting.
-    /// `initial`: what an absent setting counts as.
-    public func increment(_ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64) throws(StoreError) -> (
-        value: Int64, rev: UInt64
-    ) {
+    /// `initial`: what an absent setting counts as. `check`: sees the sum's text before it is written, and may refuse it.
+    public func increment(
+        _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64,
+        check: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
+    ) throws(StoreError) -> (value: Int64, result: WriteResult) {
         let scope = try ledger.scope(.settings, making: domain)
         let old = ledger.find(scope, key)
         var current = initial
@@ -166,9 +185,10 @@ public final class SettingsStore {
         guard !overflow, sum.magnitude <= 9_007_199_254_740_991 else { throw .outOfRange }
         let digits = Array(String(sum).utf8)
         let result = try digits.withUnsafeBufferPointer { (utf8) throws(StoreError) in
-            try put(domain, key, Bytes(utf8), ifRev: nil)
+            try check(Bytes(utf8))
+            return try put(domain, key, Bytes(utf8), ifRev: nil)
         }
-        return (sum, result.rev)
+        return (sum, result)
     }
 
     /// The integer that a value's text is; nil for anything else.

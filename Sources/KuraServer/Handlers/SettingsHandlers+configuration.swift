@@ -1,0 +1,275 @@
+import JSONSchema
+import KuraProtocol
+import KuraStorage
+
+/// What a domain is configured to be, and its description.
+extension SettingsHandlers {
+    // MARK: Configuring
+
+    /// Parameters of `settings.configure`.
+    private enum Position {
+        static let schema = 1
+        static let mode = 2
+        static let backup = 3
+        static let durability = 4
+        static let flushSeconds = 5
+        static let force = 6
+        static let dryRun = 7
+    }
+
+    static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let domain = call.reader.string(0)
+        try checkDurability(call, storage)
+        var violations: [SettingViolation] = []
+        var checked = 0
+        var mode = DomainRules.Mode.off
+        if let check = try finishedCheck(call, storage) {
+            let registered = call.layers(domain, storage)?.registered
+            violations = check.violations(registered: registered, storage)
+            checked = storage.settings.count(domain).count + (registered?.count ?? 0)
+            mode = check.rules.mode
+        }
+        let isRefused = mode == .enforce && !violations.isEmpty && !call.reader.boolean(Position.force)
+        let applies = !isRefused && !call.reader.boolean(Position.dryRun)
+        var rev = storage.configurations.rev(.settings, domain)
+        if applies {
+            let transaction = storage.beginTransaction()
+            do throws(Refusal) { try stage(call, storage) } catch {
+                storage.abandon(transaction)
+                throw error
+            }
+            rev = storage.end(transaction) ?? rev
+        }
+        call.connection?.schemaCheck = nil
+        call.append(rev: rev, to: &out)
+        out.append(applies ? ",\"applied\":true" : ",\"applied\":false")
+        out.append(",\"violations\":")
+        call.append(violations: violations, to: &out)
+        out.append(",\"checked\":")
+        out.append(integer: Int64(checked))
+        out.append("}")
+        // What was found was seen in settings as they are now.
+        call.shows(storage.rev)
+    }
+
+    private static func checkDurability(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        guard call.reader.has(Position.flushSeconds) else { return }
+        let isRelaxed =
+            call.reader.has(Position.durability)
+            ? call.reader.string(Position.durability).elementsEqual("relaxed".utf8)
+            : storage.configurations.flushSeconds(.settings, call.reader.string(0)) != nil
+        guard isRelaxed else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "only relaxed durability has a time to flush",
+                    parameter: call.reader.name(Position.flushSeconds)))
+        }
+    }
+
+    /// The check of the settings against the schema as it is to be; nil when the request does not concern it.
+    /// - Throws: `.later` while it is under way.
+    private static func finishedCheck(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SchemaCheck? {
+        guard call.reader.has(Position.schema) || call.reader.has(Position.mode) else { return nil }
+        let domain = call.reader.string(0)
+        let configured = storage.configurations
+        var text = call.reader.json(Position.schema)
+        if text.isEmpty {
+            text = configured.get(.settings, domain, DomainItem.schema).item?.value ?? text
+        }
+        guard !text.isEmpty, !text.elementsEqual("null".utf8) else { return nil }
+        let mode =
+            mode(call)
+            ?? configured.get(.settings, domain, DomainItem.mode).item.flatMap {
+                DomainRules.Mode($0.value)
+            }
+        let check = try check(domain, text, mode ?? .warn, call)
+        if call.isOperation {
+            // A transaction is begun anew as a whole, so its checks cannot be parted.
+            guard storage.settings.count(domain).count <= WireLimits.transactionItems else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "a domain with more settings is configured outside of transactions",
+                        limit: WireLimits.transactionItems))
+            }
+            _ = check.advance(storage, toEnd: true)
+            return check
+        }
+        call.connection?.schemaCheck = check
+        guard check.advance(storage, toEnd: false) else { throw .later(isPage: false) }
+        return check
+    }
+
+    private static func check(
+        _ domain: Bytes, _ text: Bytes, _ mode: DomainRules.Mode, _ call: Call
+    ) throws(Refusal) -> SchemaCheck {
+        if !call.isOperation, let known = call.connection?.schemaCheck, known.isOf(domain, text, mode) { return known }
+        do throws(SchemaError) {
+            return try SchemaCheck(domain: domain, text: text, mode: mode)
+        } catch {
+            throw .error(
+                call.fault(
+                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.schema)))
+        }
+    }
+
+    private static func mode(_ call: Call) -> DomainRules.Mode? {
+        guard call.reader.has(Position.mode) else { return nil }
+        return DomainRules.Mode(rawValue: String(decoding: call.reader.string(Position.mode), as: UTF8.self))
+    }
+
+    /// Stages what the request says; what it does not name stays.
+    private static func stage(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
+        let domain = call.reader.string(0)
+        let configured = storage.configurations
+        try call.run { () throws(StoreError) in
+            if call.reader.has(Position.schema) {
+                let text = call.reader.json(Position.schema)
+                if text.elementsEqual("null".utf8) {
+                    _ = try configured.delete(.settings, domain, DomainItem.schema)
+                } else {
+                    _ = try configured.put(.settings, domain, DomainItem.schema, text)
+                }
+            }
+            if let mode = mode(call) {
+                try put(DomainItem.mode, "\"\(mode.rawValue)\"", domain, configured)
+            }
+            if call.reader.has(Position.backup) {
+                try put(DomainItem.backup, call.reader.boolean(Position.backup) ? "true" : "false", domain, configured)
+            }
+            if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
+                let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
+                let known = configured.flushSeconds(.settings, domain) ?? ConfigurationStore.standardFlushSeconds
+                let seconds = call.reader.integer(Position.flushSeconds).map { Int($0) } ?? known
+                try configured.setDurability(.settings, domain, flushSeconds: isDurable ? nil : seconds)
+            }
+        }
+    }
+
+    private static func put(
+        _ key: StaticString, _ text: String, _ domain: Bytes, _ configured: ConfigurationStore
+    ) throws(StoreError) {
+        let bytes = Array(text.utf8)
+        try bytes.withUnsafeBufferPointer { (bytes) throws(StoreError) in
+            _ = try configured.put(.settings, domain, key, Bytes(bytes))
+        }
+    }
+
+    // MARK: Describing
+
+    static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let domain = call.reader.string(0)
+        let configured = storage.configurations
+        let view = call.view(domain, storage)
+        let after = try Cursor.key(call, parameter: 2)
+        call.append(rev: configured.rev(.settings, domain), to: &out)
+        if !call.reader.has(1), let schema = configured.get(.settings, domain, DomainItem.schema).item {
+            out.append(",\"schema\":")
+            out.append(schema.value)
+        }
+        if let rules = view?.domain?.rules {
+            out.append(",\"mode\":")
+            out.append(quoted: rules.mode.rawValue)
+        }
+        out.append(",\"backup\":")
+        if let backup = configured.get(.settings, domain, DomainItem.backup).item {
+            out.append(backup.value)
+        } else {
+            out.append("true")
+        }
+        if let seconds = configured.flushSeconds(.settings, domain) {
+            out.append(",\"durability\":\"relaxed\",\"flushSeconds\":")
+            out.append(integer: Int64(seconds))
+        } else {
+            out.append(",\"durability\":\"durable\"")
+        }
+        out.append(",\"keys\":{")
+        if call.reader.has(1) {
+            let key = call.reader.string(1)
+            let app = storage.settings.get(domain, key).item?.value
+            var isFirst = true
+            let layer = view?.winner(key, app: app)?.layer ?? (app == nil ? .none : .app)
+            append(description: key, layer, view?.domain, isFirst: &isFirst, to: &out)
+            out.append("}")
+        } else {
+            let hasMore = describeAll(domain, after, view, call, &out, storage)
+            out.append("}")
+            if hasMore {
+                out.append(",\"cursor\":")
+                Cursor.append(key: call.scratch.bytes, to: &out)
+            }
+        }
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    /// - Returns: whether there are more keys.
+    private static func describeAll(
+        _ domain: Bytes, _ after: [UInt8]?, _ view: LayerView?, _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) -> Bool {
+        let limit = Int(call.reader.integer(3) ?? 1000)
+        let empty = Bytes(start: nil, count: 0)
+        let start = out.count
+        var others = LayerMerge(view, prefix: empty, after: after, names: view?.domain?.rules?.names)
+        var count = 0
+        var hasMore = false
+        var isFirst = true
+        call.scratch.removeAll()
+        func add(_ key: Bytes, app: Bytes?, to out: inout ByteBuffer) -> Bool {
+            guard count < limit, out.count - start < SettingsPage.bytes else {
+                hasMore = true
+                return false
+            }
+            let layer = others.take(key, app: app)?.layer ?? .none
+            append(description: key, layer, view?.domain, isFirst: &isFirst, to: &out)
+            call.scratch.removeAll()
+            call.scratch.append(key)
+            count += 1
+            return true
+        }
+        _ = storage.settings.list(domain, prefix: empty, afterKey: after) { item in
+            while let key = others.key, key.precedes(item.key) {
+                guard add(key, app: nil, to: &out) else { return false }
+            }
+            return add(item.key, app: item.value, to: &out)
+        }
+        while !hasMore, let key = others.key, add(key, app: nil, to: &out) {}
+        return hasMore
+    }
+
+    /// `"key":{"layer":…}` with what the schema says of the key, and its default.
+    private static func append(
+        description key: Bytes, _ layer: Layer, _ domain: DomainLayers?, isFirst: inout Bool, to out: inout ByteBuffer
+    ) {
+        out.append(member: key, Bytes(start: nil, count: 0), isFirst: &isFirst)
+        out.append("{\"layer\":")
+        out.append(layer.quoted)
+        if let fallback = domain?.fallback(key) {
+            out.append(",\"default\":")
+            out.append(fallback.value)
+        }
+        if let property = domain?.rules?.schema.property(named: String(decoding: key, as: UTF8.self)) {
+            if !property.types.isEmpty {
+                out.append(",\"types\":[")
+                for (index, word) in property.types.enumerated() {
+                    if index > 0 { out.append(",") }
+                    out.append(quoted: word)
+                }
+                out.append("]")
+            }
+            if let title = property.title {
+                out.append(",\"title\":")
+                out.append(quoted: title)
+            }
+            if let description = property.description {
+                out.append(",\"description\":")
+                out.append(quoted: description)
+            }
+        }
+        if let locked = domain?.locked, let index = locked.index(of: key) {
+            out.append(",\"reason\":")
+            out.append(quoted: locked.reason(index))
+        }
+        out.append("}")
+    }
+}

@@ -1,0 +1,105 @@
+import KuraProtocol
+import KuraStorage
+
+/// Registered defaults, and overrides for one connection.
+extension SettingsHandlers {
+    // MARK: Registered defaults
+
+    static func register(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let (domain, given) = (call.reader.string(0), call.reader.json(1))
+        let warnings = try call.check(call.layers(domain, storage), all: given)
+        let found = storage.configurations.get(.settings, domain, DomainItem.defaults)
+        call.shows(found.shownRev)
+        var values: [[UInt8]: [UInt8]] = [:]
+        if let item = found.item {
+            for known in LayerTable(object: item.value).items { values[known.key] = known.value }
+        }
+        let changed = try merge(given, into: &values, replaces: call.reader.boolean(2), call)
+        let rev = changed == 0 ? found.item?.rev ?? 0 : try store(defaults: values, domain, call, storage)
+        call.append(rev: rev, to: &out)
+        out.append(",\"changed\":")
+        out.append(integer: Int64(changed))
+        call.append(warnings: warnings, to: &out)
+        out.append("}")
+    }
+
+    /// - Returns: how many defaults came, went or became others.
+    private static func merge(
+        _ given: Bytes, into values: inout [[UInt8]: [UInt8]], replaces: Bool, _ call: Call
+    ) throws(Refusal) -> Int {
+        let old = values
+        if replaces { values = [:] }
+        var walk = JSONWalk(given, storage: call.walk)
+        var index = 0
+        while let (key, value) = walk.nextMember() {
+            guard JSONWalk.isName(key, limit: WireLimits.keyBytes) else {
+                throw .error(
+                    RPCError(.invalidParams, hint: "a key is 1 to 512 bytes without control characters", index: index))
+            }
+            values[Array(key)] = Array(value)
+            index += 1
+        }
+        guard values.count <= WireLimits.listItems else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "too many defaults", parameter: call.reader.name(1),
+                    limit: WireLimits.listItems))
+        }
+        let different = values.reduce(0) { $0 + (old[$1.key] == $1.value ? 0 : 1) }
+        return different + old.keys.reduce(0) { $0 + (values[$1] == nil ? 1 : 0) }
+    }
+
+    private static func store(
+        defaults: [[UInt8]: [UInt8]], _ domain: Bytes, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) -> UInt64 {
+        if defaults.isEmpty {
+            return try call.run { () throws(StoreError) in
+                try storage.configurations.delete(.settings, domain, DomainItem.defaults).rev
+            }
+        }
+        var text = ByteBuffer()
+        LayerTable(defaults.map { LayerTable.Item(key: $0.key, value: $0.value) }).appendObject(to: &text)
+        let bytes = text.bytes
+        return try call.run { () throws(StoreError) in
+            try storage.configurations.put(.settings, domain, DomainItem.defaults, bytes).rev
+        }
+    }
+
+    // MARK: Overrides
+
+    static func override(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let connection = call.connection else { return }
+        let (domain, key) = (call.reader.string(0), call.reader.string(1))
+        try call.refuseLocked(call.layers(domain, storage), key)
+        let overrides = connection.overrides ?? SessionOverrides(call.server)
+        do throws(SessionOverrides.Failure) {
+            try overrides.set(domain, key, call.reader.json(2))
+        } catch {
+            switch error {
+            case .full(let limit): throw .error(RPCError(.quotaExceeded, limit: limit))
+            case .overloaded: throw .error(RPCError(.overloaded, limit: SessionOverrides.totalLimit))
+            }
+        }
+        connection.overrides = overrides
+        append(overrides: connection, to: &out)
+    }
+
+    static func clearOverrides(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let connection = call.connection else { return }
+        let domain = call.reader.has(0) ? call.reader.string(0) : nil
+        let key = call.reader.has(1) ? call.reader.string(1) : nil
+        guard domain != nil || key == nil else {
+            throw .error(
+                RPCError(.invalidParams, hint: "a key comes with its domain", parameter: call.reader.name(0)))
+        }
+        connection.overrides?.clear(domain, key)
+        if connection.overrides?.count == 0 { connection.overrides = nil }
+        append(overrides: connection, to: &out)
+    }
+
+    private static func append(overrides connection: Connection, to out: inout ByteBuffer) {
+        out.append("{\"overrides\":")
+        out.append(integer: Int64(connection.overrides?.count ?? 0))
+        out.append("}")
+    }
+}

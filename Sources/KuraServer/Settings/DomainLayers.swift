@@ -1,0 +1,113 @@
+import KuraProtocol
+import KuraStorage
+
+/// What lies above and beneath the settings of one domain for all who ask: read once, kept with the domain, and read anew
+/// after its configuration or the locks have changed.
+final class DomainLayers {
+    let locked: LayerTable?
+    let registered: LayerTable?
+    /// The domain's schema; nil when it has none, or one that this version does not understand: that never stops anybody.
+    let rules: DomainRules?
+
+    init(locked: LayerTable?, registered: LayerTable?, rules: DomainRules?) {
+        self.locked = locked
+        self.registered = registered
+        self.rules = rules
+    }
+
+    /// What shows when the application has no value of its own.
+    func fallback(_ key: Bytes) -> LayeredValue? {
+        if let value = registered?[key] { return LayeredValue(layer: .registered, value: value) }
+        if let value = rules?.defaults[key] { return LayeredValue(layer: .schema, value: value) }
+        return nil
+    }
+}
+
+/// What is configured for a domain, by the names under which it is kept.
+enum DomainItem {
+    /// An object: values by key.
+    static let defaults: StaticString = "defaults"
+    static let schema: StaticString = "schema"
+    /// `"off"`, `"warn"` or `"enforce"`.
+    static let mode: StaticString = "mode"
+    /// `true` or `false`.
+    static let backup: StaticString = "backup"
+}
+
+extension Call {
+    /// What lies around the settings of a domain; nil when nothing does.
+    func layers(_ domain: Bytes, _ annex: ScopeAnnex?, _ storage: isolated Storage) -> DomainLayers? {
+        guard let annex else { return nil }
+        if !annex.isStale, let reading = annex.reading {
+            // Settings keep nothing else in an annex.
+            return unsafeDowncast(reading, to: DomainLayers.self)
+        }
+        let layers = read(domain, storage)
+        annex.keep(layers)
+        return layers
+    }
+
+    func layers(_ domain: Bytes, _ storage: isolated Storage) -> DomainLayers? {
+        layers(domain, storage.settings.annex(domain), storage)
+    }
+
+    /// The layers as this connection sees them; nil when there are none.
+    func view(_ domain: Bytes, _ annex: ScopeAnnex?, _ storage: isolated Storage) -> LayerView? {
+        let session = connection?.overrides?.table(domain)
+        if annex == nil, session == nil { return nil }
+        return LayerView(domain: layers(domain, annex, storage), session: session)
+    }
+
+    func view(_ domain: Bytes, _ storage: isolated Storage) -> LayerView? {
+        view(domain, storage.settings.annex(domain), storage)
+    }
+
+    private func read(_ domain: Bytes, _ storage: isolated Storage) -> DomainLayers {
+        let configured = storage.configurations
+        var registered: LayerTable?
+        if let item = configured.get(.settings, domain, DomainItem.defaults).item {
+            registered = LayerTable(object: item.value)
+        }
+        var rules: DomainRules?
+        if let item = configured.get(.settings, domain, DomainItem.schema).item {
+            let mode = configured.get(.settings, domain, DomainItem.mode).item.flatMap { DomainRules.Mode($0.value) }
+            rules = try? DomainRules(item.value, mode: mode ?? .warn)
+        }
+        return DomainLayers(locked: server.locks[domain], registered: registered, rules: rules)
+    }
+
+    // MARK: Refusing
+
+    /// - Throws: `locked`, when the host's administrator has fixed the setting.
+    func refuseLocked(_ layers: DomainLayers?, _ key: Bytes) throws(Refusal) {
+        guard let locked = layers?.locked, let index = locked.index(of: key) else { return }
+        throw .error(lockedError(locked, index))
+    }
+
+    func lockedError(_ locked: LayerTable, _ index: Int) -> RPCError {
+        faultText.removeAll()
+        faultText.append(locked.reason(index))
+        var error = RPCError(.locked)
+        error.layer = Layer.locked.word
+        error.explanation = faultText.bytes
+        return error
+    }
+}
+
+extension LayerTable {
+    /// The members of an object's text.
+    convenience init(object text: Bytes) {
+        var items: [Item] = []
+        var walk = JSONWalk(text, storage: WalkStorage())
+        while let (key, value) = walk.nextMember() { items.append(Item(key: Array(key), value: Array(value))) }
+        self.init(items)
+    }
+
+    /// The table as an object's text, in the order of the keys' bytes.
+    func appendObject(to out: inout ByteBuffer) {
+        out.append("{")
+        var isFirst = true
+        for index in 0..<count { out.append(member: key(index), value(index), isFirst: &isFirst) }
+        out.append("}")
+    }
+}

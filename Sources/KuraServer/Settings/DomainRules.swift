@@ -1,0 +1,216 @@
+import JSONSchema
+import KuraProtocol
+import KuraStorage
+
+/// The schema of a domain: what its settings may be, and their last defaults.
+///
+/// It is a JSON Schema of the domain as an object whose members are the settings: `properties` describe them by key,
+/// `patternProperties` by pattern, `additionalProperties` those that neither names. Settings are written one by one, so only
+/// what speaks of single settings may stand at the top: `required`, `minProperties`, `allOf` and the like are refused there.
+final class DomainRules {
+    enum Mode: String, CaseIterable {
+        /// Describes and brings defaults; checks nothing.
+        case off
+        /// A violation is stored, and the reply warns of it.
+        case warn
+        /// A violation is refused.
+        case enforce
+
+        /// From its JSON text.
+        init?(_ text: Bytes) {
+            guard let mode = Self.allCases.first(where: { Array("\"\($0.rawValue)\"".utf8) == Array(text) }) else {
+                return nil
+            }
+            self = mode
+        }
+    }
+
+    let mode: Mode
+    let schema: JSONSchema
+    /// The defaults of the top-level properties.
+    let defaults: LayerTable
+    /// All top-level properties; the values are empty.
+    let names: LayerTable
+    private var instance = ByteBuffer()
+
+    /// Smaller than a schema may be elsewhere, so that compiling one holds the loop about a millisecond at most.
+    static let limits: SchemaLimits = {
+        var limits = SchemaLimits()
+        limits.schemaBytes = 65_536
+        limits.subschemas = 1024
+        limits.patterns = 64
+        limits.patternBytes = 256
+        limits.patternBytesTogether = 1024
+        return limits
+    }()
+
+    private static let topLevel: Set<String> = [
+        "$schema", "$id", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly",
+        "definitions", "type", "properties", "patternProperties", "additionalProperties", "propertyNames",
+    ]
+
+    /// `text`: the schema's JSON text.
+    init(_ text: Bytes, mode: Mode) throws(SchemaError) {
+        schema = try JSONSchema.compile(text, limits: Self.limits)
+        self.mode = mode
+        try Self.checkTopLevel(text)
+        let properties = schema.properties
+        defaults = LayerTable(
+            properties.compactMap { property in
+                property.defaultText.map { text in
+                    // As it stands in the schema, which may have white space.
+                    var compact = ByteBuffer()
+                    text.withUnsafeBytes { JSONText.compact($0, into: &compact) }
+                    return LayerTable.Item(key: Array(property.name.utf8), value: Array(compact.bytes))
+                }
+            })
+        names = LayerTable(properties.map { LayerTable.Item(key: Array($0.name.utf8), value: []) })
+    }
+
+    private static func checkTopLevel(_ text: Bytes) throws(SchemaError) {
+        guard text.first == UInt8(ascii: "{") else { return }
+        var walk = JSONWalk(text, storage: WalkStorage())
+        while let (name, value) = walk.nextMember() {
+            let keyword = String(decoding: name, as: UTF8.self)
+            guard topLevel.contains(keyword) else {
+                throw SchemaError(
+                    pointer: "/" + keyword, keyword: keyword,
+                    message: "at the top only what speaks of single settings may stand, such as properties")
+            }
+            if keyword == "type", Array(value) != Array("\"object\"".utf8) {
+                throw SchemaError(pointer: "/type", keyword: keyword, message: "a domain is an object")
+            }
+        }
+    }
+
+    /// How one setting breaks the schema; `instancePointer` is the place in its value.
+    func violation(_ key: Bytes, _ value: Bytes) -> Violation? {
+        instance.removeAll()
+        instance.append("{")
+        instance.append(quoted: key)
+        instance.append(":")
+        instance.append(value)
+        instance.append("}")
+        defer { if instance.capacity > 65_536 { instance.releaseMemory() } }
+        guard var violation = schema.validate(instance.bytes) else { return nil }
+        violation.instancePointer = Self.split(violation.instancePointer).inside
+        return violation
+    }
+
+    /// How the members of an object's text break the schema, as settings; at most `count`.
+    func violations(of object: Bytes, upTo count: Int) -> [Violation] { schema.violations(of: object, upTo: count) }
+
+    /// The key that a pointer into the domain names, and the pointer within its value.
+    static func split(_ pointer: String) -> (key: String, inside: String) {
+        let tail = pointer.dropFirst()
+        guard let slash = tail.firstIndex(of: "/") else { return (unescaped(tail), "") }
+        return (unescaped(tail[..<slash]), String(tail[slash...]))
+    }
+
+    private static func unescaped(_ token: Substring) -> String {
+        String(token).replacing("~1", with: "/").replacing("~0", with: "~")
+    }
+}
+
+/// A violation, and whose it is.
+struct SettingViolation {
+    var key: String
+    var path: String
+    var message: String
+    /// Where the value stands, when it is not the application's own.
+    var layer: Layer?
+
+    init(key: String, _ violation: Violation, layer: Layer? = nil) {
+        self.key = key
+        path = violation.instancePointer
+        message = violation.message
+        self.layer = layer
+    }
+
+    /// Of a violation in a whole domain.
+    init(in domain: Violation, layer: Layer? = nil) {
+        let (key, inside) = DomainRules.split(domain.instancePointer)
+        self.key = key
+        path = inside
+        message = domain.message
+        self.layer = layer
+    }
+}
+
+extension Call {
+    /// Violations that a reply tells of at most.
+    static let violationLimit = 100
+
+    /// Holds a value that is to be written against the domain's schema.
+    /// - Returns: what the reply warns of.
+    /// - Throws: `schemaViolation`, when the schema is enforced.
+    func check(_ layers: DomainLayers?, _ key: Bytes, _ value: Bytes) throws(Refusal) -> Violation? {
+        guard let rules = layers?.rules, rules.mode != .off, let violation = rules.violation(key, value) else {
+            return nil
+        }
+        if rules.mode == .enforce { throw violates(violation) }
+        return violation
+    }
+
+    /// Holds several values, an object's text, against the domain's schema.
+    func check(_ layers: DomainLayers?, all object: Bytes) throws(Refusal) -> [SettingViolation] {
+        guard let rules = layers?.rules, rules.mode != .off else { return [] }
+        let violations = rules.violations(of: object, upTo: rules.mode == .enforce ? 1 : Self.violationLimit)
+        if rules.mode == .enforce, let first = violations.first { throw violates(first) }
+        return violations.map { SettingViolation(in: $0) }
+    }
+
+    func violates(_ violation: Violation, beneath prefix: String = "") -> Refusal {
+        .error(fault(.schemaViolation, path: prefix + violation.instancePointer, violation.message))
+    }
+
+    /// An error with text of its own.
+    func fault(
+        _ kind: ErrorKind, path: String, _ message: String, parameter: UnsafeRawBufferPointer? = nil
+    ) -> RPCError {
+        faultPath.removeAll()
+        faultPath.append(text: path)
+        faultText.removeAll()
+        faultText.append(text: message)
+        var error = RPCError(kind, parameter: parameter)
+        error.path = faultPath.bytes
+        error.explanation = faultText.bytes
+        return error
+    }
+
+    /// `,"warning":{…}` when there is one.
+    func append(warning: Violation?, to out: inout ByteBuffer) {
+        guard let warning else { return }
+        out.append(",\"warning\":{\"path\":")
+        out.append(quoted: warning.instancePointer)
+        out.append(",\"message\":")
+        out.append(quoted: warning.message)
+        out.append("}")
+    }
+
+    /// `,"warnings":[…]` when there are any.
+    func append(warnings: [SettingViolation], to out: inout ByteBuffer) {
+        guard !warnings.isEmpty else { return }
+        out.append(",\"warnings\":")
+        append(violations: warnings, to: &out)
+    }
+
+    func append(violations: [SettingViolation], to out: inout ByteBuffer) {
+        out.append("[")
+        for (index, violation) in violations.prefix(Self.violationLimit).enumerated() {
+            out.append(index > 0 ? ",{\"key\":" : "{\"key\":")
+            out.append(quoted: violation.key)
+            out.append(",\"path\":")
+            out.append(quoted: violation.path)
+            out.append(",\"message\":")
+            out.append(quoted: violation.message)
+            if let layer = violation.layer {
+                out.append(",\"layer\":\"")
+                out.append(layer.word)
+                out.append("\"")
+            }
+            out.append("}")
+        }
+        out.append("]")
+    }
+}

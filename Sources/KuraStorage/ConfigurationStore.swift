@@ -1,0 +1,176 @@
+import Glibc
+
+/// What rooms keep about their scopes: registered defaults, schemas, durability. Few and small, and written through the log
+/// like a setting: durable, part of a transaction, counted by the global revision, in memory whole. Feeds do not show it.
+///
+/// The items about the scope `app` of the settings lie in the scope `settings/app` of `Store.configuration`. Writing what is
+/// there changes nothing. Belongs to the loop.
+public final class ConfigurationStore {
+    private let ledger: Ledger
+
+    /// Bytes of one item's value.
+    public static let valueLimit = 1 << 20
+    /// Bytes of all items, keys included.
+    public static let totalLimit = 64 << 20
+
+    init(ledger: Ledger) {
+        self.ledger = ledger
+        for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
+    }
+
+    // MARK: Reading
+
+    public func get(_ room: Store, _ name: Bytes, _ key: StaticString) -> Lookup {
+        guard let scope = find(room, name), let item = ledger.find(scope, key.bytes) else {
+            return Lookup(item: nil, shownRev: 0)
+        }
+        return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+    }
+
+    /// Revision of the last change of what is configured for a scope; 0 when nothing ever was.
+    public func rev(_ room: Store, _ name: Bytes) -> UInt64 { find(room, name)?.lastRev ?? 0 }
+
+    // MARK: Writing
+
+    /// `value`: JSON text.
+    /// Throws: `.valueTooLarge`, `.quotaExceeded`, and what staging a change throws.
+    public func put(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) -> WriteResult
+    {
+        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+        // The room's scope leads its readers here, so it has to be there.
+        _ = try ledger.scope(room, making: name)
+        let scope = try make(room, name)
+        let old = ledger.find(scope, key.bytes)
+        if let old, !old.isTombstone, old.value.equals(value) {
+            ledger.countNoOp()
+            return WriteResult(rev: old.pointee.rev, changed: 0)
+        }
+        let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
+        let newBytes = key.bytes.count + value.count
+        guard newBytes <= oldBytes || bytes + newBytes - oldBytes <= Self.totalLimit else {
+            throw .quotaExceeded(limit: Self.totalLimit)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try ledger.stage(
+                scope, key: key.bytes, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
+                newBytes: newBytes
+            ) { _ in }
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    public func delete(_ room: Store, _ name: Bytes, _ key: StaticString) throws(StoreError) -> WriteResult {
+        guard let scope = find(room, name), let old = ledger.find(scope, key.bytes), !old.isTombstone else {
+            ledger.countNoOp()
+            return WriteResult(rev: find(room, name)?.lastRev ?? 0, changed: 0)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try ledger.stage(
+                scope, key: key.bytes, value: Bytes(start: nil, count: 0), isTombstone: true, old: old,
+                oldBytes: old.key.count + old.value.count, newBytes: 0
+            ) { _ in }
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    // MARK: Durability
+
+    /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
+    fileprivate static let durability: StaticString = "durability"
+    /// Seconds to flush when nobody says.
+    public static let standardFlushSeconds = 5
+
+    /// Seconds after which a scope's changes are synced at the latest; nil when they are durable before they are acknowledged.
+    public func flushSeconds(_ room: Store, _ name: Bytes) -> Int? {
+        get(room, name, Self.durability).item.flatMap { Int(String(decoding: $0.value, as: UTF8.self)) }
+    }
+
+    /// `flushSeconds`: nil for changes that are durable before they are acknowledged.
+    public func setDurability(_ room: Store, _ name: Bytes, flushSeconds: Int?) throws(StoreError) {
+        guard let flushSeconds else {
+            _ = try delete(room, name, Self.durability)
+            return
+        }
+        let text = Array(String(flushSeconds).utf8)
+        _ = try ledger.transaction { () throws(StoreError) in
+            try RelaxedDurability.note(ledger)
+            try text.withUnsafeBufferPointer { (text) throws(StoreError) in
+                _ = try put(room, name, Self.durability, Bytes(text))
+            }
+        }
+    }
+
+    /// Bytes of keys and values of all items.
+    public var bytes: Int {
+        ledger.scopes.all.reduce(0) { $0 + ($1.store == .configuration ? $1.bytes : 0) }
+    }
+
+    private func find(_ room: Store, _ name: Bytes) -> Scope? {
+        Self.fullName(room, name).withUnsafeBytes { ledger.scopes.find(.configuration, $0) }
+    }
+
+    private func make(_ room: Store, _ name: Bytes) throws(StoreError) -> Scope {
+        let scope = Self.fullName(room, name).withUnsafeBytes { ledger.scopes.findOrMake(.configuration, $0) }
+        guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        return scope
+    }
+
+    private static func fullName(_ room: Store, _ name: Bytes) -> [UInt8] {
+        Array(room.roomName.utf8) + [UInt8(ascii: "/")] + Array(name)
+    }
+}
+
+/// What the server has made of a scope's configuration and keeps with the scope, so that a look-up finds it without another.
+/// A scope without one has nothing configured.
+public final class ScopeAnnex {
+    /// The configuration has changed since `reading` was made, or the change was taken back.
+    public private(set) var isStale = true
+    /// What was read; of one type for a room.
+    public private(set) var reading: AnyObject?
+
+    public func keep(_ reading: AnyObject) {
+        self.reading = reading
+        isStale = false
+    }
+
+    public func invalidate() { isStale = true }
+}
+
+extension Store {
+    /// What the room is called in names of scopes of `Store.configuration`.
+    var roomName: String {
+        switch self {
+        case .settings: "settings"
+        case .documents: "documents"
+        case .requests: "requests"
+        case .configuration: "configuration"
+        }
+    }
+}
+
+extension Ledger {
+    /// What is configured for a scope has changed, or a change of it was taken back.
+    func noteConfiguration(_ configuration: Scope) {
+        guard let slash = configuration.name.firstIndex(of: UInt8(ascii: "/")) else { return }
+        let room = configuration.name[..<slash]
+        guard let store = [Store.settings, .documents].first(where: { room.elementsEqual($0.roomName.utf8) }) else {
+            return
+        }
+        let subject = configuration.name[(slash + 1)...].withUnsafeBytes { scopes.findOrMake(store, $0) }
+        guard let subject else { return }
+        if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
+        let durability = find(configuration, ConfigurationStore.durability.bytes)
+        if let durability, !durability.isTombstone,
+            let seconds = Int32(String(decoding: durability.value, as: UTF8.self))
+        {
+            subject.flushSeconds = seconds
+            subject.relaxedSince = durability.pointee.rev
+        } else {
+            subject.flushSeconds = 0
+        }
+    }
+}
+
+extension StaticString {
+    fileprivate var bytes: Bytes { Bytes(start: utf8Start, count: utf8CodeUnitCount) }
+}

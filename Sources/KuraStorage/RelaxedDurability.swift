@@ -1,0 +1,112 @@
+import Glibc
+import SQLite
+
+/// Relaxed durability: changes of a scope that is configured so are acknowledged at once and synced at most every so many
+/// seconds. A power cut may take back what was acknowledged; a kill of the process does not.
+///
+/// - A transaction whose changes are all in such scopes is relaxed; every other one is strict. Syncs are asked for by strict
+///   ones, by the time that the oldest relaxed change may wait, or by an overlay that has to be folded; each covers all.
+/// - A scope is relaxed from the moment on when that it is so has been synced: otherwise a power cut could take back the
+///   configuration together with changes that were acknowledged under it.
+/// - Revisions of lost changes must never be given out again with another meaning. So once a scope has been relaxed, every
+///   start after an unclean stop raises the revision counter by a million, durably, before the first reply. That a stop was
+///   clean is told by a file with the newest revision, which the next start removes.
+enum RelaxedDurability {
+    /// What an unclean stop is taken to have lost at most.
+    static let step: UInt64 = 1_000_000
+    /// Where it is kept, in `Store.configuration`, that some scope is or was relaxed, and how often the counter was raised.
+    private static let scopeName = Array("storage".utf8)
+    private static let key = Array("relaxed".utf8)
+
+    /// Notes durably that some scope is or was relaxed, within the transaction that makes it so.
+    static func note(_ ledger: Ledger) throws(StoreError) {
+        guard !isNoted(ledger) else { return }
+        let scope = scopeName.withUnsafeBytes { ledger.scopes.findOrMake(.configuration, $0) }
+        guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        let value = Array("0".utf8)
+        try key.withUnsafeBufferPointer { (key) throws(StoreError) in
+            try value.withUnsafeBufferPointer { (value) throws(StoreError) in
+                try ledger.stage(
+                    scope, key: Bytes(key), value: Bytes(value), isTombstone: false,
+                    old: ledger.find(scope, Bytes(key)), oldBytes: 0, newBytes: key.count + value.count
+                ) { _ in }
+            }
+        }
+    }
+
+    static func isNoted(_ ledger: Ledger) -> Bool { raises(ledger) != nil }
+
+    /// How often the counter was raised; nil when no scope was ever relaxed.
+    private static func raises(_ ledger: Ledger) -> UInt64? {
+        let scope = scopeName.withUnsafeBytes { ledger.scopes.find(.configuration, $0) }
+        let item = scope.flatMap { scope in key.withUnsafeBytes { ledger.find(scope, $0) } }
+        guard let item, !item.isTombstone else { return nil }
+        return UInt64(String(decoding: item.value, as: UTF8.self)) ?? 0
+    }
+
+    /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
+    /// - Returns: whether it did.
+    static func resume(
+        _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log
+    ) throws(StorageFault) -> Bool {
+        let isClean = readCleanStop(configuration) == ledger.rev
+        if FileSystem.exists(configuration.cleanStopPath) {
+            // It must not be taken for the next stop's.
+            try FileSystem.remove(configuration.cleanStopPath)
+            try FileSystem.syncDirectory(configuration.dataDirectory)
+        }
+        guard let raises = raises(ledger), !isClean else { return false }
+        let rev = ledger.rev + step
+        let value = Array(String(raises + 1).utf8)
+        var records = RecordBuffer()
+        let record = { (value: Bytes, key: Bytes, scope: Bytes) in
+            LogRecord(
+                store: .configuration, isTombstone: false, rev: rev, scope: scope, key: key,
+                writer: Bytes(start: nil, count: 0), value: value)
+        }
+        do {
+            try scopeName.withUnsafeBytes { scope in
+                try key.withUnsafeBytes { key in
+                    try value.withUnsafeBytes { value in
+                        let record = record(value, key, scope)
+                        records.append(record)
+                        try log.append(rev: rev, at: ledger.now, records: records.bytes)
+                        ledger.replay(resident: record, at: ledger.now)
+                    }
+                }
+            }
+        } catch let error as SQLiteError {
+            throw .database(error, file: log.active.path)
+        } catch { throw .damagedLog }
+        for segment in log.takeUnsynced() {
+            guard fsync(segment.descriptor) == 0 else { throw FileSystem.fail("fsync", segment.path) }
+        }
+        try FileSystem.syncDirectory(configuration.logDirectory)
+        CountingVFS.count(role: .log, part: .wal, syncs: 1)
+        return true
+    }
+
+    /// Tells the next start that every revision up to `rev` that was given out is on the disk. When it cannot be told, the
+    /// next start raises the counter, which does no harm.
+    static func noteCleanStop(_ configuration: StorageConfiguration, rev: UInt64) {
+        let path = configuration.cleanStopPath
+        do throws(StorageFault) {
+            let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+            defer { close(descriptor) }
+            let text = Array("\(rev)\n".utf8)
+            try text.withUnsafeBufferPointer { (text) throws(StorageFault) in
+                try FileSystem.write(descriptor, UnsafeRawBufferPointer(text), at: 0, path: path)
+            }
+            guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
+            try FileSystem.syncDirectory(configuration.dataDirectory)
+        } catch { unlink(path) }
+    }
+
+    private static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
+        guard let file = fopen(configuration.cleanStopPath, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return UInt64(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
+    }
+}
