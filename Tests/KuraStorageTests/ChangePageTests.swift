@@ -3,9 +3,6 @@ import Testing
 @testable import KuraStorage
 
 @Suite struct ChangePageTests {
-    private struct Row {
-        var records = RecordBuffer()
-    }
     private let chunk = ChangeChunk(after: 0)
     private let all = ChangePage.Limits(items: 1000, bytes: 1 << 20, scanned: 1 << 20)
 
