@@ -1,5 +1,11 @@
 import Glibc
 
+// A GNU extension, which the toolchain's Glibc module leaves out; declared by its symbol, as epoll's calls are.
+@_silgen_name("memmem")
+private func find(
+    _ bytes: UnsafeRawPointer, _ count: Int, _ wanted: UnsafeRawPointer, _ length: Int
+) -> UnsafeMutableRawPointer?
+
 /// Finds the keys of events in received bytes: Kura's `"key":"key:000000000001"`, Redis's keyspace notifications
 /// (`__keyspace@0__:key:000000000001`). What lies between two keys is mostly as long as the time before, so that place is
 /// looked at first.
@@ -23,7 +29,7 @@ struct EventScanner {
             while position <= last {
                 var found = position + stride
                 if found > last || memcmp(start + found, marker.baseAddress!, marker.count) != 0 {
-                    guard let next = memmem(start + position, count - position, marker.baseAddress!, marker.count)
+                    guard let next = find(start + position, count - position, marker.baseAddress!, marker.count)
                     else {
                         position = max(position, last + 1)
                         return
