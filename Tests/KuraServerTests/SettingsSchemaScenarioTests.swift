@@ -106,7 +106,7 @@ import Testing
                     == JSON(
                         """
                         [{"key":"size","path":"","message":"must be at most 72"},\
-                        {"key":"theme","path":"","message":"must be one of \\"dark\\", \\"light\\"","layer":"registered"}]
+                        {"key":"theme","path":"","message":"must be one of \\"dark\\" or \\"light\\"","layer":"registered"}]
                         """))
             #expect(try rev() == before)
             #expect(try put("size", "99")["result"]?["warning"] == nil)
