@@ -47,7 +47,8 @@ struct SettingsLocks: Sendable {
         }
         let compact = try Configuration.checkedObject(text)
         try compact.withUnsafeBufferPointer { (text) throws(Configuration.Refusal) in
-            try Self.forEachMember(UnsafeRawBufferPointer(text), "the file") { (domain, keys) throws(Configuration.Refusal) in
+            let text = UnsafeRawBufferPointer(text)
+            try Self.forEachMember(text, "the file") { (domain, keys) throws(Configuration.Refusal) in
                 let name = try Self.name(domain, limit: WireLimits.scopeBytes, "a domain")
                 var items: [LayerTable.Item] = []
                 try Self.forEachMember(keys, name) { (key, lock) throws(Configuration.Refusal) in
