@@ -67,7 +67,7 @@ extension Server {
             let position = connection.output.count
             if perform(connection, &connection.output, storage) {
                 if connection.output.count > position { connection.output.append(0x0A) }
-                note(connection, at: connection.sent + UInt64(position))
+                note(connection, at: connection.sent + UInt64(position), storage)
                 connection.input.blank(lower..<upper)
             }
             connection.state.wait = wait

@@ -65,7 +65,8 @@ public final class Server {
     /// `signals`: a signalfd, or -1. `locksPath`: the file of `locks`, which SIGHUP has read again.
     init(
         loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
-        version: String, signals: Int32, importRoots: [String] = [], locks: SettingsLocks, locksPath: String?
+        version: String, signals: Int32, importRoots: [String] = [],
+        locks: SettingsLocks = SettingsLocks(), locksPath: String? = nil
     ) throws {
         self.loop = loop
         self.storage = storage
