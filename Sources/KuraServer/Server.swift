@@ -405,7 +405,7 @@ public final class Server {
             awaitingSync.append(connection)
         }
         let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
-        if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= ChangeFeed.backlog {
+        if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
         }

@@ -36,7 +36,7 @@ final class ChangeFeed {
     static let sliceSends = 128
     static let sliceTime: UInt64 = 200_000
     /// Bytes that a client has not read; beyond them it gets no events until it reads.
-    static let backlog = 256 << 10
+    var backlog = 256 << 10
     private static let readingLimit = 4
     /// When to try again what could not be had through nobody's fault.
     static let retryTime: UInt64 = 20_000_000
@@ -102,7 +102,7 @@ final class ChangeFeed {
     func schedule(_ time: UInt64) { dueAt = min(dueAt, time) }
 
     /// Whether a slice may begin.
-    /// - Parameter requests: that have been answered so far: while none come, nobody is held up.
+    /// `requests`: that have been answered so far; while none come, nobody is held up.
     func mayBegin(synced: UInt64, at time: UInt64, requests: UInt64) -> Bool {
         if synced > seenRev {
             seenRev = synced

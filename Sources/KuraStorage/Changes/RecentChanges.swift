@@ -23,7 +23,7 @@ final class RecentChanges {
     }
 
     /// Takes a row that has just been appended to the log.
-    /// - Parameter closedRev: closed segments hold everything up to this revision.
+    /// `closedRev`: closed segments hold everything up to this revision.
     func append(rev: UInt64, records: Bytes, closedRev: UInt64) {
         if let last = blocks.last, last.recordBytes + records.count <= blockBytes {
             bytes -= last.footprint

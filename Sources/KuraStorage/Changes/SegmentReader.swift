@@ -29,8 +29,8 @@ final class SegmentReader: @unchecked Sendable {
     }
 
     /// The rows that follow `rev`, from one segment.
-    /// - Parameter numbers: segments that may have them, in the order in which they are tried. After a recovery two may
-    ///   have the same rows, so one that does not go on at `rev` says nothing yet.
+    /// `numbers`: segments that may have them, in the order in which they are tried. After a recovery two may have the same
+    /// rows, so one that does not go on at `rev` says nothing yet.
     func read(after rev: UInt64, in numbers: [Int]) -> Outcome {
         var gap: UInt64?
         for number in numbers {

@@ -10,9 +10,8 @@ extension Storage {
     ///
     /// A page whose `rev` is below `syncedRev` was not the last; it may be empty all the same, when the filter kept out what it
     /// covers.
-    /// - Parameters:
-    ///   - rev: at most the newest revision.
-    ///   - values: whether values count towards the limit of bytes.
+    /// `rev`: at most the newest revision.
+    /// `values`: whether values count towards the limit of bytes.
     /// - Throws: `.compacted`, `.cold` (then `warm`), `.damagedLog`, `.overloaded`; the page is empty then.
     public func fill(
         _ page: ChangePage, after rev: UInt64, _ filter: ChangeFilter, _ limits: ChangePage.Limits, values: Bool

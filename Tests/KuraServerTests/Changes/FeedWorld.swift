@@ -68,6 +68,8 @@ final class FeedWorld {
             loop: loop, storage: storage, listener: try Listener.bind(path: root + "/s"),
             journal: Journal(threshold: .error),
             limits: limits, version: "test", signals: -1)
+        // So that a client that does not read is soon noticed.
+        server.call.changes.backlog = 8 << 10
         return Daemon(loop: loop, storage: storage, server: server)
     }
 
@@ -116,6 +118,12 @@ final class FeedWorld {
     func connect() throws -> FeedPeer {
         let peer = try FeedPeer(path: root + "/s")
         peers.append(peer)
+        turn()
+        // The same for what the kernel holds for it.
+        for connection in daemon?.server.connections.all ?? [] {
+            var room: Int32 = 4608
+            setsockopt(connection.socket.descriptor, SOL_SOCKET, SO_SNDBUF, &room, 4)
+        }
         return peer
     }
 
@@ -161,9 +169,6 @@ final class FeedPeer {
 
     init(path: String) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        // So that a client that does not read is soon noticed.
-        var room: Int32 = 4096
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, 4)
         try #require(Client.connect(descriptor, path) == 0)
     }
 
