@@ -145,9 +145,10 @@ extension Call {
     /// - Returns: what the reply warns of.
     /// - Throws: `schemaViolation`, when the schema is enforced.
     func check(_ layers: DomainLayers?, _ key: Bytes, _ value: Bytes) throws(Refusal) -> Violation? {
-        guard let rules = layers?.rules, rules.mode != .off, let violation = rules.violation(key, value) else {
-            return nil
-        }
+        // One that is too large is refused by the store, and costs nothing here.
+        guard let rules = layers?.rules, rules.mode != .off, value.count <= SettingsStore.valueLimit,
+            let violation = rules.violation(key, value)
+        else { return nil }
         if rules.mode == .enforce { throw violates(violation) }
         return violation
     }
