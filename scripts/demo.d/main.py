@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import records
+import together
 import verify
 import workers
 from client import Client
@@ -130,6 +131,10 @@ def run(directory):
 
         title("What is stored")
         show(daemon)
+
+        title("A schema for everybody's settings, a transaction over two stores, a watcher that is killed")
+        together.schema(daemon, say)
+        together.follow(daemon, say)
 
         title("A second load changes every document; half-way: kill -9")
         revs, more_launches, more_themes = second_load(daemon, values)
