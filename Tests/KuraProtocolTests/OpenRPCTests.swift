@@ -33,7 +33,8 @@ import Testing
             #expect(schema["additionalProperties"] as? Bool == false)
             #expect(shown["x-access"] as? String == method.access.rawValue)
             #expect(
-                (shown["x-outOfBand"] as? Bool ?? false) == ["storage.ping", "storage.status"].contains(method.name))
+                (shown["x-outOfBand"] as? Bool ?? false)
+                    == ["storage.ping", "storage.status", "changes.wait"].contains(method.name))
             let errors = (shown["errors"] as? [[String: String]] ?? []).compactMap { $0["$ref"] }
             #expect(errors == method.errors.map { "#/components/errors/\($0)" })
         }

@@ -40,7 +40,7 @@ extension Method {
             ] + filter + [epoch],
             result: [changes, coveredRev, hasMore],
             errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
-            example: "{\"afterRev\":7,\"timeoutMs\":10000,\"scope\":\"app\"}", outOfBand: true),
+            example: "{\"afterRev\":0,\"timeoutMs\":1000,\"scope\":\"app\"}", outOfBand: true),
     ]
 
     /// Positions of the filter's parameters, counted from its first.
