@@ -108,8 +108,8 @@ import Testing
     @Test func `an idle daemon with relaxed changes sleeps`() throws {
         let client = try relaxed()
         _ = try put(client, "a", 1)
-        // Past the time at which they would be folded.
-        usleep(1_300_000)
+        // Past the time at which they would be folded, were they synced.
+        usleep(2_600_000)
         let before = try Self.switches(daemon.pid)
         usleep(700_000)
         #expect(try Self.switches(daemon.pid) - before < 30)

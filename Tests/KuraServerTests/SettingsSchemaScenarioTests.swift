@@ -194,7 +194,7 @@ import Testing
             let page = try client.result("settings.describe", "{\"domain\":\"d\",\"limit\":1\(cursor)}")
             found += page["keys"]?.members.keys.map { $0 } ?? []
             cursor = page["cursor"]?.text.map { ",\"cursor\":\"\($0)\"" } ?? ""
-        } while !cursor.isEmpty
+        } while !cursor.isEmpty && found.count < 100
         #expect(found == ["extra", "size", "theme", "window"])
         #expect(
             try client.result("settings.describe", "{\"domain\":\"none\"}")
