@@ -70,7 +70,8 @@ import Testing
                 #expect(try client.reply()["result"] != nil)
             }
         }
-        #expect(daemon.descriptorCount == before)
+        // Fewer when the next segment was still being made at first.
+        #expect(daemon.descriptorCount <= before)
     }
 
     /// sendmsg(2) with SCM_RIGHTS.
