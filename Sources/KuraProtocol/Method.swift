@@ -69,7 +69,7 @@ public struct Method: Sendable {
     public let errors: [ErrorKind]
     /// Parameters of an example request, as JSON text; the CLI's help shows it.
     public let example: String
-    /// Position of `requestKey`, which every write takes; nil for reads.
+    /// Position of `requestKey`, which every write takes but the long jobs; nil for others.
     public let requestKeyPosition: Int?
     /// May be answered ahead of requests of the same connection that came before and wait.
     public let isOutOfBand: Bool
@@ -83,10 +83,12 @@ public struct Method: Sendable {
         self.store = store
         self.access = access
         self.summary = summary
-        requestKeyPosition = access == .write ? parameters.count : nil
-        self.parameters = access == .write ? parameters + [.requestKey] : parameters
+        // A long job is resumed, not answered again: its result is not in one commit with its changes.
+        let takesKey = access == .write && !outOfBand
+        requestKeyPosition = takesKey ? parameters.count : nil
+        self.parameters = takesKey ? parameters + [.requestKey] : parameters
         self.result = result
-        self.errors = access == .write ? errors + [.requestKeyReused] : errors
+        self.errors = takesKey ? errors + [.requestKeyReused] : errors
         self.example = example
         self.isOutOfBand = outOfBand
     }
