@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 public import KuraStorage
 import KuraTransport
@@ -354,7 +355,7 @@ public final class Server {
     private func refuse(_ socket: borrowing Socket) {
         var line = ByteBuffer()
         line.append(
-            error: RPCError(.overloaded, limit: limits.connections), id: UnsafeRawBufferPointer(start: nil, count: 0))
+            error: RPCError(.overloaded, limit: limits.connections), id: Bytes())
         line.append(0x0A)
         _ = socket.send(line.bytes)
     }

@@ -1,0 +1,140 @@
+import Glibc
+
+/// A growable run of bytes that is filled, read and emptied again without giving its memory back.
+///
+/// Appending may move the block, so what `bytes` lends is good until the next change.
+///
+/// Safety: it owns one `malloc`ed block of `room` bytes at `base`, of which `length` are filled; every function keeps
+/// 0 ≤ `length` ≤ `room`, and with `room` above 0 there is a block. Ranges and offsets that come from outside are checked.
+/// `spare` alone gives an address away, which its signature says.
+@safe
+public struct ByteBuffer: ~Copyable {
+    @usableFromInline var base: UnsafeMutableRawPointer?
+    @usableFromInline var length: Int = 0
+    @usableFromInline var room: Int = 0
+    @inlinable public var count: Int { length }
+    @inlinable public var capacity: Int { room }
+
+    public init() {}
+
+    /// - Parameter capacity: bytes to have from the start.
+    public init(capacity: Int) {
+        reserve(capacity)
+    }
+
+    deinit {
+        unsafe free(base)
+    }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// The bytes as they are now; good until the next mutation.
+    public var bytes: Bytes { unsafe Bytes(start: base, count: length) }
+
+    /// A part of them.
+    public func bytes(_ range: Range<Int>) -> Bytes { bytes.extracting(range) }
+
+    /// Room behind the last byte, at least one byte when `reserve` was called; `commit` says how much was filled.
+    public var spare: UnsafeMutableRawBufferPointer {
+        guard let base = unsafe base else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        return unsafe UnsafeMutableRawBufferPointer(start: base + length, count: room - length)
+    }
+
+    /// Takes `added` bytes that were written to `spare` as appended.
+    public mutating func commit(_ added: Int) {
+        precondition(added >= 0 && length + added <= room, "commit past the reserved room")
+        length += added
+    }
+
+    /// Makes room for `additional` bytes behind the last one; doubles, so that appending stays linear.
+    @inlinable
+    public mutating func reserve(_ additional: Int) {
+        if length + additional > room { grow(by: additional) }
+    }
+
+    @usableFromInline
+    mutating func grow(by additional: Int) {
+        var wanted = max(room * 2, 256)
+        while wanted < length + additional { wanted *= 2 }
+        guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
+        unsafe base = grown
+        room = wanted
+    }
+
+    @inlinable
+    public mutating func append(_ source: Bytes) {
+        guard source.count > 0, let from = unsafe source.start else { return }
+        reserve(source.count)
+        unsafe (base.unsafelyUnwrapped + length).copyMemory(from: from, byteCount: source.count)
+        length += source.count
+    }
+
+    @inlinable
+    public mutating func append(_ source: [UInt8]) {
+        source.withBytes { append($0) }
+    }
+
+    @inlinable
+    public mutating func append(_ text: StaticString) {
+        append(Bytes(text))
+    }
+
+    @inlinable
+    public mutating func append(_ byte: UInt8) {
+        if length == room { grow(by: 1) }
+        unsafe (base.unsafelyUnwrapped + length).storeBytes(of: byte, as: UInt8.self)
+        length += 1
+    }
+
+    /// Appends an integer's bytes, lowest first.
+    @inlinable
+    public mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
+        reserve(MemoryLayout<T>.size)
+        unsafe (base.unsafelyUnwrapped + length).storeBytes(of: value.littleEndian, as: T.self)
+        length += MemoryLayout<T>.size
+    }
+
+    /// For cold paths: replies of the hot ones are made of bytes.
+    public mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { unsafe append(Bytes($0)) }
+    }
+
+    /// Forgets everything from `end` on.
+    public mutating func truncate(to end: Int) {
+        precondition(end >= 0 && end <= length)
+        length = end
+    }
+
+    /// Drops the first `dropped` bytes and moves the rest to the front.
+    public mutating func removeFirst(_ dropped: Int) {
+        precondition(dropped >= 0 && dropped <= length)
+        guard dropped > 0 else { return }
+        length -= dropped
+        if length > 0 { unsafe memmove(base!, base! + dropped, length) }
+    }
+
+    /// Overwrites a range with spaces.
+    public mutating func blank(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        guard let base = unsafe base, !range.isEmpty else { return }
+        unsafe memset(base + range.lowerBound, 0x20, range.count)
+    }
+
+    public mutating func overwrite(at offset: Int, with byte: UInt8) {
+        precondition(offset >= 0 && offset < count)
+        unsafe (base! + offset).storeBytes(of: byte, as: UInt8.self)
+    }
+
+    public mutating func removeAll() {
+        length = 0
+    }
+
+    /// Empties the buffer and gives its memory back.
+    public mutating func releaseMemory() {
+        unsafe free(base)
+        unsafe base = nil
+        length = 0
+        room = 0
+    }
+}
