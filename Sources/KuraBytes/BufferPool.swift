@@ -22,7 +22,7 @@ public final class BufferPool {
     }
 
     deinit {
-        for unsafe block in unsafe blocks { unsafe free(block.base) }
+        for unsafeblock in unsafe blocks { unsafe free(block.base) }
     }
 
     /// Bytes of the blocks that wait here.

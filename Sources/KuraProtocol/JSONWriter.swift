@@ -20,11 +20,12 @@ extension ByteBuffer {
         }
         var rest = value
         var position = digits
-        let place = spare
+        // Safety: `reserve` has made room for 20 digits at least, and `position` runs from their number down to 0.
+        let place = unsafe spare
         repeat {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
             position -= 1
-            place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            unsafe place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
             rest = quotient
         } while rest > 0
         commit(digits)
@@ -45,8 +46,7 @@ extension ByteBuffer {
     }
 
     public mutating func append(quoted text: String) {
-        var text = text
-        text.withUTF8 { append(quoted: Bytes($0)) }
+        text.withBytes { append(quoted: $0) }
     }
 
     private mutating func appendEscape(of byte: UInt8) {

@@ -4,17 +4,18 @@ import Synchronization
 public enum FileRole: Int, CaseIterable, Sendable {
     case log, durable, cache, other
 
+    /// Safety: SQLite's path ends with a zero and is there for the call.
     init(path: UnsafePointer<CChar>?) {
-        guard let path else {
+        guard let path = unsafe path else {
             // SQLite gives its temporary files no name.
             self = .other
             return
         }
-        let components = UnsafeBufferPointer(start: path, count: length(of: path)).split(separator: slash)
-        for directory in components.dropLast().reversed() {
-            if directory.elementsEqual(Self.names[0]) { self = .log; return }
-            if directory.elementsEqual(Self.names[1]) { self = .durable; return }
-            if directory.elementsEqual(Self.names[2]) { self = .cache; return }
+        let components = unsafe UnsafeBufferPointer(start: path, count: length(of: path)).split(separator: slash)
+        for unsafedirectory in unsafe components.dropLast().reversed() {
+            if unsafe directory.elementsEqual(Self.names[0]) { self = .log; return }
+            if unsafe directory.elementsEqual(Self.names[1]) { self = .durable; return }
+            if unsafe directory.elementsEqual(Self.names[2]) { self = .cache; return }
         }
         self = .other
     }
@@ -132,8 +133,9 @@ final class Counter: Sendable {
 
 private let slash = CChar(bitPattern: UInt8(ascii: "/"))
 
+/// Safety: the text ends with a zero.
 private func length(of text: UnsafePointer<CChar>) -> Int {
     var count = 0
-    while text[count] != 0 { count += 1 }
+    while unsafe text[count] != 0 { count += 1 }
     return count
 }
