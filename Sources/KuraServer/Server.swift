@@ -59,6 +59,8 @@ public final class Server {
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
 
+    /// Requests that a client makes in one turn when it does not pipeline.
+    private static let fewRequests: UInt64 = 4
     private static let listenerToken: UInt64 = 1
     private static let signalsToken: UInt64 = 2
 
@@ -152,11 +154,13 @@ public final class Server {
             process(connection, storage)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
                 pending.append(connection)
-            } else {
-                // Nothing of the turn is in its replies: they leave while the others are being answered.
-                leave(connection)
-                if facts.requests > before { others.insert(connection.token) }
+                continue
             }
+            // Nothing of the turn is in its replies: they leave while the others are being answered. Not those to a client
+            // that pipelines: it has more under way, and to wake it for each of them costs more than it gains.
+            let answered = facts.requests - before
+            if answered > Self.fewRequests { pending.append(connection) } else { leave(connection) }
+            if answered > 0 { others.insert(connection.token) }
         }
         turn.removeAll(keepingCapacity: true)
         storeBatch(storage)
