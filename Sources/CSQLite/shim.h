@@ -42,4 +42,12 @@ static inline ssize_t kura_pread_nowait(int descriptor, void *bytes, size_t coun
     return preadv64v2(descriptor, &vector, 1, offset, 0x00000008);
 }
 
+// Also of _GNU_SOURCE only.
+extern int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
+
+// SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER (linux/fs.h): the range's dirty pages are written before it returns.
+static inline int kura_write_out(int descriptor, int64_t offset, int64_t count) {
+    return sync_file_range(descriptor, offset, count, 7);
+}
+
 #endif
