@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import Synchronization
 
 /// Has what is written to a file go to the disk piece by piece, by whoever writes it, instead of all at once at its sync.
 ///
@@ -12,6 +13,14 @@ import Glibc
 public struct PacedWriting: ~Copyable {
     /// Bytes after which the writer waits for the disk to have taken them.
     public static let piece = 256 << 10
+
+    /// Whoever writes is behind, and to catch up comes first: pieces are handed to the disk, and nobody waits for them. For the
+    /// whole process; from any thread.
+    public static var isHurried: Bool {
+        get { hurried.load(ordering: .relaxed) }
+        set { hurried.store(newValue, ordering: .relaxed) }
+    }
+    private static let hurried = Atomic<Bool>(false)
 
     private var written = 0
     private var lower = Int64.max
@@ -27,7 +36,7 @@ public struct PacedWriting: ~Copyable {
         upper = max(upper, offset + Int64(count))
         guard written >= Self.piece else { return }
         let descriptor = descriptor()
-        if descriptor >= 0 { _ = kura_write_out(descriptor, lower, upper - lower) }
+        if descriptor >= 0 { _ = kura_write_out(descriptor, lower, upper - lower, Self.isHurried ? 0 : 1) }
         self = PacedWriting()
     }
 }
