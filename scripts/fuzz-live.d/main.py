@@ -143,7 +143,7 @@ class Run:
                 one.left = min(one.left, 1)
             self.step(may_open=False)
         last, same, until = None, 0, time.monotonic() + 60
-        while same < 4 and time.monotonic() < until:
+        while same < 8 and time.monotonic() < until:
             time.sleep(0.5)
             found = self.daemon.descriptors()
             same = same + 1 if found == last else 0

@@ -2,9 +2,11 @@
 // for each.
 import Foundation
 
-while true {
-    let head = FileHandle.standardInput.readData(ofLength: 4)
-    guard head.count == 4 else { break }
-    let text = FileHandle.standardInput.readData(ofLength: head.reversed().reduce(0) { $0 << 8 | Int($1) })
+func readExactly(_ count: Int) -> Data? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    return fread(&bytes, 1, count, stdin) == count ? Data(bytes) : nil
+}
+
+while let head = readExactly(4), let text = readExactly(head.reversed().reduce(0, { $0 << 8 | Int($1) })) {
     print((try? JSONSerialization.jsonObject(with: text, options: .fragmentsAllowed)) == nil ? 0 : 1)
 }
