@@ -21,18 +21,23 @@ public final class BufferPool {
         unsafe blocks.reserveCapacity(limit)
     }
 
-    deinit {
-        for unsafeblock in unsafe blocks { unsafe free(block.base) }
-    }
+    deinit { removeAll() }
 
     /// Bytes of the blocks that wait here.
-    public var bytes: Int { unsafe blocks.reduce(0) { unsafe $0 + $1.capacity } }
+    public private(set) var bytes = 0
+
+    /// Gives the blocks back to the system.
+    public func removeAll() {
+        while let block = unsafe blocks.popLast() { unsafe free(block.base) }
+        bytes = 0
+    }
 
     /// Gives `buffer`, which has no memory, a block when one is there.
     public func supply(_ buffer: inout ByteBuffer) {
         guard unsafe buffer.base == nil, let block = unsafe blocks.popLast() else { return }
         unsafe buffer.base = block.base
         buffer.room = unsafe block.capacity
+        bytes -= buffer.room
     }
 
     /// Empties `buffer` and takes its block.
@@ -42,6 +47,7 @@ public final class BufferPool {
             return
         }
         unsafe blocks.append((base, buffer.room))
+        bytes += buffer.room
         unsafe buffer.base = nil
         buffer.length = 0
         buffer.room = 0

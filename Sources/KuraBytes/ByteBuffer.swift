@@ -46,7 +46,7 @@ public struct ByteBuffer: ~Copyable {
         length += added
     }
 
-    /// Makes room for `additional` bytes behind the last one; doubles, so that appending stays linear.
+    /// Makes room for `additional` bytes behind the last one; grows by a factor, so that appending stays linear.
     @inlinable
     public mutating func reserve(_ additional: Int) {
         if length + additional > room { grow(by: additional) }
@@ -54,11 +54,27 @@ public struct ByteBuffer: ~Copyable {
 
     @usableFromInline
     mutating func grow(by additional: Int) {
-        var wanted = max(room * 2, 256)
-        while wanted < length + additional { wanted *= 2 }
+        let wanted = capacity(reserving: additional)
         guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
         unsafe base = grown
         room = wanted
+    }
+
+    /// What `capacity` will be when room for `additional` bytes has been made.
+    public func capacity(reserving additional: Int) -> Int {
+        guard length + additional > room else { return room }
+        var wanted = max(room, 256)
+        // Large ones grow by a quarter: what they have too much counts.
+        while wanted < length + additional { wanted += wanted < 4 << 20 ? wanted : wanted / 4 }
+        return wanted
+    }
+
+    /// Gives back what lies behind the last byte; keeps everything that has been appended.
+    public mutating func shrink() {
+        guard length > 0 else { return releaseMemory() }
+        guard length < room, let shrunk = unsafe realloc(base, length) else { return }
+        unsafe base = shrunk
+        room = length
     }
 
     @inlinable

@@ -74,30 +74,40 @@ extension ByteBuffer {
     public mutating func append(timestamp milliseconds: Int64) {
         let (days, time) = Calendar.split(milliseconds)
         let (year, month, day) = Calendar.civil(fromDays: days)
-        append(UInt8(ascii: "\""))
-        append(digits: year, width: 4)
-        append(UInt8(ascii: "-"))
-        append(digits: month, width: 2)
-        append(UInt8(ascii: "-"))
-        append(digits: day, width: 2)
-        append(UInt8(ascii: "T"))
-        append(digits: time / 3_600_000, width: 2)
-        append(UInt8(ascii: ":"))
-        append(digits: time / 60_000 % 60, width: 2)
-        append(UInt8(ascii: ":"))
-        append(digits: time / 1000 % 60, width: 2)
-        append(UInt8(ascii: "."))
-        append(digits: time % 1000, width: 3)
-        append("Z\"")
+        // Years beyond four digits do not come up: a clock would have to be 8,000 years ahead.
+        reserve(26)
+        // Safety: there is room for 26 bytes at least, and the last place written is 25.
+        let place = unsafe spare
+        unsafe place[0] = UInt8(ascii: "\"")
+        let seconds = UInt32(truncatingIfNeeded: time / 1000)
+        unsafe Self.write(UInt32(truncatingIfNeeded: year) / 100, to: place, at: 1)
+        unsafe Self.write(UInt32(truncatingIfNeeded: year) % 100, to: place, at: 3)
+        unsafe place[5] = UInt8(ascii: "-")
+        unsafe Self.write(UInt32(truncatingIfNeeded: month), to: place, at: 6)
+        unsafe place[8] = UInt8(ascii: "-")
+        unsafe Self.write(UInt32(truncatingIfNeeded: day), to: place, at: 9)
+        unsafe place[11] = UInt8(ascii: "T")
+        unsafe Self.write(seconds / 3600, to: place, at: 12)
+        unsafe place[14] = UInt8(ascii: ":")
+        unsafe Self.write(seconds / 60 % 60, to: place, at: 15)
+        unsafe place[17] = UInt8(ascii: ":")
+        unsafe Self.write(seconds % 60, to: place, at: 18)
+        unsafe place[20] = UInt8(ascii: ".")
+        let thousandths = UInt32(truncatingIfNeeded: time % 1000)
+        unsafe place[21] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: thousandths / 100)
+        unsafe Self.write(thousandths % 100, to: place, at: 22)
+        unsafe place[24] = UInt8(ascii: "Z")
+        unsafe place[25] = UInt8(ascii: "\"")
+        commit(26)
     }
 
-    private mutating func append(digits value: Int64, width: Int) {
-        var divisor: Int64 = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
+    /// Two digits of a number below 100.
+    ///
+    /// Safety: the caller has room at `offset` and behind it.
+    @inline(__always)
+    private static func write(_ number: UInt32, to place: UnsafeMutableRawBufferPointer, at offset: Int) {
+        unsafe place[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
+        unsafe place[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 }
 

@@ -43,8 +43,7 @@ public enum Daemon {
         // Before the first thread starts: threads inherit the blocked signals.
         let signals = try Signals.descriptor()
         let descriptors = ProcessLimits.raiseDescriptors()
-        var limits = configuration.limits
-        limits.connections = min(limits.connections, max(1, descriptors - 64))
+        let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
         var locks = SettingsLocks()
         if let path = configuration.settingsLocks { locks = try SettingsLocks(file: path) }

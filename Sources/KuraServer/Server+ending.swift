@@ -38,7 +38,7 @@ extension Server {
         for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
             if !connection.state.hasEnded {
-                while case .bytes = connection.receive(atMost: limits.lineBytes, pool),
+                while case .bytes? = connection.receive(atMost: limits.lineBytes, pool, facts.buffers),
                     connection.input.count < limits.inputBytes
                 {}
                 connection.state.hasEnded = true

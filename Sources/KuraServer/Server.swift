@@ -32,6 +32,8 @@ public final class Server {
     let pool = BufferPool()
     /// Connections that this turn concerns.
     private var turn: ContiguousArray<Connection> = []
+    /// What keeps the many from each other's way.
+    var crowd = Crowd()
     /// Those of them whose replies depend on the turn's commit, or that wait.
     private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
@@ -47,7 +49,6 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
-    private var acceptAgainAt: UInt64?
     let locksReload: LocksReload
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -60,7 +61,9 @@ public final class Server {
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
 
-    private static let listenerToken: UInt64 = 1
+    /// Requests that a client makes in one turn when it does not pipeline.
+    private static let fewRequests: UInt64 = 4
+    static let listenerToken: UInt64 = 1
     private static let signalsToken: UInt64 = 2
 
     /// `signals`: a signalfd, or -1. `locksPath`: the file of `locks`, which SIGHUP has read again.
@@ -135,6 +138,7 @@ public final class Server {
     }
 
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
+        crowd.beginTurn()
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
         takeLocks(storage)
@@ -148,31 +152,43 @@ public final class Server {
             connection.isInReadyList = false
             enter(connection)
         }
+        var time = monotonicNow()
+        wakeDeferred(time)
         for connection in turn {
             let before = facts.requests
             process(connection, storage)
+            time = crowd.noteSlice(of: connection, since: time)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
                 pending.append(connection)
-            } else {
-                // Nothing of the turn is in its replies: they leave while the others are being answered.
-                leave(connection)
-                if facts.requests > before { others.insert(connection.token) }
+                continue
             }
+            // Nothing of the turn is in its replies: they leave while the others are being answered. Not those to a client
+            // that pipelines: it has more under way, and to wake it for each of them costs more than it gains.
+            let answered = facts.requests - before
+            if answered > Self.fewRequests { pending.append(connection) } else { leave(connection) }
+            if answered > 0 { others.insert(connection.token) }
         }
         turn.removeAll(keepingCapacity: true)
         storeBatch(storage)
         finishTurn(storage)
         if !transfers.isEmpty { tellTransfers(storage) }
         call.connection = nil
+        if crowd.isAcceptDue { accept() }
+        relievePressure()
     }
 
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
-        case Self.listenerToken: accept()
+        // Those who are here come first.
+        case Self.listenerToken: crowd.isAcceptDue = true
         case Self.signalsToken: takeSignals(storage)
         default:
             guard let connection = connections[event.token] else { return }
-            if event.isReadable { receive(connection) } else if event.isClosed { hangUp(connection) }
+            if event.isReadable {
+                guard receive(connection) else { return }
+            } else if event.isClosed {
+                hangUp(connection)
+            }
             enter(connection)
         }
     }
@@ -181,6 +197,7 @@ public final class Server {
     func enter(_ connection: Connection) {
         guard !connection.isInTurn, !connection.isClosed else { return }
         connection.isInTurn = true
+        connection.crowd.turn = crowd.turn
         connection.beginTurn(pool)
         turn.append(connection)
     }
@@ -246,6 +263,7 @@ public final class Server {
     private func leave(_ connection: Connection) {
         connection.endTurn(pool)
         connection.isInTurn = false
+        crowd.judgeSlice(of: connection)
         if !connection.starting.isEmpty { beginTransfers(of: connection) }
         settle(connection, syncedRev)
     }
@@ -300,42 +318,14 @@ public final class Server {
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
-        if let again = acceptAgainAt {
-            if time >= again {
-                acceptAgainAt = nil
-                if let descriptor = listener?.descriptor { try? loop.add(descriptor, token: Self.listenerToken, .read) }
-            } else {
-                wait = min(wait ?? .max, again - time)
-            }
-        }
+        if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
         return Int32(clamping: (wait + 999_999) / 1_000_000)
     }
 
     // MARK: Connections
 
-    private func accept() {
-        for _ in 0..<64 {
-            switch listener?.accept() ?? .nothing {
-            case .nothing: return
-            case .exhausted:
-                // Level-triggered: without a pause the loop would spin until somebody closes.
-                journal.log(.warning, "out of descriptors: accepting again in a second")
-                if let descriptor = listener?.descriptor { loop.remove(descriptor) }
-                acceptAgainAt = monotonicNow() + 1_000_000_000
-                return
-            case .connection(let descriptor):
-                let socket = Socket(owning: descriptor)
-                guard connections.count < limits.connections else {
-                    refuse(socket)
-                    continue
-                }
-                admit(socket)
-            }
-        }
-    }
-
-    private func admit(_ socket: consuming Socket) {
+    func admit(_ socket: consuming Socket) {
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
             Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes)
@@ -351,23 +341,6 @@ public final class Server {
         facts.accepted += 1
     }
 
-    /// Tells one client too many so, as far as its socket takes it, and lets it go.
-    private func refuse(_ socket: borrowing Socket) {
-        var line = ByteBuffer()
-        line.append(
-            error: RPCError(.overloaded, limit: limits.connections), id: Bytes())
-        line.append(0x0A)
-        _ = socket.send(line.bytes)
-    }
-
-    private func receive(_ connection: Connection) {
-        switch connection.receive(atMost: limits.lineBytes, pool) {
-        case .bytes, .nothing: break
-        case .end: connection.state.hasEnded = true
-        case .failed: close(connection)
-        }
-    }
-
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
     private func hangUp(_ connection: Connection) {
         connection.state.hasEnded = true
@@ -378,9 +351,10 @@ public final class Server {
         if connection.transfers > 0 { cancelTransfers(of: connection) }
     }
 
-    private func close(_ connection: Connection) {
+    func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
+        discharge(connection)
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
         if connection.transfers > 0 { cancelTransfers(of: connection) }
@@ -401,11 +375,13 @@ public final class Server {
             close(connection)
             return
         }
+        charge(connection)
         if connection.state.awaitsSync, !connection.isInSyncList {
             connection.isInSyncList = true
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
+        let isBacklogged = connection.output.count >= outputRoom(connection) && connection.state.batch == nil
+        if isBacklogged { noteStall(connection) }
         if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
@@ -416,13 +392,15 @@ public final class Server {
             close(connection)
             return
         }
-        if connection.hasMore, connection.state.wait == .none, !isBacklogged, !connection.isInReadyList {
+        let isFree = connection.state.wait == .none && connection.crowd.deferredUntil == 0
+        if connection.hasMore, isFree, !isBacklogged, !connection.isInReadyList {
             connection.isInReadyList = true
             ready.append(connection)
         }
         // While requests wait, later ones are read ahead up to a bound and not begun.
         let isFull = isHeld && connection.input.count >= limits.inputBytes
-        if !connection.state.hasEnded, !isBacklogged, !isFull { wanted.insert(.read) }
+        let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isStarved
+        if isReading { wanted.insert(.read) }
         if !connection.isHungUp { connection.setInterest(wanted, loop) }
     }
 }

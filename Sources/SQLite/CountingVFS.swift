@@ -149,7 +149,11 @@ private func openFile(
         reading = .withoutWaiting(descriptor: descriptor, isOwn: part == .wal)
     }
     if isNew { Counter.of(role, part).addCreate() }
-    let state = unsafe CountedFile(real: real, role: role, part: part, reading: reading)
+    // The tables are written in bulk, beside a log whose syncs clients wait for.
+    let isPaced = waits && role == .durable && (part == .database || part == .wal)
+    let state = unsafe CountedFile(
+        real: real, role: role, part: part, reading: reading,
+        pacedPath: isPaced ? path.map { unsafe String(cString: $0) } : nil)
     let header = unsafe FileMethods.header(file)
     unsafe header.pointee.real = unsafe real
     unsafe header.pointee.state = unsafe Unmanaged.passRetained(state).toOpaque()

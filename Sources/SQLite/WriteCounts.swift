@@ -11,16 +11,14 @@ public enum FileRole: Int, CaseIterable, Sendable {
             self = .other
             return
         }
-        let components = unsafe UnsafeBufferPointer(start: path, count: length(of: path)).split(separator: slash)
-        for unsafedirectory in unsafe components.dropLast().reversed() {
-            if unsafe directory.elementsEqual(Self.names[0]) { self = .log; return }
-            if unsafe directory.elementsEqual(Self.names[1]) { self = .durable; return }
-            if unsafe directory.elementsEqual(Self.names[2]) { self = .cache; return }
+        let components = unsafe String(cString: path).utf8.split(separator: UInt8(ascii: "/"))
+        for directory in components.dropLast().reversed() {
+            if directory.elementsEqual("log".utf8) { self = .log; return }
+            if directory.elementsEqual("durable".utf8) { self = .durable; return }
+            if directory.elementsEqual("cache".utf8) { self = .cache; return }
         }
         self = .other
     }
-
-    private static let names = ["log", "durable", "cache"].map { $0.utf8.map { CChar(bitPattern: $0) } }
 }
 
 /// Which of a database's files. Shared memory (`-shm`) is not counted: it is never synced and need not survive.
@@ -129,13 +127,4 @@ final class Counter: Sendable {
     private static let all = (0..<FileRole.allCases.count * FilePart.allCases.count).map { _ in Counter() }
 
     static func of(_ role: FileRole, _ part: FilePart) -> Counter { all[WriteCounts.index(role, part)] }
-}
-
-private let slash = CChar(bitPattern: UInt8(ascii: "/"))
-
-/// Safety: the text ends with a zero.
-private func length(of text: UnsafePointer<CChar>) -> Int {
-    var count = 0
-    while unsafe text[count] != 0 { count += 1 }
-    return count
 }

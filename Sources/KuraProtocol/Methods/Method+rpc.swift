@@ -83,7 +83,10 @@ extension Method {
                 Field("log", .object([]), required: true, "Segments and bytes of the log, commits and syncs."),
                 Field("overlay", .object([]), required: true, "Changes that are not folded yet: items, bytes, limit."),
                 Field("cache", .object([]), required: true, "Items kept in memory: items, bytes, limit."),
-                Field("connections", .object([]), required: true, "Open connections, requests, buffers."),
+                Field("connections", .object([]), required: true, "Open connections, requests, subscriptions."),
+                Field(
+                    "buffers", .object([]), required: true,
+                    "Memory of all connections' buffers, its limit, and what has been refused for want of it."),
                 Field("disk", .object([]), required: true, "Writes, bytes and syncs since the start, by file group."),
                 Field(
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,

@@ -202,7 +202,8 @@ struct RecordSplitter: ~Copyable {
         }
         if line.upper - line.lower > limit { return .oversize(line) }
         var line = line
-        while line.lower < line.upper, byte(line.lower) == 0x20 || byte(line.lower) == 0x09 {
+        // CR too: going on at a record passes over it as well.
+        while line.lower < line.upper, [0x20, 0x09, 0x0D].contains(byte(line.lower)) {
             line.lower += 1
             line.offset += 1
         }
