@@ -1,5 +1,6 @@
 import CPCRE2
 import Glibc
+import KuraBytes
 
 /// Why a text is no pattern. `offset` counts bytes of the pattern, JSON's escapes resolved.
 struct PatternError: Error, Equatable {
@@ -16,7 +17,7 @@ final class Pattern {
 
     /// - Parameter text: UTF-8, well formed.
     /// - Throws: for what is not ECMA 262, and for what is too large for PCRE2 or beyond it, as a look behind of varying length.
-    init(_ text: UnsafeRawBufferPointer) throws(PatternError) {
+    init(_ text: Bytes) throws(PatternError) {
         let syntax = try PatternSyntax.translate(text)
         guard let context = pcre2_compile_context_create_8(nil) else { fatalError("out of memory") }
         defer { pcre2_compile_context_free_8(context) }
@@ -56,7 +57,7 @@ final class Pattern {
     }
 
     /// Whether any part of `subject`, well-formed UTF-8, matches.
-    func match(_ subject: UnsafeRawBufferPointer, with matcher: PatternMatcher) -> Outcome {
+    func match(_ subject: Bytes, with matcher: PatternMatcher) -> Outcome {
         matcher.match(code, subject)
     }
 }
@@ -107,7 +108,7 @@ final class PatternMatcher {
         set { meter.pointee.steps = newValue }
     }
 
-    fileprivate func match(_ code: OpaquePointer, _ subject: UnsafeRawBufferPointer) -> Pattern.Outcome {
+    fileprivate func match(_ code: OpaquePointer, _ subject: Bytes) -> Pattern.Outcome {
         // What a match costs before its first callout.
         meter.pointee.steps -= 10 + subject.count >> 6
         guard meter.pointee.steps >= 0 else { return .tooComplex }

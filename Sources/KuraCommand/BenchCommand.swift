@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// `kura bench`: becomes kura-bench, which lies beside kura or in $PATH.

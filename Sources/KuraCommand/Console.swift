@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import KuraClient
 import KuraProtocol
 
@@ -55,7 +56,7 @@ final class Console {
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
                 guard descriptor != STDERR_FILENO else { return }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// The program `kura`: nouns and verbs made from the method table, and what is printed of the answers.

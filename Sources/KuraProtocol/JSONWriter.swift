@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// JSON text into a byte buffer. Each function appends one token; commas and brackets are the caller's.
 extension ByteBuffer {
@@ -31,22 +31,22 @@ extension ByteBuffer {
     }
 
     /// A string with its quotes; `utf8` is well-formed UTF-8, not yet escaped.
-    public mutating func append(quoted utf8: UnsafeRawBufferPointer) {
+    public mutating func append(quoted utf8: Bytes) {
         reserve(utf8.count + 2)
         append(UInt8(ascii: "\""))
         var start = 0
         for (position, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-            append(UnsafeRawBufferPointer(rebasing: utf8[start..<position]))
+            append(Bytes(rebasing: utf8[start..<position]))
             appendEscape(of: byte)
             start = position + 1
         }
-        append(UnsafeRawBufferPointer(rebasing: utf8[start...]))
+        append(Bytes(rebasing: utf8[start...]))
         append(UInt8(ascii: "\""))
     }
 
     public mutating func append(quoted text: String) {
         var text = text
-        text.withUTF8 { append(quoted: UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { append(quoted: Bytes($0)) }
     }
 
     private mutating func appendEscape(of byte: UInt8) {

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 public import KuraStorage
 
@@ -34,14 +35,14 @@ public struct Configuration: Sendable {
             throw Refusal(description: "\(path): \(String(cString: strerror(errno)))")
         }
         do throws(Refusal) {
-            try text.withUnsafeBufferPointer { (text) throws(Refusal) in try read(UnsafeRawBufferPointer(text)) }
+            try text.withBytes { (text) throws(Refusal) in try read(text) }
         } catch { throw Refusal(description: "\(path): \(error.description)") }
     }
 
-    mutating func read(_ text: UnsafeRawBufferPointer) throws(Refusal) {
+    mutating func read(_ text: Bytes) throws(Refusal) {
         let compact = try Self.checkedObject(text)
-        try compact.withUnsafeBufferPointer { (text) throws(Refusal) in
-            var walk = JSONWalk(UnsafeRawBufferPointer(text), storage: WalkStorage())
+        try compact.withBytes { (text) throws(Refusal) in
+            var walk = JSONWalk(text, storage: WalkStorage())
             while let (name, value) = walk.nextMember() {
                 try take(String(decoding: name, as: UTF8.self), value)
             }
@@ -49,7 +50,7 @@ public struct Configuration: Sendable {
     }
 
     /// A file's text as one JSON object without white space between its tokens.
-    static func checkedObject(_ text: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
+    static func checkedObject(_ text: Bytes) throws(Refusal) -> [UInt8] {
         var reader = JSONReader(text, names: NameStack())
         do throws(JSONFault) {
             let kind = try reader.value().kind
@@ -61,7 +62,7 @@ public struct Configuration: Sendable {
         return Array(compact.bytes)
     }
 
-    private mutating func take(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func take(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "dataDir": dataDirectory = try Self.text(name, value)
         case "socket": socket = try Self.text(name, value)
@@ -86,7 +87,7 @@ public struct Configuration: Sendable {
         }
     }
 
-    private mutating func takeLimit(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func takeLimit(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "lineBytes": limits.lineBytes = try Self.number(name, value, 1024...(64 << 20))
         case "batchItems": limits.batchItems = try Self.number(name, value, 1...100_000)
@@ -107,7 +108,7 @@ public struct Configuration: Sendable {
         }
     }
 
-    private mutating func takeFeed(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func takeFeed(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "retainBytes": retainBytes = try Self.number(name, value, 0...(1 << 40))
         case "retainSeconds": retainSeconds = try Self.number(name, value, 0...(1 << 32))
@@ -135,7 +136,7 @@ public struct Configuration: Sendable {
         return level
     }
 
-    private static func text(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> String {
+    private static func text(_ name: String, _ value: Bytes) throws(Refusal) -> String {
         let storage = WalkStorage()
         guard let text = JSONWalk.string(value, storage: storage) else {
             throw Refusal(description: "\(name) is a string")
@@ -144,7 +145,7 @@ public struct Configuration: Sendable {
         return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
     }
 
-    private static func paths(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> [String] {
+    private static func paths(_ name: String, _ value: Bytes) throws(Refusal) -> [String] {
         guard value.first == UInt8(ascii: "[") else { throw Refusal(description: "\(name) is an array of paths") }
         var walk = JSONWalk(value, storage: WalkStorage())
         var paths: [String] = []
@@ -157,7 +158,7 @@ public struct Configuration: Sendable {
     }
 
     private static func number(
-        _ name: String, _ value: UnsafeRawBufferPointer, _ range: ClosedRange<Int>
+        _ name: String, _ value: Bytes, _ range: ClosedRange<Int>
     ) throws(Refusal) -> Int {
         guard let number = RequestReader.integer(value), range.contains(Int(number)) else {
             throw Refusal(description: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound)")

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -134,9 +135,7 @@ final class Connection {
             guard budget.admits(growth, holding: footprint) else { return nil }
             input.reserve(room)
         }
-        let result = socket.receive(into: input.spare, queue: &descriptors)
-        if case .bytes(let count) = result { input.commit(count) }
-        return result
+        return socket.receive(into: &input, queue: &descriptors)
     }
 
     enum Flushed {
@@ -159,7 +158,7 @@ final class Connection {
         var result = Flushed.all
         var done = 0
         while length > 0 {
-            let bytes = UnsafeRawBufferPointer(rebasing: output.bytes[done..<done + length])
+            let bytes = Bytes(rebasing: output.bytes[done..<done + length])
             guard let count = socket.send(bytes) else { return .gone }
             if count == 0 {
                 result = .blocked
@@ -191,7 +190,7 @@ final class Connection {
         let waiting = Array(output.bytes[keep...])
         output.truncate(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
-            line.withUnsafeBytes { line in
+            line.withBytes { line in
                 let ids = ReplyIDs.read(line)
                 if ids.isEmpty { return }
                 let isBatch = line.first == UInt8(ascii: "[")
@@ -200,14 +199,14 @@ final class Connection {
                 for id in ids {
                     if !isFirst { output.append(UInt8(ascii: ",")) }
                     isFirst = false
-                    id.withUnsafeBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
+                    id.withBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
                 }
                 if isBatch { output.append(UInt8(ascii: "]")) }
                 output.append(0x0A)
             }
         }
         for wait in feed.waits {
-            wait.id.withUnsafeBytes { output.append(error: RPCError(.shuttingDown), id: $0) }
+            wait.id.withBytes { output.append(error: RPCError(.shuttingDown), id: $0) }
             output.append(0x0A)
         }
         state = ConnectionState()
@@ -221,7 +220,7 @@ enum ReplyIDs {
     static let notification = "{\"jsonrpc\":\"2.0\",\"method\":"
 
     /// None for a notification.
-    static func read(_ line: UnsafeRawBufferPointer) -> [[UInt8]] {
+    static func read(_ line: Bytes) -> [[UInt8]] {
         if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
@@ -231,7 +230,7 @@ enum ReplyIDs {
         return ids
     }
 
-    private static func id(of reply: UnsafeRawBufferPointer, _ storage: WalkStorage) -> [UInt8] {
+    private static func id(of reply: Bytes, _ storage: WalkStorage) -> [UInt8] {
         var walk = JSONWalk(reply, storage: storage)
         while let (name, value) = walk.nextMember() {
             if name.elementsEqual("id".utf8) { return Array(value) }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// What a connection has decided, apart from any I/O: which of its replies may leave, whether it goes on, why it waits.
 ///
 /// A value whose mutating functions take what happened; `Connection` performs. Positions count the bytes of output since

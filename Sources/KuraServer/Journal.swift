@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.

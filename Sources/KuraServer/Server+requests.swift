@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -66,7 +67,7 @@ extension Server {
         {
             budget -= 1
             connection.state.overtaken = framer.consumed - start
-            let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+            let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
             guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
             else { continue }
             let wait = connection.state.wait
@@ -82,7 +83,7 @@ extension Server {
 
     /// - Returns: false when the line has to wait; it is put back then.
     private func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
-        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+        let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
         let outline: RequestReader.Line
         do throws(RPCError) {
             outline = try reader.read(line, batchLimit: limits.batchItems)
@@ -116,7 +117,7 @@ extension Server {
     /// - Returns: false when a member has to wait.
     private func answerBatch(_ connection: Connection, _ budget: inout Int, _ storage: isolated Storage) -> Bool {
         guard var batch = connection.state.batch else { return true }
-        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[batch.lower..<batch.upper])
+        let line = Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper])
         while batch.left > 0, budget > 0 {
             budget -= 1
             let start = connection.output.count
@@ -207,7 +208,7 @@ extension Server {
     }
 
     private func append(_ error: RPCError, to connection: Connection) {
-        connection.output.append(error: error, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(error: error, id: Bytes())
         connection.output.append(0x0A)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 public import KuraStorage
 import KuraTransport

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 
 /// The data directory, checked and locked. Whoever holds one may touch what is inside; the lock ends with the process.
 ///
@@ -85,7 +86,7 @@ struct DataDirectory: ~Copyable {
             throw FileSystem.fail("ftruncate", path)
         }
         // On a full disk the number may be missing; the lock holds all the same.
-        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        _ = text.withBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         return descriptor
     }
 

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 
 /// errno in words.
 enum Errno {
@@ -57,15 +58,13 @@ enum FileSystem {
     static func writeAgain(_ path: String) throws(StorageFault) {
         let descriptor = try open(path, O_RDWR)
         defer { close(descriptor) }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
-        defer { buffer.deallocate() }
+        var buffer = ByteBuffer(capacity: 256 << 10)
         var offset = 0
         while true {
-            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw fail("read", path) }
+            buffer.removeAll()
+            let count = try read(descriptor, atMost: buffer.capacity, at: offset, into: &buffer, path: path)
             if count == 0 { break }
-            try write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: path)
+            try write(descriptor, buffer.bytes, at: offset, path: path)
             offset += count
         }
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
@@ -105,13 +104,31 @@ enum FileSystem {
         return Int64(information.st_mtim.tv_sec) * 1000 + Int64(information.st_mtim.tv_nsec) / 1_000_000
     }
 
+    /// Reads once, at most `count` bytes at `offset`, and appends them.
+    /// - Returns: how many there were; 0 at the end of the file.
+    static func read(
+        _ descriptor: Int32, atMost count: Int, at offset: Int, into buffer: inout ByteBuffer, path: String
+    ) throws(StorageFault) -> Int {
+        while true {
+            buffer.reserve(count)
+            // Safety: `reserve` has made room for `count` bytes at least, and the kernel writes no more.
+            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count, off_t(offset))
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { throw fail("read", path) }
+            buffer.commit(read)
+            return read
+        }
+    }
+
     /// Writes all bytes at `offset`.
-    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String)
+    static func write(_ descriptor: Int32, _ bytes: Bytes, at offset: Int, path: String)
         throws(StorageFault)
     {
         var done = 0
         while done < bytes.count {
-            let written = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+            let rest = bytes.extracting(done..<bytes.count)
+            // Safety: address and count are of the same bytes.
+            let written = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
             if written < 0, errno == EINTR { continue }
             guard written > 0 else { throw fail("write", path) }
             done += written

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Makes room on a full disk so that a start can succeed.

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 public import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.

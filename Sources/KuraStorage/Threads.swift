@@ -1,6 +1,7 @@
 import SQLite
 import CSyscalls
 import Glibc
+import KuraBytes
 import Synchronization
 
 /// A counting semaphore (sem_overview(7)): one futex call to wake, none when nobody waits.

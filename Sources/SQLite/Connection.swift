@@ -1,4 +1,5 @@
 import CSQLite
+import KuraBytes
 
 /// One connection to one database file.
 ///
@@ -85,7 +86,7 @@ public final class Connection {
         let database = try open()
         var sql = sql
         let failure: SQLiteError? = sql.withUTF8 { utf8 in
-            var rest = UnsafeRawBufferPointer(utf8)
+            var rest = Bytes(utf8)
             while !rest.isEmpty {
                 let prepared = Self.compile(rest, on: database, flags: 0)
                 guard prepared.result == SQLITE_OK else {
@@ -220,7 +221,7 @@ public final class Connection {
         let database = try open()
         var sql = sql
         let (result, handle, more) = sql.withUTF8 { utf8 in
-            let first = Self.compile(UnsafeRawBufferPointer(utf8), on: database, flags: flags)
+            let first = Self.compile(Bytes(utf8), on: database, flags: flags)
             var rest = first.rest
             var more = false
             while first.result == SQLITE_OK, !rest.isEmpty, !more {
@@ -240,16 +241,16 @@ public final class Connection {
 
     /// Compiles the first statement of `utf8`; `rest` is what follows it.
     private static func compile(
-        _ utf8: UnsafeRawBufferPointer, on database: OpaquePointer, flags: UInt32
-    ) -> (result: Int32, handle: OpaquePointer?, rest: UnsafeRawBufferPointer) {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        _ utf8: Bytes, on database: OpaquePointer, flags: UInt32
+    ) -> (result: Int32, handle: OpaquePointer?, rest: Bytes) {
+        let none = Bytes()
         guard let start = utf8.baseAddress else { return (SQLITE_OK, nil, none) }
         let text = start.assumingMemoryBound(to: CChar.self)
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
         let result = sqlite3_prepare_v3(database, text, Int32(clamping: utf8.count), flags, &handle, &tail)
         let used = tail.map { text.distance(to: $0) } ?? utf8.count
-        return (result, handle, UnsafeRawBufferPointer(rebasing: utf8[used...]))
+        return (result, handle, Bytes(rebasing: utf8[used...]))
     }
 }
 

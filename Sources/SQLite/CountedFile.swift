@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import KuraBytes
 
 /// One open file of the counting VFS: what SQLite asks of it, over the real unix file.
 ///
@@ -74,7 +75,7 @@ final class CountedFile {
 
     // MARK: Writing
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    func write(_ bytes: Bytes, at offset: Int64) -> Int32 {
         guard part == .wal else { return emit(bytes, at: offset) }
         if joiner.pageSize == 0, offset != 0 { learnPageSize() }
         switch joiner.take(bytes, at: offset) {
@@ -107,7 +108,7 @@ final class CountedFile {
     }
 
     /// One write to the real file.
-    private func emit(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    private func emit(_ bytes: Bytes, at offset: Int64) -> Int32 {
         if let fault = FaultPoints.hit(.vfsWrite, role: role) {
             return fault == .full ? SQLITE_FULL : failed(ResultCode.ioErrorWrite, errno: fault.errno ?? EIO)
         }
@@ -137,7 +138,7 @@ final class CountedFile {
     private func learnPageSize() {
         withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
             let result = methods.xRead(real, header.baseAddress, Int32(header.count), 0)
-            if result == SQLITE_OK { joiner.learn(header: UnsafeRawBufferPointer(header)) }
+            if result == SQLITE_OK { joiner.learn(header: Bytes(header)) }
         }
     }
 

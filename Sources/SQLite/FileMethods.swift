@@ -1,4 +1,5 @@
 import CSQLite
+import KuraBytes
 
 /// The table of C functions that SQLite calls for a file of the counting VFS.
 ///
@@ -18,7 +19,7 @@ enum FileMethods {
             counted(file).read(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count)), at: offset)
         }
         table.xWrite = { file, bytes, count, offset in
-            counted(file).write(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: offset)
+            counted(file).write(Bytes(start: bytes, count: Int(count)), at: offset)
         }
         table.xTruncate = { file, size in counted(file).truncate(to: size) }
         table.xSync = { file, flags in counted(file).sync(flags) }

@@ -1,4 +1,5 @@
 import CSQLite
+public import KuraBytes
 
 /// A prepared statement, finalized when it goes out of scope.
 ///
@@ -27,7 +28,7 @@ public struct Statement: ~Copyable {
     /// returns.
     ///
     /// An empty buffer is an empty blob, not NULL.
-    public func bind(_ index: Int32, bytes: UnsafeRawBufferPointer) throws(SQLiteError) {
+    public func bind(_ index: Int32, bytes: Bytes) throws(SQLiteError) {
         // A null address would bind NULL.
         let address = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
         try check(sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil))
@@ -36,7 +37,7 @@ public struct Statement: ~Copyable {
     /// Binds `utf8` as TEXT without copying: the caller keeps it alive and unchanged until `reset` or `run` returns.
     ///
     /// An empty buffer is an empty string, not NULL. That the bytes are valid UTF-8 is not checked.
-    public func bind(_ index: Int32, utf8: UnsafeRawBufferPointer) throws(SQLiteError) {
+    public func bind(_ index: Int32, utf8: Bytes) throws(SQLiteError) {
         let address = utf8.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
         let text = address.assumingMemoryBound(to: CChar.self)
         try check(sqlite3_bind_text64(handle, index, text, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8)))
@@ -88,11 +89,11 @@ public struct Statement: ~Copyable {
     }
 
     /// The bytes of a BLOB or TEXT column, valid until the next `step` or `reset`; none for NULL.
-    public func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    public func bytes(_ column: Int32) -> Bytes {
         // In this order: the first call may convert, the second counts what it converted to.
         let address = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
-        return UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count)
+        return Bytes(start: address, count: address == nil ? 0 : count)
     }
 
     public func isNull(_ column: Int32) -> Bool {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -38,8 +39,8 @@ import Testing
             #expect(step { $0.last(in: $1) } == nil)
         }
 
-        private mutating func step(_ body: (inout LineFramer, UnsafeRawBufferPointer) -> LineFramer.Frame) -> Event? {
-            buffer.withUnsafeBytes { bytes in
+        private mutating func step(_ body: (inout LineFramer, Bytes) -> LineFramer.Frame) -> Event? {
+            buffer.withBytes { bytes in
                 switch body(&framer, bytes) {
                 case .line(let lower, let upper): .line(Array(bytes[lower..<upper]))
                 case .oversize: .oversize
@@ -162,17 +163,17 @@ import Testing
     @Test func `bytes that are known to hold no line end are not searched again`() {
         var framer = LineFramer(limit: 100)
         var buffer = Array("abcdef".utf8)
-        #expect(buffer.withUnsafeBytes { framer.next(in: $0) } == .incomplete)
+        #expect(buffer.withBytes { framer.next(in: $0) } == .incomplete)
         // Had it looked again, it would find this one.
         buffer[2] = 0x0A
         buffer += Array("gh\n".utf8)
-        #expect(buffer.withUnsafeBytes { framer.next(in: $0) } == .line(lower: 0, upper: 8))
+        #expect(buffer.withBytes { framer.next(in: $0) } == .line(lower: 0, upper: 8))
     }
 
     @Test func `a line that was put back is the next one again, also after the front was dropped`() {
         var framer = LineFramer(limit: 100)
         var buffer = Array("one\ntwo\nthree\nfo".utf8)
-        func next() -> LineFramer.Frame { buffer.withUnsafeBytes { framer.next(in: $0) } }
+        func next() -> LineFramer.Frame { buffer.withBytes { framer.next(in: $0) } }
         #expect(next() == .line(lower: 0, upper: 3))
         #expect(next() == .line(lower: 4, upper: 7))
         framer.putBack(to: 4)
@@ -194,7 +195,7 @@ import Testing
         let buffer = Array("a\nb\nc".utf8)
         let before = framer
         func lines() -> [LineFramer.Frame] {
-            buffer.withUnsafeBytes { bytes in (0..<3).map { _ in framer.next(in: bytes) } }
+            buffer.withBytes { bytes in (0..<3).map { _ in framer.next(in: bytes) } }
         }
         let first = lines()
         framer = before

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -108,7 +109,7 @@ extension Store {
         }
     }
 
-    init?(wireName: UnsafeRawBufferPointer) {
+    init?(wireName: Bytes) {
         for store in Self.published where store.wireName.withUTF8Buffer({ wireName.elementsEqual($0) }) {
             self = store
             return

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraTransport
 
@@ -12,7 +13,7 @@ extension Server {
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
-            received = connection.skip(crowd.scratch, pool)
+            received = connection.skip(&crowd.scratch, pool)
         } else {
             received = connection.receive(atMost: limits.lineBytes, pool, facts.buffers)
         }
@@ -212,7 +213,7 @@ extension Server {
     private func giveUpLine(of connection: Connection) {
         connection.abandonLine()
         facts.buffers.refused += 1
-        connection.output.append(error: fullError, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(error: fullError, id: Bytes())
         connection.output.append(0x0A)
         if connection.crowd.isStarved {
             connection.crowd.isStarved = false

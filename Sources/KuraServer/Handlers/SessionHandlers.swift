@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import SQLite
@@ -11,7 +12,7 @@ enum SessionHandlers {
     ]
 
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.server.openRPC.withUnsafeBytes { JSONText.compact($0, into: &out) }
+        call.server.openRPC.withBytes { JSONText.compact($0, into: &out) }
     }
 
     static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Copies rows of small commits into one segment, with hardly any room to begin with.
@@ -69,8 +70,8 @@ struct LogCompaction: ~Copyable {
             if rev < end { taken.append((rev, at, Array(records))) }
         }
         for row in taken {
-            try row.records.withUnsafeBufferPointer { (records) throws(StorageFault) in
-                try copy.append(rev: row.rev, at: row.at, records: Bytes(records))
+            try row.records.withBytes { (records) throws(StorageFault) in
+                try copy.append(rev: row.rev, at: row.at, records: records)
             }
         }
         try copy.finish()

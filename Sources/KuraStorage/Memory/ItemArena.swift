@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Memory for items: size classes of 32 bytes, cut from 2 MiB pieces for which the kernel is asked to use huge pages.

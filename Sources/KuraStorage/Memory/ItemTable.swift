@@ -1,5 +1,5 @@
-import CSyscalls
 import Glibc
+import KuraBytes
 
 /// All items in memory by (scope, key): the overlay's changes, every setting, and the documents read lately.
 ///
@@ -28,15 +28,14 @@ final class ItemTable {
     }
 
     func hash(scope: UInt32, key: Bytes) -> UInt64 {
-        KeyHash.hash(key, seed: seed &+ UInt64(scope) &* 0x9E37_79B9_7F4A_7C15)
+        Hash.bytes(key, seed: seed &+ UInt64(scope) &* 0x9E37_79B9_7F4A_7C15)
     }
 
     func find(scope: UInt32, key: Bytes, hash: UInt64) -> ItemRef? {
         var candidate = bucket(of: hash).pointee
         while let item = candidate {
-            // Head, key and value lie in neighbouring lines: they are fetched side by side, not one after the other.
-            csys_prefetch(UnsafeRawPointer(item) + 64)
-            csys_prefetch(UnsafeRawPointer(item) + 128)
+            // Side by side with the head, not one after the other.
+            item.prefetch()
             if item.pointee.hash == hash, item.pointee.scope == scope, item.key.equals(key) { return item }
             candidate = item.pointee.chain
         }
@@ -65,7 +64,7 @@ final class ItemTable {
                 link.pointee = new
                 return
             }
-            link = Self.chain(of: item)
+            link = item.chainAddress
         }
         preconditionFailure("the item is not in the table")
     }
@@ -80,16 +79,10 @@ final class ItemTable {
                 count -= 1
                 return
             }
-            link = Self.chain(of: item)
+            link = item.chainAddress
         }
         preconditionFailure("the item is not in the table")
     }
-
-    /// Where an item's link to the next one of its bucket lies.
-    private static func chain(of item: ItemRef) -> UnsafeMutablePointer<ItemRef?> {
-        (UnsafeMutableRawPointer(item) + chainOffset).assumingMemoryBound(to: ItemRef?.self)
-    }
-    private static let chainOffset = MemoryLayout<Item>.offset(of: \.chain)!
 
     private func bucket(of hash: UInt64) -> UnsafeMutablePointer<ItemRef?> {
         if let previous {
@@ -132,41 +125,5 @@ final class ItemTable {
             free(old)
             previous = nil
         }
-    }
-}
-
-/// Seeded hash of keys, by folded multiplication (the construction of wyhash, Wang Yi, 2019).
-enum KeyHash {
-    static func hash(_ bytes: Bytes, seed: UInt64) -> UInt64 {
-        var state = seed ^ 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: bytes.count)
-        guard var cursor = bytes.baseAddress else { return fold(state, 0xD6E8_FEB8_6659_FD93) }
-        var left = bytes.count
-        while left >= 8 {
-            state = fold(state ^ cursor.loadUnaligned(as: UInt64.self), 0xA076_1D64_78BD_642F)
-            cursor += 8
-            left -= 8
-        }
-        return fold(state ^ tail(cursor, left), 0xE703_7ED1_A0B4_28DB)
-    }
-
-    /// The last `count` bytes, fewer than eight, as one number.
-    @inline(__always)
-    private static func tail(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
-        if count >= 4 {
-            let low = bytes.loadUnaligned(as: UInt32.self)
-            let high = bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
-            return UInt64(low) | UInt64(high) << 32
-        }
-        guard count > 0 else { return 0 }
-        let first = bytes.load(as: UInt8.self)
-        let middle = bytes.load(fromByteOffset: count / 2, as: UInt8.self)
-        let last = bytes.load(fromByteOffset: count - 1, as: UInt8.self)
-        return UInt64(first) | UInt64(middle) << 8 | UInt64(last) << 16
-    }
-
-    @inline(__always)
-    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let product = left.multipliedFullWidth(by: right)
-        return product.high ^ product.low
     }
 }
