@@ -1,6 +1,7 @@
 // Kura's own readers for scripts/bench-json: `kura request FILE SECONDS` prints nanoseconds a request line, `kura text FILE
 // SECONDS` megabytes a second by each grammar. It is built against the module KuraProtocol, as the server is.
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 func now() -> Double {
@@ -9,14 +10,14 @@ func now() -> Double {
     return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
 
-func contents(of path: String) -> UnsafeRawBufferPointer {
+func contents(of path: String) -> Bytes {
     let file = fopen(path, "r")!
     fseek(file, 0, SEEK_END)
     let size = ftell(file)
     rewind(file)
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
     precondition(fread(bytes.baseAddress!, 1, size, file) == size)
-    return UnsafeRawBufferPointer(bytes)
+    return Bytes(bytes)
 }
 
 /// Nanoseconds a round.
@@ -34,7 +35,7 @@ func measure(_ seconds: Double, _ body: () -> Void) -> Double {
 
 /// The envelope, the method, and each parameter's type and limits; then what a handler takes.
 @inline(never)
-func readRequests(_ reader: RequestReader, _ line: UnsafeRawBufferPointer, _ count: Int) -> Int {
+func readRequests(_ reader: RequestReader, _ line: Bytes, _ count: Int) -> Int {
     var sum = 0
     for _ in 0..<count {
         guard case .request? = try? reader.read(line, batchLimit: 1000) else { fatalError("refused") }
