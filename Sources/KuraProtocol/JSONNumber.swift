@@ -2,14 +2,14 @@ public import KuraBytes
 
 /// Whole numbers in JSON text, exactly: no digit goes through floating point.
 public enum JSONNumber {
-    /// The whole number that a checked JSON number stands for; nil when it has a fraction or does not fit.
+    /// The whole number that a checked JSON value stands for; nil when it is no number, has a fraction or does not fit.
     ///
     /// `1.0`, `1e3` and `10e-1` are whole numbers too. Source: JSON Schema draft-07, 6.1.1.
     public static func integer(_ number: Bytes) -> Int64? {
         let isNegative = number.first == UInt8(ascii: "-")
         var index = isNegative ? 1 : 0
         // Eighteen digits cannot overflow; nearly every number ends here.
-        guard number.count - index <= 18 else { return exactInteger(number) }
+        guard number.count - index <= 18, index < number.count else { return exactInteger(number) }
         var magnitude: Int64 = 0
         while index < number.count {
             let digit = number[index] &- UInt8(ascii: "0")
@@ -24,6 +24,8 @@ public enum JSONNumber {
     /// they are too large, or have a fraction.
     private static func exactInteger(_ number: Bytes) -> Int64? {
         var index = number.first == UInt8(ascii: "-") ? 1 : 0
+        // A checked value that begins so is a number; anything else must not be taken for digits.
+        guard index < number.count, number[index] &- UInt8(ascii: "0") < 10 else { return nil }
         let isNegative = index == 1
         var magnitude: UInt64 = 0
         var zeros = 0

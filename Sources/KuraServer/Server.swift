@@ -392,8 +392,8 @@ public final class Server {
             close(connection)
             return
         }
-        let isFree = connection.state.wait == .none && connection.crowd.deferredUntil == 0
-        if connection.hasMore, isFree, !isBacklogged, !connection.isInReadyList {
+        let hasMore = connection.state.wait == .none ? connection.hasMore : connection.hasAhead
+        if hasMore, connection.crowd.deferredUntil == 0, !isBacklogged, !connection.isInReadyList {
             connection.isInReadyList = true
             ready.append(connection)
         }

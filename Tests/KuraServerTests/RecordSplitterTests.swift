@@ -65,6 +65,11 @@ import Testing
         }
     }
 
+    // What fuzzing found: a line that begins with CR was handed on with it, but without when an import went on there.
+    @Test func `a line end's CR that stands in front of a line is no part of it`() {
+        expect("1\n\r2\n \r\t3\n", ["1:1", "2:2", "3:3"])
+    }
+
     @Test func `lines are records, blank ones are none, CR belongs to the end, the last may lack its own`() {
         expect("{\"a\":1}\n\n  \t\r\n{\"b\": 2}\r\n 3 \n\"é\"", ["1:{\"a\":1}", "4:{\"b\": 2}", "5:3", "6:\"é\""])
         expect("", [])

@@ -111,12 +111,27 @@ class Generator:
             del chosen[dice.choice(list(chosen))]
         elif spoil < 0.19:
             chosen[dice.choice(TEXTS)] = self.value()
-        if dice.random() < 0.15 and spoil > 0.19:
+        elif spoil < 0.27:
+            self.spoil_inside(chosen)
+        if dice.random() < 0.15 and spoil > 0.27:
             # By position, up to the last that is given.
             names = [parameter["name"] for parameter in method["params"]]
             given = [at for at, name in enumerate(names) if name in chosen]
             return [chosen.get(name, None) for name in names[: given[-1] + 1]] if given else []
         return chosen
+
+    def spoil_inside(self, value):
+        """Puts something else in the place of one part, however deep."""
+        places, todo = [], [value]
+        while todo:
+            item = todo.pop()
+            for key, inner in list(item.items() if isinstance(item, dict) else enumerate(item)):
+                places.append((item, key))
+                if isinstance(inner, (dict, list)):
+                    todo.append(inner)
+        if places:
+            container, key = self.dice.choice(places)
+            container[key] = self.value()
 
     def operation(self):
         method = self.dice.choice([one for one in self.methods if one["x-access"] == "write"])

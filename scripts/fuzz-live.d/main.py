@@ -145,6 +145,9 @@ class Run:
         last, same, until = None, 0, time.monotonic() + 60
         while same < 8 and time.monotonic() < until:
             time.sleep(0.5)
+            # The last to be hung up are let go of in the turn after.
+            with plain.Connection(self.daemon.socket) as connection:
+                connection.call("storage.ping")
             found = self.daemon.descriptors()
             same = same + 1 if found == last else 0
             last = found

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// What a request's reader must say, worked out from `PlainJSON` and the method table's declarations alone.
@@ -91,7 +92,7 @@ enum RequestModel {
         case (.word(let words), .string(let contents)): words.contains { Array($0.utf8) == contents }
         // That numbers are read rightly is the reader target's business.
         case (.integer(let range), .number(let digits)):
-            digits.withUnsafeBytes { JSONNumber.integer($0) }.map(range.contains) ?? false
+            digits.withBytes { JSONNumber.integer($0) }.map(range.contains) ?? false
         case (.boolean, .boolean), (.map, .object), (.object, .object), (.list, .array): true
         default: false
         }
@@ -103,7 +104,7 @@ struct RequestJudge {
     let reader = RequestReader()
     let batchLimit = 20
 
-    func judge(_ line: UnsafeRawBufferPointer) {
+    func judge(_ line: Bytes) {
         let parsed = PlainJSON.parse(Array(line))
         let value = parsed.flatMap { $0.isWire ? $0.value : nil }
         let expected = RequestModel.expected(value, batchLimit: batchLimit)
@@ -117,17 +118,10 @@ struct RequestJudge {
             }
         } catch { judgeRefused(expected, error) }
         // Whatever came before leaves nothing behind.
-        check((try? reader.read(UnsafeRawBufferPointer(Self.ping), batchLimit: batchLimit)) != nil, "the next line is read")
+        check((try? reader.read(Bytes(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#), batchLimit: batchLimit)) != nil, "the next line is read")
     }
 
-    nonisolated(unsafe) private static let ping: UnsafeMutableRawBufferPointer = {
-        let text = Array(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#.utf8)
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-        bytes.copyBytes(from: text)
-        return bytes
-    }()
-
-    private func judgeBatch(_ line: UnsafeRawBufferPointer, _ members: [PlainJSON], _ first: Int) {
+    private func judgeBatch(_ line: Bytes, _ members: [PlainJSON], _ first: Int) {
         var offset = first
         for member in members {
             let before = offset
@@ -140,7 +134,7 @@ struct RequestJudge {
         }
     }
 
-    private func judgeAccepted(_ expected: RequestModel.Expected, _ line: UnsafeRawBufferPointer) {
+    private func judgeAccepted(_ expected: RequestModel.Expected, _ line: Bytes) {
         let method = reader.table.methods[reader.methodIndex]
         check(reader.methodName.elementsEqual(method.name.utf8), "the method's name")
         judgeID(expected)
@@ -164,14 +158,14 @@ struct RequestJudge {
         let json = Array(reader.json(position))
         check(PlainJSON.parse(json)?.value == value, "\(field.name)'s text means the same")
         var compact = ByteBuffer()
-        json.withUnsafeBytes { JSONText.compact($0, into: &compact) }
+        json.withBytes { JSONText.compact($0, into: &compact) }
         check(compact.count == json.count, "and has no white space")
         switch (field.type, value) {
         case (.name, .string(let contents)), (.text, .string(let contents)), (.word, .string(let contents)):
             // Asking for the JSON text may use the same scratch only when there is white space, which a string never has.
             check(reader.string(position).elementsEqual(contents), "\(field.name)'s contents")
         case (.integer, .number(let digits)):
-            let number = digits.withUnsafeBytes { JSONNumber.integer($0) }
+            let number = digits.withBytes { JSONNumber.integer($0) }
             check(reader.integer(position) == number, "\(field.name)'s number")
         case (.boolean, .boolean(let isTrue)): check(reader.boolean(position) == isTrue, "\(field.name)")
         default: break

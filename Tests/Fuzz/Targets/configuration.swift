@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -8,7 +9,7 @@ import KuraStorage
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { input in
         guard let first = input.first else { return }
-        withExactBytes(UnsafeRawBufferPointer(rebasing: input[1...])) { text in
+        withExactBytes(Bytes(rebasing: input[1...])) { text in
             let plain = PlainJSON.parse(Array(text))
             let members: [PlainJSON.Member]? =
                 if let plain, plain.isWire, case .object(let members) = plain.value { members } else { nil }
@@ -18,7 +19,7 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     return 0
 }
 
-private func checkConfiguration(_ text: UnsafeRawBufferPointer, _ members: [PlainJSON.Member]?) {
+private func checkConfiguration(_ text: Bytes, _ members: [PlainJSON.Member]?) {
     guard let found = read(text) else { return }
     guard let members else { return check(false, "what is taken in is an object by the wire's grammar") }
     func member(_ name: String, of members: [PlainJSON.Member]) -> PlainJSON? {
@@ -39,7 +40,7 @@ private func checkConfiguration(_ text: UnsafeRawBufferPointer, _ members: [Plai
     if case .object(let limits)? = member("limits", of: members) {
         func limit(_ name: String) -> Int? {
             guard case .number(let digits)? = member(name, of: limits) else { return nil }
-            return digits.withUnsafeBytes { JSONNumber.integer($0) }.map { Int($0) }
+            return digits.withBytes { JSONNumber.integer($0) }.map { Int($0) }
         }
         check(limit("lineBytes").map { $0 == found.limits.lineBytes && (1024...64 << 20) ~= $0 } ?? true, "lineBytes")
         check(limit("connections").map { $0 == found.limits.connections && $0 > 0 } ?? true, "connections")
@@ -51,7 +52,7 @@ private func checkConfiguration(_ text: UnsafeRawBufferPointer, _ members: [Plai
     check(read(compact.bytes)?.dataDirectory == found.dataDirectory, "the compact text says the same")
 }
 
-private func read(_ text: UnsafeRawBufferPointer) -> Configuration? {
+private func read(_ text: Bytes) -> Configuration? {
     var configuration = Configuration()
     do throws(Configuration.Refusal) {
         try configuration.read(text)
@@ -62,7 +63,7 @@ private func read(_ text: UnsafeRawBufferPointer) -> Configuration? {
     }
 }
 
-private func checkLocks(_ text: UnsafeRawBufferPointer, _ members: [PlainJSON.Member]?) {
+private func checkLocks(_ text: Bytes, _ members: [PlainJSON.Member]?) {
     guard let found = try? SettingsLocks(text: Array(text)) else { return }
     guard let members else { return check(false, "what is taken in is an object by the wire's grammar") }
     var count = 0

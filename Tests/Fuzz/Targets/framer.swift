@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// `LineFramer`: the frames do not depend on the pieces in which the bytes come, nor on when its caller drops what is done.
@@ -7,7 +8,7 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         guard let first = bytes.first else { return }
         // Short limits, so that lines of any length come over them.
         let limit = 1 + Int(first) % 40
-        let text = UnsafeRawBufferPointer(rebasing: bytes[1...])
+        let text = Bytes(rebasing: bytes[1...])
         var dice = Dice(bytes)
         let expected = plainFrames(Array(text), limit: limit)
         check(frames([text], limit: limit, &dice) == expected, "in one piece")
@@ -31,7 +32,7 @@ private func plainFrames(_ text: [UInt8], limit: Int) -> [Frame] {
 }
 
 /// Feeds the pieces as a connection does: a buffer that grows, now and then is cut off in front, now and then moves.
-private func frames(_ pieces: [UnsafeRawBufferPointer], limit: Int, _ dice: inout Dice) -> [Frame] {
+private func frames(_ pieces: [Bytes], limit: Int, _ dice: inout Dice) -> [Frame] {
     var framer = LineFramer(limit: limit)
     var buffer: [UInt8] = []
     var found: [Frame] = []

@@ -1,3 +1,5 @@
+import KuraBytes
+
 @testable import KuraStorage
 
 /// `LogRecord`: whatever bytes a row has, they are records or damage; and records are the bytes that they were made from.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Parameters against the whole method table: the first byte chooses the method, the rest is `params`.
@@ -8,7 +9,7 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { input in
         guard let first = input.first else { return }
         let method = Method.all[Int(first) % Method.all.count]
-        let params = UnsafeRawBufferPointer(rebasing: input[1...])
+        let params = Bytes(rebasing: input[1...])
         let envelope = #"{"jsonrpc":"2.0","id":7,"method":"\#(method.name)","params":"#
         withExactBytes(Array(envelope.utf8) + params + [UInt8(ascii: "}")]) { judge.judge($0) }
         withExactBytes(params) { checkCall(method, $0) }
@@ -17,7 +18,7 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 }
 
 /// The same parameters given apart from an envelope, as the command line does, and as an operation of a transaction.
-private func checkCall(_ method: Method, _ params: UnsafeRawBufferPointer) {
+private func checkCall(_ method: Method, _ params: Bytes) {
     guard let plain = PlainJSON.parse(Array(params)), plain.isWire else { return }
     let isList: Bool
     switch plain.value {

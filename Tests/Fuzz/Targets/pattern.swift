@@ -1,3 +1,5 @@
+import KuraBytes
+
 @testable import JSONSchema
 
 /// Patterns: a regular expression of ECMA 262, then (behind the byte 0x1E) what it is held against.
@@ -5,8 +7,8 @@
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { input in
         let cut = input.firstIndex(of: 0x1E) ?? input.count
-        let source = UnsafeRawBufferPointer(rebasing: input[..<cut])
-        let subject = cut < input.count ? UnsafeRawBufferPointer(rebasing: input[(cut + 1)...]) : source
+        let source = Bytes(rebasing: input[..<cut])
+        let subject = cut < input.count ? Bytes(rebasing: input[(cut + 1)...]) : source
         // Both come out of JSON strings that have been checked.
         guard String(validating: source, as: UTF8.self) != nil, String(validating: subject, as: UTF8.self) != nil,
             source.count <= SchemaLimits().patternBytes
@@ -16,7 +18,7 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     return 0
 }
 
-private func checkPattern(_ source: UnsafeRawBufferPointer, _ subject: UnsafeRawBufferPointer) {
+private func checkPattern(_ source: Bytes, _ subject: Bytes) {
     do throws(PatternError) {
         let syntax = try PatternSyntax.translate(source)
         check(syntax.text.count == syntax.origins.count, "each byte comes from somewhere")
@@ -36,11 +38,11 @@ private func checkPattern(_ source: UnsafeRawBufferPointer, _ subject: UnsafeRaw
     checkAnchors(source, subject, outcome)
 }
 
-private func compiled(_ source: UnsafeRawBufferPointer) -> Pattern? { try? Pattern(source) }
+private func compiled(_ source: Bytes) -> Pattern? { try? Pattern(source) }
 
 /// A pattern that is not anchored matches where it does with anything in front; an alternative that never matches adds
 /// nothing.
-private func checkAnchors(_ source: UnsafeRawBufferPointer, _ subject: UnsafeRawBufferPointer, _ outcome: Pattern.Outcome) {
+private func checkAnchors(_ source: Bytes, _ subject: Bytes, _ outcome: Pattern.Outcome) {
     guard outcome != .tooComplex else { return }
     for (head, tail) in [("(?:", ")"), ("[]|(?:", ")"), ("(?=[^]*(?:", "))")] {
         // Numbers of groups do not change, those of bytes do.

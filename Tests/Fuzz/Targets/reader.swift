@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// `JSONReader` by both grammars, and `JSONText`, against `PlainJSON`.
@@ -25,7 +26,7 @@ private func same(_ left: JSONValue, _ right: JSONValue) -> Bool {
         && left.hasWhitespace == right.hasWhitespace
 }
 
-private func read(_ text: UnsafeRawBufferPointer, _ grammar: JSONGrammar, depth: Int = 128) -> JSONValue? {
+private func read(_ text: Bytes, _ grammar: JSONGrammar, depth: Int = 128) -> JSONValue? {
     names.truncate(to: 0)
     var reader = JSONReader(text, grammar: grammar, maximumDepth: depth, names: names)
     do throws(JSONFault) {
@@ -52,25 +53,25 @@ private func kind(of value: PlainJSON) -> JSONKind {
 }
 
 /// White space goes and nothing else; what has none stays as it is.
-private func checkCompact(_ text: UnsafeRawBufferPointer, _ value: JSONValue, _ plain: PlainJSON) {
-    let own = UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)])
+private func checkCompact(_ text: Bytes, _ value: JSONValue, _ plain: PlainJSON) {
+    let own = Bytes(rebasing: text[Int(value.start)..<Int(value.end)])
     let compact = compacted(own)
     check(value.hasWhitespace == (compact.count != own.count), "white space is seen")
     check(PlainJSON.parse(compact)?.value == plain, "the compact text means the same")
-    let again = compact.withUnsafeBytes(compacted)
+    let again = compact.withBytes(compacted)
     check(again == compact, "compacting twice is compacting once")
 }
 
-private func compacted(_ text: UnsafeRawBufferPointer) -> [UInt8] {
+private func compacted(_ text: Bytes) -> [UInt8] {
     var output = ByteBuffer()
     JSONText.compact(text, into: &output)
     return Array(output.bytes)
 }
 
 /// Walks over the value as handlers do: each part is what the second opinion says.
-private func checkParts(_ text: UnsafeRawBufferPointer, _ value: JSONValue, _ plain: PlainJSON, depth: Int) {
-    let own = UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)])
-    func part(_ found: UnsafeRawBufferPointer, _ expected: PlainJSON) {
+private func checkParts(_ text: Bytes, _ value: JSONValue, _ plain: PlainJSON, depth: Int) {
+    let own = Bytes(rebasing: text[Int(value.start)..<Int(value.end)])
+    func part(_ found: Bytes, _ expected: PlainJSON) {
         check(isInside(found, own), "the part lies in its container")
         guard let value = read(found, .rfc8259) else { return check(false, "a part is JSON") }
         check(value.kind == kind(of: expected), "the part's kind")
@@ -107,7 +108,7 @@ private func checkParts(_ text: UnsafeRawBufferPointer, _ value: JSONValue, _ pl
     }
 }
 
-private func isInside(_ part: UnsafeRawBufferPointer, _ whole: UnsafeRawBufferPointer) -> Bool {
+private func isInside(_ part: Bytes, _ whole: Bytes) -> Bool {
     guard let start = part.baseAddress, let first = whole.baseAddress else { return false }
     return start >= first && start + part.count <= first + whole.count
 }
@@ -115,12 +116,12 @@ private func isInside(_ part: UnsafeRawBufferPointer, _ whole: UnsafeRawBufferPo
 /// What is written comes back as it was.
 private func checkQuoted(_ contents: [UInt8]) {
     var output = ByteBuffer()
-    contents.withUnsafeBytes { output.append(quoted: $0) }
+    contents.withBytes { output.append(quoted: $0) }
     check(PlainJSON.parse(Array(output.bytes))?.value == .string(contents), "quoting can be undone")
 }
 
 /// Whole numbers as plain arithmetic has them, where it can.
-private func checkInteger(_ text: UnsafeRawBufferPointer, _ digits: [UInt8]) {
+private func checkInteger(_ text: Bytes, _ digits: [UInt8]) {
     let found = JSONNumber.integer(text)
     let string = String(decoding: digits, as: UTF8.self)
     if digits.allSatisfy({ $0 == UInt8(ascii: "-") || $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {

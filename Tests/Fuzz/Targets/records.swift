@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 @testable import KuraServer
@@ -7,7 +8,7 @@ import KuraProtocol
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { input in
         guard let first = input.first else { return }
-        let text = UnsafeRawBufferPointer(rebasing: input[1...])
+        let text = Bytes(rebasing: input[1...])
         let limit = first & 1 == 0 ? 1 << 20 : 1 + Int(first >> 2)
         let format: RecordSplitter.Format? = first & 2 == 0 ? nil : .lines
         var dice = Dice(input)
@@ -33,7 +34,7 @@ private struct Outcome: Equatable {
 }
 
 private func split(
-    _ pieces: [UnsafeRawBufferPointer], limit: Int, _ format: RecordSplitter.Format?, from offset: Int = 0
+    _ pieces: [Bytes], limit: Int, _ format: RecordSplitter.Format?, from offset: Int = 0
 ) -> Outcome {
     var splitter = RecordSplitter(limit: limit, format: format, offset: offset)
     var rest = pieces[...]
@@ -61,11 +62,11 @@ private func split(
 }
 
 /// Going on behind any record finds the same as going through.
-private func checkResuming(_ text: UnsafeRawBufferPointer, _ whole: Outcome, limit: Int, _ dice: inout Dice) {
+private func checkResuming(_ text: Bytes, _ whole: Outcome, limit: Int, _ dice: inout Dice) {
     guard let format = whole.format, !whole.events.isEmpty else { return }
     let index = dice.roll(whole.events.count)
     guard case .record(_, let before, let end) = whole.events[index], end < text.count else { return }
-    let rest = split([UnsafeRawBufferPointer(rebasing: text[end...])], limit: limit, format, from: end)
+    let rest = split([Bytes(rebasing: text[end...])], limit: limit, format, from: end)
     let expected = whole.events[(index + 1)...]
     check(rest.events.count == expected.count, "as many records behind \(end)")
     for (left, right) in zip(rest.events, expected) {
@@ -82,7 +83,7 @@ private func checkResuming(_ text: UnsafeRawBufferPointer, _ whole: Outcome, lim
 
 /// An input that is one JSON array has its elements for records; one of lines has the lines.
 private func checkElements(
-    _ text: UnsafeRawBufferPointer, _ whole: Outcome, limit: Int, _ format: RecordSplitter.Format?
+    _ text: Bytes, _ whole: Outcome, limit: Int, _ format: RecordSplitter.Format?
 ) {
     var bytes = Array(text)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
@@ -146,7 +147,7 @@ private func checkRecord(_ record: [UInt8], _ first: UInt8) {
 private func checkStored(_ id: [UInt8], _ value: [UInt8], isNewID: Bool, _ plain: PlainJSON, hasField: Bool) {
     guard let stored = PlainJSON.parse(value)?.value else { return check(false, "what is stored is JSON") }
     var compact = ByteBuffer()
-    value.withUnsafeBytes { JSONText.compact($0, into: &compact) }
+    value.withBytes { JSONText.compact($0, into: &compact) }
     check(compact.count == value.count, "without white space")
     func member(_ name: String) -> PlainJSON? {
         guard case .object(let members) = plain else { return nil }

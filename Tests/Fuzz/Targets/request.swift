@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// `RequestReader` with whole lines, single or batch, against the model.

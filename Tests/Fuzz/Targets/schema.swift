@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 @testable import JSONSchema
@@ -7,21 +8,21 @@ import KuraProtocol
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { input in
         let cut = input.firstIndex(of: 0x1E) ?? input.count
-        let value = cut < input.count ? UnsafeRawBufferPointer(rebasing: input[(cut + 1)...]) : input
-        withExactBytes(UnsafeRawBufferPointer(rebasing: input[..<cut])) { schema in
+        let value = cut < input.count ? Bytes(rebasing: input[(cut + 1)...]) : input
+        withExactBytes(Bytes(rebasing: input[..<cut])) { schema in
             withExactBytes(value) { checkSchema(schema, $0) }
         }
     }
     return 0
 }
 
-private func compile(_ text: UnsafeRawBufferPointer) -> Result<JSONSchema, SchemaError> {
+private func compile(_ text: Bytes) -> Result<JSONSchema, SchemaError> {
     do throws(SchemaError) { return .success(try JSONSchema.compile(text)) } catch { return .failure(error) }
 }
 
 private func compile(_ text: [UInt8]) -> JSONSchema? { try? withExactBytes(text, compile).get() }
 
-private func checkSchema(_ text: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+private func checkSchema(_ text: Bytes, _ value: Bytes) {
     let plain = PlainJSON.parse(Array(text))
     let schema: JSONSchema
     switch compile(text) {
@@ -47,7 +48,7 @@ private func checkSchema(_ text: UnsafeRawBufferPointer, _ value: UnsafeRawBuffe
 }
 
 /// What follows from the meaning of `not`, `allOf`, `anyOf` and `oneOf`.
-private func checkAlgebra(_ text: [UInt8], _ value: UnsafeRawBufferPointer, _ found: [Violation]) {
+private func checkAlgebra(_ text: [UInt8], _ value: Bytes, _ found: [Violation]) {
     // References to the whole document would mean the wrapper; bounds are met earlier inside of it.
     guard !text.contains(UInt8(ascii: "$")), !text.contains(UInt8(ascii: "\\")) else { return }
     guard found.allSatisfy({ $0.cause == .value }) else { return }

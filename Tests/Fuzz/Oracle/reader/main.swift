@@ -1,16 +1,18 @@
-// What Kura's reader makes of texts, for scripts/fuzz.d/oracle.py. It is compiled together with the sources of KuraProtocol.
+// What Kura's reader makes of texts, for scripts/fuzz.d/oracle.py.
 //
 // Takes a frame of texts at its input (each a length, four bytes little endian, and its bytes) and answers each with a line:
 // whether RFC 8259's grammar accepts it (0 or 1), whether the wire's does, why it does not, and the value: `{name:value,…}`,
 // `[value,…]`, `"` and a string's bytes in hex, `#` and a number's text, `t`, `f`, `n`.
 import Glibc
+import KuraBytes
+import KuraProtocol
 
 func readExactly(_ count: Int) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     return fread(&bytes, 1, count, stdin) == count ? bytes : nil
 }
 
-func hex(_ bytes: UnsafeRawBufferPointer) -> String {
+func hex(_ bytes: Bytes) -> String {
     let digits = Array("0123456789abcdef")
     var result = ""
     for byte in bytes {
@@ -20,7 +22,7 @@ func hex(_ bytes: UnsafeRawBufferPointer) -> String {
     return result
 }
 
-func render(_ text: UnsafeRawBufferPointer, into result: inout String) {
+func render(_ text: Bytes, into result: inout String) {
     switch text[0] {
     case UInt8(ascii: "{"):
         var walk = JSONWalk(text, storage: WalkStorage())
@@ -49,7 +51,7 @@ func render(_ text: UnsafeRawBufferPointer, into result: inout String) {
     }
 }
 
-func read(_ text: UnsafeRawBufferPointer, _ grammar: JSONGrammar) -> (value: JSONValue?, why: String) {
+func read(_ text: Bytes, _ grammar: JSONGrammar) -> (value: JSONValue?, why: String) {
     var reader = JSONReader(text, grammar: grammar, names: NameStack())
     do throws(JSONFault) {
         let value = try reader.value()
@@ -61,12 +63,12 @@ func read(_ text: UnsafeRawBufferPointer, _ grammar: JSONGrammar) -> (value: JSO
 while let head = readExactly(4) {
     let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
     guard let text = readExactly(count) else { break }
-    let line = text.withUnsafeBytes { text in
+    let line = text.withBytes { text in
         let loose = read(text, .rfc8259)
         let wire = read(text, .wire)
         var line = "\(loose.value == nil ? 0 : 1) \(wire.value == nil ? 0 : 1) \(wire.why) "
         if let value = loose.value {
-            render(UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)]), into: &line)
+            render(Bytes(rebasing: text[Int(value.start)..<Int(value.end)]), into: &line)
         }
         return line
     }
