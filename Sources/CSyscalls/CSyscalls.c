@@ -81,6 +81,12 @@ int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     *pid = credentials.pid; *uid = credentials.uid; *gid = credentials.gid;
     return 0;
 }
+int csys_peer_groups(int socket, uint32_t *groups, int *count) {
+    socklen_t length = (socklen_t)*count * sizeof *groups;
+    int result = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length);
+    *count = (int)(length / sizeof *groups);
+    return result;
+}
 int csys_unix_address(const char *path, struct sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;

@@ -11,6 +11,7 @@ extension Server {
         guard connection.state.wait == .none else { return }
         connection.state.overtaken = 0
         storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
         var budget = limits.requestsPerTurn
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way.

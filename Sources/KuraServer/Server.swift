@@ -19,7 +19,9 @@ public final class Server {
 
     let loop: EventLoop
     private let storage: Storage
-    var listener: Listener?
+    /// Where clients come in; none any more once the daemon drains.
+    var sockets: [DaemonSocket]
+    let access: AccessControl
     let journal: Journal
     let limits: ServerLimits
     let facts: ServerFacts
@@ -47,7 +49,7 @@ public final class Server {
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
     private var acceptAgainAt: UInt64?
-    let locksReload: LocksReload
+    let reload: Reload
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -59,31 +61,34 @@ public final class Server {
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
 
-    private static let listenerToken: UInt64 = 1
-    private static let signalsToken: UInt64 = 2
+    private static let signalsToken: UInt64 = 1
+    /// The first socket's; the others follow. Below all tokens of connections.
+    private static let socketTokens: UInt64 = 16
 
-    /// `signals`: a signalfd, or -1. `locksPath`: the file of `locks`, which SIGHUP has read again.
+    /// `signals`: a signalfd, or -1. `reload`: what SIGHUP has read again, and what it found first.
     init(
-        loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
-        version: String, signals: Int32, importRoots: [String] = [],
-        locks: SettingsLocks = SettingsLocks(), locksPath: String? = nil
+        loop: EventLoop, storage: Storage, sockets: [DaemonSocket], access: AccessControl, journal: Journal,
+        limits: ServerLimits, version: String, signals: Int32, importRoots: [String] = [], reload: Reload
     ) throws {
         self.loop = loop
         self.storage = storage
         self.journal = journal
         self.limits = limits
         self.signals = signals
-        locksReload = LocksReload(path: locksPath, locks: locks)
+        self.reload = reload
+        self.sockets = sockets
+        self.access = access
         let table = MethodTable.standard
         reader = RequestReader(table: table)
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version),
-            importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory))
+            importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
+            accessRules: ContiguousArray(table.methods.map(AccessRule.init)), access: access)
+        facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
-        try loop.add(listener.descriptor, token: Self.listenerToken, .read)
+        try watchSockets()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
-        self.listener = consume listener
     }
 
     /// The handlers in the order of the method table; every method has one.
@@ -109,7 +114,7 @@ public final class Server {
         // The server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
-        storage.assumeIsolated { server.apply(server.locksReload.first, $0) }
+        storage.assumeIsolated { server.apply(server.reload.first, $0) }
         while true {
             var ending: Ending?
             timeout = storage.assumeIsolated { storage in
@@ -136,7 +141,7 @@ public final class Server {
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
-        takeLocks(storage)
+        takeReload(storage)
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
@@ -167,8 +172,10 @@ public final class Server {
 
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
-        case Self.listenerToken: accept()
         case Self.signalsToken: takeSignals(storage)
+        case ..<(1 << 32):
+            let position = Int(event.token - Self.socketTokens)
+            if position < sockets.count { accept(from: sockets[position]) }
         default:
             guard let connection = connections[event.token] else { return }
             if event.isReadable { receive(connection) } else if event.isClosed { hangUp(connection) }
@@ -302,7 +309,7 @@ public final class Server {
         if let again = acceptAgainAt {
             if time >= again {
                 acceptAgainAt = nil
-                if let descriptor = listener?.descriptor { try? loop.add(descriptor, token: Self.listenerToken, .read) }
+                try? watchSockets()
             } else {
                 wait = min(wait ?? .max, again - time)
             }
@@ -313,48 +320,66 @@ public final class Server {
 
     // MARK: Connections
 
-    private func accept() {
+    private func watchSockets() throws(SystemError) {
+        for (position, socket) in sockets.enumerated() {
+            try loop.add(socket.listener.descriptor, token: Self.socketTokens + UInt64(position), .read)
+        }
+    }
+
+    private func accept(from door: DaemonSocket) {
         for _ in 0..<64 {
-            switch listener?.accept() ?? .nothing {
+            switch door.listener.accept() {
             case .nothing: return
             case .exhausted:
                 // Level-triggered: without a pause the loop would spin until somebody closes.
                 journal.log(.warning, "out of descriptors: accepting again in a second")
-                if let descriptor = listener?.descriptor { loop.remove(descriptor) }
+                for socket in sockets { loop.remove(socket.listener.descriptor) }
                 acceptAgainAt = monotonicNow() + 1_000_000_000
                 return
             case .connection(let descriptor):
                 let socket = Socket(owning: descriptor)
                 guard connections.count < limits.connections else {
-                    refuse(socket)
+                    refuse(socket, RPCError(.overloaded, limit: limits.connections))
                     continue
                 }
-                admit(socket)
+                admit(socket, by: door)
             }
         }
     }
 
-    private func admit(_ socket: consuming Socket) {
+    private func admit(_ socket: consuming Socket, by door: DaemonSocket) {
+        let descriptor = socket.descriptor
+        let peer = PeerCredentials(of: descriptor)
+        let admission: AccessControl.Admission
+        do throws(RPCError) {
+            admission = try access.admit(peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+        } catch {
+            refuse(socket, error)
+            return
+        }
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
-            Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes)
+            Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer)
         }
+        connection.door = door
+        connection.admission = admission
+        door.connections += 1
         do throws(SystemError) {
             try loop.add(connection.socket.descriptor, token: connection.token, .read)
         } catch {
             journal.log(.warning, "a connection could not be registered", [("error", error.description)])
             connections.remove(connection.token)
+            door.connections -= 1
             return
         }
         facts.connections = connections.count
         facts.accepted += 1
     }
 
-    /// Tells one client too many so, as far as its socket takes it, and lets it go.
-    private func refuse(_ socket: borrowing Socket) {
+    /// Tells a client that is not let in so, as far as its socket takes it, and lets it go.
+    private func refuse(_ socket: borrowing Socket, _ error: RPCError) {
         var line = ByteBuffer()
-        line.append(
-            error: RPCError(.overloaded, limit: limits.connections), id: UnsafeRawBufferPointer(start: nil, count: 0))
+        line.append(error: error, id: UnsafeRawBufferPointer(start: nil, count: 0))
         line.append(0x0A)
         _ = socket.send(line.bytes)
     }
@@ -377,7 +402,7 @@ public final class Server {
         if connection.transfers > 0 { cancelTransfers(of: connection) }
     }
 
-    private func close(_ connection: Connection) {
+    func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
         call.changes.count -= connection.feed.count
@@ -386,6 +411,7 @@ public final class Server {
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
+        connection.door?.connections -= 1
         facts.connections = connections.count
     }
 

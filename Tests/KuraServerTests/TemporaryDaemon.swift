@@ -60,7 +60,9 @@ final class TemporaryDaemon {
 
     /// Starts a daemon without waiting for it.
     func launch(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
-        var arguments = ["--data-dir", data, "--socket", socket, "--profile", profile]
+        var arguments = ["--data-dir", data, "--profile", profile]
+        // A configuration with sockets of its own has one at the usual place too.
+        if configuration?.contains("\"sockets\"") != true { arguments += ["--socket", socket] }
         if let configuration {
             Self.write(configuration, to: root + "/config.json")
             arguments += ["--config", root + "/config.json"]
