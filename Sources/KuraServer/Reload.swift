@@ -73,6 +73,7 @@ extension Server {
                         ("roles", String(found.access.roles.count)), ("lockedSettings", String(found.locks.count)),
                         ("logLevel", found.configuration.logLevel.name),
                     ])
+                journal.setThreshold(found.configuration.logLevel)
             case .refused(let reason):
                 journal.log(.error, "configuration not read again: everything stays as it was", [("reason", reason)])
             }
@@ -81,7 +82,6 @@ extension Server {
 
     /// Puts in force what a configuration says, as far as it can be changed while the daemon runs.
     func apply(_ found: Reload.Found, _ storage: isolated Storage) {
-        journal.setThreshold(found.configuration.logLevel)
         apply(found.locks, storage)
         apply(found.access, storage)
     }

@@ -359,10 +359,10 @@ public final class Server {
         }
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
-            Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer)
+            Connection(
+                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission)
         }
         connection.door = door
-        connection.admission = admission
         door.connections += 1
         do throws(SystemError) {
             try loop.add(connection.socket.descriptor, token: connection.token, .read)

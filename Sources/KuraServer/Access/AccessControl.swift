@@ -14,6 +14,9 @@ final class AccessControl {
     private var roleAccounts: [String: QuotaAccount] = [:]
     private var userAccounts: [User: QuotaAccount] = [:]
 
+    /// Scopes may be in accounts.
+    private var hadQuotas = false
+
     /// Users after which those known are forgotten; they cost a look at the rules to be known again.
     private static let userLimit = 16_384
 
@@ -75,6 +78,9 @@ final class AccessControl {
             QuotaAccount(bytesLimit: role.quota.bytes, itemsLimit: role.quota.items)
         }
         userAccounts = [:]
+        let hasQuotas = rules.roles.contains { $0.value.hasQuota || $0.value.hasUserQuota }
+        guard hasQuotas || hadQuotas else { return }
+        hadQuotas = hasQuotas
         storage.assignAccounts { [unowned self] store, scope in accounts(of: store, scope) }
     }
 

@@ -4,10 +4,12 @@ import Testing
 /// A daemon with a socket for each role of a configuration, beside the usual one, which is for `admin`.
 final class RoleDaemon {
     let daemon: TemporaryDaemon
+    let roles: [String: String]
     var root: String { daemon.root }
 
     /// `roles`: the JSON of each by its name.
     init(_ roles: [String: String], faults: String? = nil) throws {
+        self.roles = roles
         daemon = try TemporaryDaemon(starts: false)
         try daemon.start(configuration: configuration(roles), faults: faults)
     }
