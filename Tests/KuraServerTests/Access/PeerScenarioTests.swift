@@ -107,7 +107,9 @@ import Testing
         let mapped = try Outsider.run(
             "setpriv --reuid 2001 --regid 60000 --clear-groups -- unshare -U -r socat -t 60 - UNIX-CONNECT:\(shared)",
             input: Self.hello)
-        #expect(try JSON(String(mapped.output.split(separator: "\n")[0]))["result"]?["role"]?.text == "two", "it is root there and 2001 here")
+        #expect(
+            try JSON(String(mapped.output.split(separator: "\n")[0]))["result"]?["role"]?.text == "two",
+            "it is root there and 2001 here")
     }
 
     @Test func `nobody gets in while sockets are made again and again`() throws {
