@@ -94,6 +94,15 @@ int csys_unix_address(const char *path, struct sockaddr_un *address) {
     strcpy(address->sun_path, path);
     return 0;
 }
+long csys_notify(int socket, const char *name, const void *bytes, size_t length) {
+    struct sockaddr_un address;
+    size_t count = strlen(name);
+    if (csys_unix_address(name, &address) != 0) return -1;
+    // Abstract names begin with a zero and have no end of their own.
+    if (name[0] == '@') address.sun_path[0] = 0;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count + (name[0] == '@' ? 0 : 1));
+    return sendto(socket, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address, size);
+}
 int csys_bind_unix(int socket, const char *path) {
     struct sockaddr_un address;
     if (csys_unix_address(path, &address) != 0) return -1;

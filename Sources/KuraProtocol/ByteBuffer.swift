@@ -38,7 +38,7 @@ public struct ByteBuffer: ~Copyable {
         length += added
     }
 
-    /// Makes room for `additional` bytes behind the last one; doubles, so that appending stays linear.
+    /// Makes room for `additional` bytes behind the last one; grows by a factor, so that appending stays linear.
     @inlinable
     public mutating func reserve(_ additional: Int) {
         if length + additional > room { grow(by: additional) }
@@ -46,11 +46,27 @@ public struct ByteBuffer: ~Copyable {
 
     @usableFromInline
     mutating func grow(by additional: Int) {
-        var wanted = max(room * 2, 256)
-        while wanted < length + additional { wanted *= 2 }
+        let wanted = capacity(reserving: additional)
         guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
         base = grown
         room = wanted
+    }
+
+    /// What `capacity` will be when room for `additional` bytes has been made.
+    public func capacity(reserving additional: Int) -> Int {
+        guard length + additional > room else { return room }
+        var wanted = max(room, 256)
+        // Large ones grow by a quarter: what they have too much counts.
+        while wanted < length + additional { wanted += wanted < 4 << 20 ? wanted : wanted / 4 }
+        return wanted
+    }
+
+    /// Gives back what lies behind the last byte; keeps everything that has been appended.
+    public mutating func shrink() {
+        guard length > 0 else { return releaseMemory() }
+        guard length < room, let shrunk = realloc(base, length) else { return }
+        base = shrunk
+        room = length
     }
 
     @inlinable
@@ -139,12 +155,20 @@ public final class BufferPool {
         for block in blocks { free(block.base) }
     }
 
+    /// Gives the blocks back to the system.
+    public func removeAll() {
+        for block in blocks { free(block.base) }
+        blocks.removeAll(keepingCapacity: true)
+        bytes = 0
+    }
+
     /// Bytes of the blocks that wait here.
-    public var bytes: Int { blocks.reduce(0) { $0 + $1.capacity } }
+    public private(set) var bytes = 0
 
     /// Gives `buffer`, which has no memory, a block when one is there.
     public func supply(_ buffer: inout ByteBuffer) {
         guard buffer.base == nil, let block = blocks.popLast() else { return }
+        bytes -= block.capacity
         buffer.base = block.base
         buffer.room = block.capacity
     }
@@ -156,6 +180,7 @@ public final class BufferPool {
             return
         }
         blocks.append((base, buffer.room))
+        bytes += buffer.room
         buffer.base = nil
         buffer.length = 0
         buffer.room = 0

@@ -74,30 +74,37 @@ extension ByteBuffer {
     public mutating func append(timestamp milliseconds: Int64) {
         let (days, time) = Calendar.split(milliseconds)
         let (year, month, day) = Calendar.civil(fromDays: days)
-        append(UInt8(ascii: "\""))
-        append(digits: year, width: 4)
-        append(UInt8(ascii: "-"))
-        append(digits: month, width: 2)
-        append(UInt8(ascii: "-"))
-        append(digits: day, width: 2)
-        append(UInt8(ascii: "T"))
-        append(digits: time / 3_600_000, width: 2)
-        append(UInt8(ascii: ":"))
-        append(digits: time / 60_000 % 60, width: 2)
-        append(UInt8(ascii: ":"))
-        append(digits: time / 1000 % 60, width: 2)
-        append(UInt8(ascii: "."))
-        append(digits: time % 1000, width: 3)
-        append("Z\"")
+        // Years beyond four digits do not come up: a clock would have to be 8,000 years ahead.
+        reserve(26)
+        let place = spare
+        place[0] = UInt8(ascii: "\"")
+        let seconds = UInt32(truncatingIfNeeded: time / 1000)
+        Self.write(UInt32(truncatingIfNeeded: year) / 100, to: place, at: 1)
+        Self.write(UInt32(truncatingIfNeeded: year) % 100, to: place, at: 3)
+        place[5] = UInt8(ascii: "-")
+        Self.write(UInt32(truncatingIfNeeded: month), to: place, at: 6)
+        place[8] = UInt8(ascii: "-")
+        Self.write(UInt32(truncatingIfNeeded: day), to: place, at: 9)
+        place[11] = UInt8(ascii: "T")
+        Self.write(seconds / 3600, to: place, at: 12)
+        place[14] = UInt8(ascii: ":")
+        Self.write(seconds / 60 % 60, to: place, at: 15)
+        place[17] = UInt8(ascii: ":")
+        Self.write(seconds % 60, to: place, at: 18)
+        place[20] = UInt8(ascii: ".")
+        let thousandths = UInt32(truncatingIfNeeded: time % 1000)
+        place[21] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: thousandths / 100)
+        Self.write(thousandths % 100, to: place, at: 22)
+        place[24] = UInt8(ascii: "Z")
+        place[25] = UInt8(ascii: "\"")
+        commit(26)
     }
 
-    private mutating func append(digits value: Int64, width: Int) {
-        var divisor: Int64 = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
+    /// Two digits of a number below 100.
+    @inline(__always)
+    private static func write(_ number: UInt32, to place: UnsafeMutableRawBufferPointer, at offset: Int) {
+        place[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
+        place[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 }
 

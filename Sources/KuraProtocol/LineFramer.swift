@@ -81,6 +81,16 @@ public struct LineFramer: Sendable {
         scanned = max(scanned, position)
     }
 
+    /// Gives the line up that has begun and not ended: what is there of it is done with, and the rest is skipped.
+    /// - Returns: false when no line has begun.
+    public mutating func abandon(in bytes: UnsafeRawBufferPointer) -> Bool {
+        guard !isSkipping, bytes.count > consumed else { return false }
+        isSkipping = true
+        consumed = bytes.count
+        scanned = bytes.count
+        return true
+    }
+
     /// Takes a line back that was handed out but not begun; `lower` is its first byte. It is the next one again.
     public mutating func putBack(to lower: Int) {
         consumed = lower

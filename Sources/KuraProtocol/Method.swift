@@ -96,6 +96,13 @@ public struct Method: Sendable {
         self.isOutOfBand = outOfBand
     }
 
+    /// Whether one request may take much longer than most: anything but the work on a single item.
+    var isExtensive: Bool {
+        !["get", "put", "delete", "increment", "count", "ping", "health"].contains {
+            name.hasSuffix("." + $0)
+        }
+    }
+
     /// Whether `transaction.apply` takes it as an operation.
     public var isOperation: Bool { access == .write && store != .transaction && !isOutOfBand }
 }

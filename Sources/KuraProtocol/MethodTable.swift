@@ -28,6 +28,8 @@ public final class MethodTable: @unchecked Sendable {
         var requestKeyPosition: Int
         var isOperation: Bool
         var isOutOfBand: Bool
+        var isRead: Bool
+        var isExtensive: Bool
     }
 
     public let methods: [Method]
@@ -62,7 +64,8 @@ public final class MethodTable: @unchecked Sendable {
                 to: Entry(
                     name: name, hash: hash, parameters: parameters, parameterCount: method.parameters.count,
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
-                    isOutOfBand: method.isOutOfBand))
+                    isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
+                    isExtensive: method.isExtensive))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)

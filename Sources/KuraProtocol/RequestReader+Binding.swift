@@ -126,6 +126,12 @@ extension RequestReader {
     /// Whether the method may be answered ahead of what came before it.
     public var isOutOfBand: Bool { table.entries[methodIndex].isOutOfBand }
 
+    /// Whether the method changes nothing.
+    public var isRead: Bool { table.entries[methodIndex].isRead }
+
+    /// Whether one request may take much longer than most, whatever its bytes.
+    public var isExtensive: Bool { table.entries[methodIndex].isExtensive }
+
     /// The method's name.
     public var methodName: UnsafeRawBufferPointer { table.entries[methodIndex].name }
 

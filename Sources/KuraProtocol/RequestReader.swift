@@ -97,7 +97,8 @@ public final class RequestReader {
         }
     }
 
-    /// Checks a whole batch's text and counts it: a fault anywhere means that nothing is begun.
+    /// Checks a whole batch's text and counts it: a fault anywhere means that nothing is begun. One member too many ends
+    /// that: what follows it is not looked at.
     private func outline(_ reader: inout JSONReader, batchLimit: Int) throws(RPCError) -> Line {
         var count = 0
         var first = 0
@@ -108,13 +109,16 @@ public final class RequestReader {
                 while true {
                     _ = try reader.value()
                     count += 1
+                    if count > batchLimit { break }
                     if reader.take(UInt8(ascii: ",")) { continue }
                     try reader.expect(UInt8(ascii: "]"))
                     break
                 }
             }
-            reader.ascend()
-            try reader.expectEnd()
+            if count <= batchLimit {
+                reader.ascend()
+                try reader.expectEnd()
+            }
         } catch { throw refuseText(error) }
         state.pointee.hasID = true
         if count == 0 { throw RPCError(.invalidRequest, hint: "a batch has at least one member") }

@@ -186,7 +186,8 @@ final class ServerFacts {
     /// Starts of applications that were announced.
     var launches: UInt64 = 0
     var isDraining = false
-    var bufferBytes = 0
+    /// What the buffers of all connections take.
+    let buffers: BufferBudget
     /// Transfers that have been taken on and are not over.
     var transfers = 0
     /// What the host's administrator has fixed.
@@ -202,6 +203,7 @@ final class ServerFacts {
         self.access = access
         self.version = version
         self.limits = limits
+        buffers = BufferBudget(limit: limits.bufferBytes)
         self.profile = profile
         self.openRPC = openRPC
         self.importRoots = importRoots
@@ -218,7 +220,13 @@ public struct ServerLimits: Sendable, Equatable {
     public var outputBytes = 1 << 20
     /// Bytes of requests that are read ahead while one waits.
     public var inputBytes = 256 << 10
-    /// Requests of one connection in one turn; the rest come in the next, so that others get theirs.
+    /// Bytes of all buffers of all connections; at most a quarter of what the process may use.
+    public var bufferBytes = 256 << 20
+    /// Descriptors that clients have passed and no request has taken, of all connections.
+    public var passedDescriptors = 1024
+    /// Seconds after which a client that reads nothing of `outputBytes` and more is let go.
+    public var stallSeconds = 60
+    /// Requests of one connection in one turn when nobody else is there; the rest come in the next.
     public var requestsPerTurn = 512
     /// Subscriptions and waits for changes of one connection, and of all.
     public var subscriptions = 1000

@@ -57,6 +57,8 @@ final class Connection {
     var starting: [Transfer] = []
     /// Transfers that are under way.
     var transfers = 0
+    /// How it stands in a crowd: what it holds, and why it is held up.
+    var crowd = CrowdState()
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
     /// The feed when the turn began, once the turn has changed it.
@@ -132,10 +134,16 @@ final class Connection {
     // MARK: Bytes
 
     /// Reads once what the socket has.
-    func receive(atMost limit: Int, _ pool: BufferPool) -> Socket.Received {
+    /// - Returns: nil when there is no room for it.
+    func receive(atMost limit: Int, _ pool: BufferPool, _ budget: BufferBudget) -> Socket.Received? {
         if input.capacity == 0 { pool.supply(&input) }
-        let room = input.isEmpty ? 16 << 10 : min(max(input.count, 16 << 10), 1 << 20)
-        input.reserve(min(room, limit))
+        // A line that comes in small pieces goes on where it is; a long one gets room in long steps.
+        if input.capacity - input.count < 4 << 10 {
+            let room = min(max(input.count, 16 << 10), 1 << 20, max(limit, 4 << 10))
+            let growth = input.capacity(reserving: room) - input.capacity
+            guard budget.admits(growth, holding: footprint) else { return nil }
+            input.reserve(room)
+        }
         let result = socket.receive(into: input.spare, queue: &descriptors)
         if case .bytes(let count) = result { input.commit(count) }
         return result

@@ -44,18 +44,23 @@ public enum Daemon {
             }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
         }
+        let inherited: [InheritedSocket]
+        do throws(InheritedSocket.Refusal) { inherited = try InheritedSocket.take() } catch {
+            throw Configuration.Refusal(description: error.description)
+        }
+        let supervision = Supervision(ServiceManager())
         umask(0o077)
         // Before the first thread starts: threads inherit the blocked signals.
         let signals = try Signals.descriptor()
         let descriptors = ProcessLimits.raiseDescriptors()
-        var limits = configuration.limits
-        limits.connections = min(limits.connections, max(1, descriptors - 64))
+        let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
         let paths = try Paths(configuration)
         defer { paths.cleanUp() }
-        let path = paths.socket
-        let reload = Reload(try found(configuration, path)) { () throws(Configuration.Refusal) in
-            try found(reread(), path)
+        // Passed sockets are enough, unless another one is asked for.
+        let own = inherited.isEmpty || configuration.socket != nil ? paths.socket : nil
+        let reload = Reload(try found(configuration, inherited, own)) { () throws(Configuration.Refusal) in
+            try found(reread(), inherited, own)
         }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
@@ -73,7 +78,7 @@ public enum Daemon {
             journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
         }
         let sockets: [DaemonSocket]
-        do { sockets = try reload.first.access.sockets.map(listen) } catch {
+        do { sockets = try reload.first.access.sockets.map { try listen($0, inherited) } } catch {
             // The threads end before what they use does.
             _ = storage.assumeIsolated { $0.close() }
             throw error
@@ -81,7 +86,7 @@ public enum Daemon {
         let server = try Server(
             loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
             journal: journal, limits: limits, version: version, signals: signals,
-            importRoots: configuration.importRoots, reload: reload)
+            importRoots: configuration.importRoots, reload: reload, supervision: supervision)
         for socket in sockets {
             journal.log(
                 .info, "listening",
@@ -102,16 +107,20 @@ public enum Daemon {
 
     /// What a configuration says that can be put in force at once.
     private static func found(
-        _ configuration: Configuration, _ path: String
+        _ configuration: Configuration, _ inherited: [InheritedSocket], _ own: String?
     ) throws(Configuration.Refusal) -> Reload.Found {
-        var access = configuration.access
-        if access.sockets.isEmpty { access.sockets = AccessRules.single(path).sockets }
-        var found = Reload.Found(configuration: configuration, access: access)
+        var found = Reload.Found(
+            configuration: configuration, access: try configuration.access.joined(with: inherited, own: own))
         if let path = configuration.settingsLocks { found.locks = try SettingsLocks(file: path) }
         return found
     }
 
-    private static func listen(_ rule: AccessRules.Socket) throws -> DaemonSocket {
+    private static func listen(_ rule: AccessRules.Socket, _ inherited: [InheritedSocket]) throws -> DaemonSocket {
+        if let passed = inherited.first(where: { $0.name == rule.name }) {
+            var rule = rule
+            if !passed.path.isEmpty { rule.path = passed.path }
+            return DaemonSocket(Listener(adopting: passed), rule)
+        }
         try refuseLiveSocket(rule.path)
         do throws(SystemError) {
             let listener = try Listener.bind(path: rule.path, mode: rule.mode, owner: rule.owner, group: rule.group)

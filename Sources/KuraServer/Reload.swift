@@ -52,6 +52,7 @@ final class Reload: Sendable {
 extension Server {
     /// SIGHUP: the configuration is read again; when something is wrong with it everything stays as it was.
     func readAgain(_ storage: isolated Storage) {
+        supervision.reloading()
         storage.runInBackground { [reload, loop] in
             reload.read()
             loop.wake()
@@ -74,8 +75,10 @@ extension Server {
                         ("logLevel", found.configuration.logLevel.name),
                     ])
                 journal.setThreshold(found.configuration.logLevel)
+                supervision.ready("serving, \(sockets.count) sockets")
             case .refused(let reason):
                 journal.log(.error, "configuration not read again: everything stays as it was", [("reason", reason)])
+                supervision.ready("serving with the old configuration: the new one does not hold")
             }
         }
     }
@@ -105,7 +108,7 @@ extension Server {
         access.apply(rules, storage)
         for socket in sockets {
             // One that the configuration has no more stays as it was until the restart that closes it.
-            if let rule = rules.sockets.first(where: { $0.path == socket.rule.path }) {
+            if let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) {
                 socket.rule.roles = rule.roles
                 socket.rule.role = rule.role
             }

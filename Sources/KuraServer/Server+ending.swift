@@ -15,6 +15,7 @@ extension Server {
                 }
                 journal.log(
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
+                supervision.stopping()
                 drain()
             case SIGHUP: readAgain(storage)
             case SIGCHLD:
@@ -40,7 +41,7 @@ extension Server {
         for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
             if !connection.state.hasEnded {
-                while case .bytes = connection.receive(atMost: limits.lineBytes, pool),
+                while case .bytes? = connection.receive(atMost: limits.lineBytes, pool, facts.buffers),
                     connection.input.count < limits.inputBytes
                 {}
                 connection.state.hasEnded = true

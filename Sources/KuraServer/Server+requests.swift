@@ -9,13 +9,17 @@ extension Server {
         connection.hasMore = false
         guard !connection.isClosed else { return }
         guard connection.state.wait == .none else { return }
+        guard connection.crowd.deferredUntil == 0 else {
+            connection.hasMore = true
+            return
+        }
         connection.state.overtaken = 0
         storage.setWriter(connection.clientName)
         storage.setWriterAccounts(connection.admission.accounts)
-        var budget = limits.requestsPerTurn
+        var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way.
-            guard budget > 0, connection.output.count < limits.outputBytes || connection.state.batch != nil else {
+            guard budget > 0, connection.output.count < outputRoom(connection) || connection.state.batch != nil else {
                 connection.hasMore = true
                 return
             }
@@ -31,7 +35,9 @@ extension Server {
             budget -= 1
             switch frame {
             case .line(let lower, let upper):
+                let start = connection.outputEnd
                 guard answer(connection, lower, upper, storage) else { return }
+                budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start), reader)
             case .oversize:
                 connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
@@ -96,6 +102,7 @@ extension Server {
                 connection.framer.putBack(to: lower)
                 return false
             }
+            if connection.output.capacity > 64 << 10 { keepWithinBudget(connection, from: start) }
             if connection.output.count > start { connection.output.append(0x0A) }
             note(connection, at: connection.sent + UInt64(start), storage)
         case .batch(let count, let offset):
@@ -122,6 +129,7 @@ extension Server {
                 guard connection.outputEnd - batch.outputPosition < UInt64(WireLimits.replyBytes) else {
                     throw RPCError(.replyTooLarge, limit: WireLimits.replyBytes)
                 }
+                try checkBudget(connection)
                 guard perform(connection, &connection.output, storage) else {
                     connection.output.truncate(to: start)
                     connection.state.batch = batch
@@ -131,6 +139,7 @@ extension Server {
                 connection.descriptors.poison()
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
             }
+            budget -= crowd.weight(bytes: next - batch.offset + connection.output.count - start, reader)
             batch.offset = next
             batch.left -= 1
             note(connection, at: batch.outputPosition, storage)

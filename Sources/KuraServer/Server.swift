@@ -33,6 +33,8 @@ public final class Server {
     let pool = BufferPool()
     /// Connections that this turn concerns.
     private var turn: ContiguousArray<Connection> = []
+    /// What keeps the many from each other's way.
+    var crowd = Crowd()
     /// Those of them whose replies depend on the turn's commit, or that wait.
     private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
@@ -48,8 +50,8 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
-    private var acceptAgainAt: UInt64?
     let reload: Reload
+    let supervision: Supervision
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -61,14 +63,17 @@ public final class Server {
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
 
+    /// Requests that a client makes in one turn when it does not pipeline.
+    private static let fewRequests: UInt64 = 4
     private static let signalsToken: UInt64 = 1
-    /// The first socket's; the others follow. Below all tokens of connections.
-    private static let socketTokens: UInt64 = 16
+    /// All sockets'. Below all tokens of connections, as is the other.
+    private static let socketsToken: UInt64 = 2
 
     /// `signals`: a signalfd, or -1. `reload`: what SIGHUP has read again, and what it found first.
     init(
         loop: EventLoop, storage: Storage, sockets: [DaemonSocket], access: AccessControl, journal: Journal,
-        limits: ServerLimits, version: String, signals: Int32, importRoots: [String] = [], reload: Reload
+        limits: ServerLimits, version: String, signals: Int32, importRoots: [String] = [], reload: Reload,
+        supervision: Supervision = Supervision(ServiceManager())
     ) throws {
         self.loop = loop
         self.storage = storage
@@ -76,6 +81,7 @@ public final class Server {
         self.limits = limits
         self.signals = signals
         self.reload = reload
+        self.supervision = supervision
         self.sockets = sockets
         self.access = access
         let table = MethodTable.standard
@@ -115,10 +121,12 @@ public final class Server {
         // same thread that uses it.
         nonisolated(unsafe) let server = self
         storage.assumeIsolated { server.apply(server.reload.first, $0) }
+        supervision.ready("serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?
             timeout = storage.assumeIsolated { storage in
                 server.takeTurn(timeout, storage)
+                server.supervision.turnEnded()
                 if let failure = storage.failure {
                     server.failAll(storage)
                     ending = .failed(failure)
@@ -139,6 +147,7 @@ public final class Server {
     }
 
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
+        crowd.beginTurn()
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
         takeReload(storage)
@@ -152,33 +161,43 @@ public final class Server {
             connection.isInReadyList = false
             enter(connection)
         }
+        var time = monotonicNow()
+        wakeDeferred(time)
         for connection in turn {
             let before = facts.requests
             process(connection, storage)
+            time = crowd.noteSlice(of: connection, since: time)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
                 pending.append(connection)
-            } else {
-                // Nothing of the turn is in its replies: they leave while the others are being answered.
-                leave(connection)
-                if facts.requests > before { others.insert(connection.token) }
+                continue
             }
+            // Nothing of the turn is in its replies: they leave while the others are being answered. Not those to a client
+            // that pipelines: it has more under way, and to wake it for each of them costs more than it gains.
+            let answered = facts.requests - before
+            if answered > Self.fewRequests { pending.append(connection) } else { leave(connection) }
+            if answered > 0 { others.insert(connection.token) }
         }
         turn.removeAll(keepingCapacity: true)
         storeBatch(storage)
         finishTurn(storage)
         if !transfers.isEmpty { tellTransfers(storage) }
         call.connection = nil
+        if crowd.isAcceptDue { accept() }
+        relievePressure()
     }
 
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
+        // Those who are here come first.
+        case Self.socketsToken: crowd.isAcceptDue = true
         case Self.signalsToken: takeSignals(storage)
-        case ..<(1 << 32):
-            let position = Int(event.token - Self.socketTokens)
-            if position < sockets.count { accept(from: sockets[position]) }
         default:
             guard let connection = connections[event.token] else { return }
-            if event.isReadable { receive(connection) } else if event.isClosed { hangUp(connection) }
+            if event.isReadable {
+                guard receive(connection) else { return }
+            } else if event.isClosed {
+                hangUp(connection)
+            }
             enter(connection)
         }
     }
@@ -187,6 +206,7 @@ public final class Server {
     func enter(_ connection: Connection) {
         guard !connection.isInTurn, !connection.isClosed else { return }
         connection.isInTurn = true
+        connection.crowd.turn = crowd.turn
         connection.beginTurn(pool)
         turn.append(connection)
     }
@@ -252,6 +272,7 @@ public final class Server {
     private func leave(_ connection: Connection) {
         connection.endTurn(pool)
         connection.isInTurn = false
+        crowd.judgeSlice(of: connection)
         if !connection.starting.isEmpty { beginTransfers(of: connection) }
         settle(connection, syncedRev)
     }
@@ -306,48 +327,19 @@ public final class Server {
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
-        if let again = acceptAgainAt {
-            if time >= again {
-                acceptAgainAt = nil
-                try? watchSockets()
-            } else {
-                wait = min(wait ?? .max, again - time)
-            }
-        }
+        if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
         return Int32(clamping: (wait + 999_999) / 1_000_000)
     }
 
     // MARK: Connections
 
-    private func watchSockets() throws(SystemError) {
-        for (position, socket) in sockets.enumerated() {
-            try loop.add(socket.listener.descriptor, token: Self.socketTokens + UInt64(position), .read)
-        }
+    func watchSockets() throws(SystemError) {
+        for socket in sockets { try loop.add(socket.listener.descriptor, token: Self.socketsToken, .read) }
     }
 
-    private func accept(from door: DaemonSocket) {
-        for _ in 0..<64 {
-            switch door.listener.accept() {
-            case .nothing: return
-            case .exhausted:
-                // Level-triggered: without a pause the loop would spin until somebody closes.
-                journal.log(.warning, "out of descriptors: accepting again in a second")
-                for socket in sockets { loop.remove(socket.listener.descriptor) }
-                acceptAgainAt = monotonicNow() + 1_000_000_000
-                return
-            case .connection(let descriptor):
-                let socket = Socket(owning: descriptor)
-                guard connections.count < limits.connections else {
-                    refuse(socket, RPCError(.overloaded, limit: limits.connections))
-                    continue
-                }
-                admit(socket, by: door)
-            }
-        }
-    }
-
-    private func admit(_ socket: consuming Socket, by door: DaemonSocket) {
+    func admit(_ socket: consuming Socket, by door: DaemonSocket) {
         let descriptor = socket.descriptor
         let peer = PeerCredentials(of: descriptor)
         let admission: AccessControl.Admission
@@ -376,22 +368,6 @@ public final class Server {
         facts.accepted += 1
     }
 
-    /// Tells a client that is not let in so, as far as its socket takes it, and lets it go.
-    private func refuse(_ socket: borrowing Socket, _ error: RPCError) {
-        var line = ByteBuffer()
-        line.append(error: error, id: UnsafeRawBufferPointer(start: nil, count: 0))
-        line.append(0x0A)
-        _ = socket.send(line.bytes)
-    }
-
-    private func receive(_ connection: Connection) {
-        switch connection.receive(atMost: limits.lineBytes, pool) {
-        case .bytes, .nothing: break
-        case .end: connection.state.hasEnded = true
-        case .failed: close(connection)
-        }
-    }
-
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
     private func hangUp(_ connection: Connection) {
         connection.state.hasEnded = true
@@ -405,6 +381,7 @@ public final class Server {
     func close(_ connection: Connection) {
         guard !connection.isClosed else { return }
         connection.isClosed = true
+        discharge(connection)
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
         if connection.transfers > 0 { cancelTransfers(of: connection) }
@@ -426,11 +403,13 @@ public final class Server {
             close(connection)
             return
         }
+        charge(connection)
         if connection.state.awaitsSync, !connection.isInSyncList {
             connection.isInSyncList = true
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.output.count >= limits.outputBytes && connection.state.batch == nil
+        let isBacklogged = connection.output.count >= outputRoom(connection) && connection.state.batch == nil
+        if isBacklogged { noteStall(connection) }
         if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
@@ -441,13 +420,15 @@ public final class Server {
             close(connection)
             return
         }
-        if connection.hasMore, connection.state.wait == .none, !isBacklogged, !connection.isInReadyList {
+        let isFree = connection.state.wait == .none && connection.crowd.deferredUntil == 0
+        if connection.hasMore, isFree, !isBacklogged, !connection.isInReadyList {
             connection.isInReadyList = true
             ready.append(connection)
         }
         // While requests wait, later ones are read ahead up to a bound and not begun.
         let isFull = isHeld && connection.input.count >= limits.inputBytes
-        if !connection.state.hasEnded, !isBacklogged, !isFull { wanted.insert(.read) }
+        let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isStarved
+        if isReading { wanted.insert(.read) }
         if !connection.isHungUp { connection.setInterest(wanted, loop) }
     }
 }

@@ -300,6 +300,9 @@ public actor Storage {
             durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
             since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
         keepReserve(time)
+        // A fold that writers may come to wait for does not wait for others.
+        let isBehind = ledger.overlayBytes >= configuration.overlayBytes / 8 * 5
+        if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
         if isSettling { return 0 }

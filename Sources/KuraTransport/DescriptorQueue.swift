@@ -40,6 +40,8 @@ public struct DescriptorQueue {
     /// Nothing waits, and nothing has been lost.
     public var isEmpty: Bool { waiting.isEmpty && !isLossy }
     public var count: Int { waiting.count - taken }
+    /// Descriptors that are open here, those that the turn has taken too.
+    public var held: Int { waiting.count }
 
     /// Takes over a descriptor that has arrived.
     public mutating func append(owning number: Int32) {
@@ -53,6 +55,13 @@ public struct DescriptorQueue {
 
     /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.
     public mutating func noteLoss() {
+        isLossy = true
+    }
+
+    /// Closes what waits, for want of room: the requests that mean it are told that it is lost.
+    public mutating func giveUp() {
+        waiting.removeAll()
+        taken = 0
         isLossy = true
     }
 

@@ -61,6 +61,11 @@ public struct Listener: ~Copyable {
         return Listener(descriptor: descriptor, path: path, inode: UInt64(information.st_ino))
     }
 
+    /// Takes over a socket that somebody else has bound, and whose file they keep.
+    public init(adopting inherited: InheritedSocket) {
+        self.init(descriptor: inherited.descriptor, path: nil, inode: 0)
+    }
+
     private init(descriptor: Int32, path: String?, inode: UInt64) {
         self.descriptor = descriptor
         self.path = path

@@ -12,6 +12,10 @@ final class CountedFile {
     /// Used for WAL files; others leave it empty.
     private var joiner = FrameJoiner()
     private let reading: Reading
+    /// Where the file lies, when what is written to it is paced.
+    private let pacedPath: String?
+    private var pacing = PacedWriting()
+    private var pacingDescriptor: Int32?
 
     /// How reads are done.
     enum Reading {
@@ -19,7 +23,10 @@ final class CountedFile {
         case withoutWaiting(descriptor: Int32, isOwn: Bool)
     }
 
-    init(real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading) {
+    init(
+        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?
+    ) {
+        self.pacedPath = pacedPath
         self.real = real
         self.role = role
         self.part = part
@@ -107,12 +114,23 @@ final class CountedFile {
         let result = methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
         if result == SQLITE_OK {
             counter.add(writes: 1, bytes: bytes.count)
+            if let pacedPath {
+                pacing.wrote(bytes.count, at: offset) { descriptorForPacing(pacedPath) }
+            }
             return result
         }
         var code: Int32 = 0
         _ = methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
         // The unix VFS takes ENOSPC only for a full disk.
         return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
+    }
+
+    private func descriptorForPacing(_ path: String) -> Int32 {
+        if let pacingDescriptor { return pacingDescriptor }
+        let descriptor =
+            part == .wal ? NonBlockingReads.ownDescriptor(path: path) : NonBlockingReads.keptDescriptor(path: path)
+        pacingDescriptor = descriptor
+        return descriptor
     }
 
     /// A WAL that was there before the first write of this file: its header tells.
@@ -146,6 +164,7 @@ final class CountedFile {
     /// Closes the real file. Frames still kept back are of a transaction that was not committed: they are dropped.
     func close() -> Int32 {
         if case .withoutWaiting(let descriptor, isOwn: true) = reading { Glibc.close(descriptor) }
+        if part == .wal, let pacingDescriptor, pacingDescriptor >= 0 { Glibc.close(pacingDescriptor) }
         return noting(methods.xClose(real))
     }
 

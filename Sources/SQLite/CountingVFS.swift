@@ -144,7 +144,11 @@ private func openFile(
         reading = .withoutWaiting(descriptor: descriptor, isOwn: part == .wal)
     }
     if isNew { Counter.of(role, part).addCreate() }
-    let state = CountedFile(real: real, role: role, part: part, reading: reading)
+    // The tables are written in bulk, beside a log whose syncs clients wait for.
+    let isPaced = waits && role == .durable && (part == .database || part == .wal)
+    let state = CountedFile(
+        real: real, role: role, part: part, reading: reading,
+        pacedPath: isPaced ? path.map { String(cString: $0) } : nil)
     let header = FileMethods.header(file)
     header.pointee.real = real
     header.pointee.state = Unmanaged.passRetained(state).toOpaque()

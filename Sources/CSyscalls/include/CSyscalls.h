@@ -38,6 +38,8 @@ int csys_peer_groups(int socket, uint32_t *groups, int *count);
 /// Binds or connects to a path in the file system; -1 with ENAMETOOLONG when it does not fit into sun_path.
 int csys_bind_unix(int socket, const char *path);
 int csys_connect_unix(int socket, const char *path);
+/// Sends a datagram to a path, or with `@` in front to an abstract name; sendto's return value.
+long csys_notify(int socket, const char *name, const void *bytes, size_t length);
 /// The file system's magic number, or -1 with errno.
 long csys_file_system_type(const char *path);
 /// Lowest scheduling class for the calling thread: it runs when nobody else wants the core.

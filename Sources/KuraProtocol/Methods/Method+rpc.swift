@@ -92,7 +92,10 @@ extension Method {
                 Field("log", .object([]), "Segments and bytes of the log, commits and syncs."),
                 Field("overlay", .object([]), "Changes that are not folded yet: items, bytes, limit."),
                 Field("cache", .object([]), "Items kept in memory: items, bytes, limit."),
-                Field("connections", .object([]), "Open connections, requests, buffers."),
+                Field("connections", .object([]), "Open connections, requests, subscriptions."),
+                Field(
+                    "buffers", .object([]),
+                    "Memory of all connections' buffers, its limit, and what has been refused for want of it."),
                 Field("disk", .object([]), "Writes, bytes and syncs since the start, by file group."),
                 Field(
                     "sockets",

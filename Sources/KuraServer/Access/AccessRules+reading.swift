@@ -32,7 +32,7 @@ extension AccessRules {
         var paths: Set<String> = []
         var names: Set<String> = []
         for (index, socket) in sockets.enumerated() {
-            guard paths.insert(socket.path).inserted else {
+            guard socket.path.isEmpty || paths.insert(socket.path).inserted else {
                 throw Refusal(description: "sockets[\(index)].path: \(socket.path) comes twice")
             }
             if let name = socket.name, !names.insert(name).inserted {
@@ -74,7 +74,9 @@ extension AccessRules {
                         "\(place): unknown key \"\(name)\"; known are name, path, owner, group, mode, role, roles")
             }
         }
-        guard !socket.path.isEmpty else { throw Refusal(description: "\(place): path is missing") }
+        guard !socket.path.isEmpty || socket.name != nil else {
+            throw Refusal(description: "\(place): path is missing, and no name under which a socket could be passed")
+        }
         guard socket.role != nil || !socket.roles.isEmpty else {
             throw Refusal(description: "\(place): role or roles is missing: nobody could do anything there")
         }

@@ -1,12 +1,14 @@
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// Sockets and roles as the configuration has them. Read whole, never changed.
 public struct AccessRules: Sendable, Equatable {
     /// Where to listen, and who may do what there.
     struct Socket: Sendable, Equatable {
-        /// How systemd and the log call it; nil without.
+        /// How the service manager calls it ($LISTEN_FDNAMES); nil without.
         var name: String?
+        /// Empty: only the service manager makes it.
         var path: String
         /// Of the socket's file; nil: the daemon's own.
         var owner: UInt32?
@@ -17,6 +19,11 @@ public struct AccessRules: Sendable, Equatable {
         var roles: [Assignment] = []
         /// For those whom none of `roles` is about; nil: they are refused.
         var role: String?
+
+        /// The one that a newer configuration says something else of. The service manager's have names and maybe no paths.
+        func isSame(as other: Socket) -> Bool {
+            name != nil && name == other.name || !path.isEmpty && path == other.path
+        }
 
         /// The file itself is as it was.
         func isSamePlace(as other: Socket) -> Bool {
@@ -70,6 +77,32 @@ public struct AccessRules: Sendable, Equatable {
     static func single(_ path: String) -> AccessRules {
         var rules = AccessRules()
         rules.sockets = [Socket(path: path, role: admin)]
+        return rules
+    }
+
+    /// With the sockets that the service manager has passed: each is the configured one of its name, or, when there is none, for
+    /// the role of its name alone.
+    /// `own`: where to listen besides, when no sockets are configured; nil: nowhere.
+    func joined(with inherited: [InheritedSocket], own: String?) throws(Configuration.Refusal) -> AccessRules {
+        var rules = self
+        for socket in inherited where !sockets.contains(where: { $0.name == socket.name }) {
+            guard socket.name == Self.admin || roles[socket.name] != nil else {
+                throw Configuration.Refusal(
+                    description:
+                        "a socket called \"\(socket.name)\" was passed: neither a socket of the configuration nor a role is"
+                )
+            }
+            rules.sockets.append(Socket(name: socket.name, path: socket.path, role: socket.name))
+        }
+        if let own, sockets.isEmpty { rules.sockets.append(contentsOf: Self.single(own).sockets) }
+        for socket in rules.sockets where socket.path.isEmpty {
+            guard inherited.contains(where: { $0.name == socket.name }) else {
+                throw Configuration.Refusal(
+                    description:
+                        "socket \"\(socket.name ?? "")\" has no path, and the service manager has passed none of this name"
+                )
+            }
+        }
         return rules
     }
 

@@ -47,6 +47,9 @@ struct RenderedPages {
         return rendered
     }
 
+    /// Bytes of memory that the pages take.
+    var footprint: Int { pages.reduce(0) { $0 + $1.body.capacity } }
+
     /// Gives back what has been kept.
     mutating func removeAll() { pages.removeAll() }
 

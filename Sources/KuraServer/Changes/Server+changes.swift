@@ -45,7 +45,8 @@ extension Server {
         while position < connection.feed.waits.count {
             guard takesEvents(connection) else { return false }
             if answerWait(position, connection, synced, time, storage) {
-                connection.feed.waits.remove(at: position)
+                let ended = connection.feed.waits.remove(at: position)
+                connection.feed.footprint -= ended.selector.footprint + ended.id.count
                 call.changes.count -= 1
             } else {
                 hasMore = hasMore || isBehind(connection.feed.waits[position].cursor, synced)

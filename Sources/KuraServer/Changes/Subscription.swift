@@ -5,10 +5,13 @@ final class ChangeSelector: Hashable {
     let filter: ChangeFilter
     /// Values come along.
     let values: Bool
+    /// Bytes that whoever wants it holds, as if nobody shared it.
+    let footprint: Int
 
     init(_ filter: ChangeFilter, values: Bool) {
         self.filter = filter
         self.values = values
+        footprint = 256 + filter.prefix.count + (filter.scope?.count ?? 0)
     }
 
     static func == (left: ChangeSelector, right: ChangeSelector) -> Bool {
@@ -52,6 +55,8 @@ struct ConnectionFeed {
     /// It was passed over because its output is full or a batch is under way.
     var isBlocked = false
 
+    /// Bytes of memory that it takes; whoever adds or removes one changes it.
+    var footprint = 0
     var count: Int { subscriptions.count + waits.count }
     var isEmpty: Bool { subscriptions.isEmpty && waits.isEmpty }
 

@@ -41,6 +41,7 @@ enum ChangesHandlers {
         let number = connection.feed.takeNumber()
         connection.feed.subscriptions.append(
             Subscription(number: number, selector: selector, cursor: rev, toldRev: rev, toldAt: monotonicNow()))
+        connection.feed.footprint += selector.footprint
         call.changes.enter(connection)
         out.append("{\"subscription\":")
         out.append(integer: Int64(number))
@@ -61,7 +62,8 @@ enum ChangesHandlers {
             return
         }
         connection.noteFeed()
-        connection.feed.subscriptions.remove(at: position)
+        let ended = connection.feed.subscriptions.remove(at: position)
+        connection.feed.footprint -= ended.selector.footprint
         call.changes.count -= 1
         out.append("{\"ended\":true}")
     }
@@ -81,16 +83,21 @@ enum ChangesHandlers {
         let deadline = monotonicNow() + UInt64(call.reader.integer(1) ?? 30_000) * 1_000_000
         connection.feed.waits.append(
             ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))
+        connection.feed.footprint += selector.footprint + call.reader.replyID.count
         call.changes.enter(connection)
         call.isDeferred = true
     }
 
     // MARK: Parameters
 
-    /// - Throws: `tooManySubscriptions`.
+    /// - Throws: `tooManySubscriptions`; `overloaded` when there is no memory for another.
     private static func admit(_ connection: Connection, _ call: Call) throws(Refusal) {
-        guard let limit = call.changes.boundReached(connection) else { return }
-        throw .error(RPCError(.tooManySubscriptions, limit: limit))
+        if let limit = call.changes.boundReached(connection) {
+            throw .error(RPCError(.tooManySubscriptions, limit: limit))
+        }
+        guard call.server.buffers.isTight else { return }
+        call.server.buffers.refused += 1
+        throw .error(RPCError(.overloaded, hint: BufferBudget.hint, limit: call.server.buffers.limit))
     }
 
     /// - Throws: `compacted` when it is known already that changes after `rev` are gone.

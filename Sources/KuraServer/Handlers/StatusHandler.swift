@@ -63,6 +63,15 @@ enum StatusHandler {
                 ("requests", Int(call.server.requests)), ("launches", Int(call.server.launches)),
                 ("subscriptions", call.changes.count),
             ], &out)
+        let buffers = call.server.buffers
+        object.numbers(
+            "buffers",
+            [
+                ("bytes", buffers.used), ("peakBytes", buffers.peak), ("limit", buffers.limit),
+                ("pauses", Int(buffers.pauses)), ("overloaded", Int(buffers.refused)),
+                ("turnedAway", Int(buffers.turnedAway)), ("closed", Int(buffers.closed)),
+                ("descriptorsLost", Int(buffers.descriptorsLost)),
+            ], &out)
         object.name("disk", &out)
         append(disk: status.disk, to: &out)
         object.name("sockets", &out)
@@ -120,6 +129,7 @@ enum StatusHandler {
             ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
             ("batchItems", limits.batchItems),
             ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
+            ("bufferBytes", limits.bufferBytes), ("stallSeconds", limits.stallSeconds),
             ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
             ("scopeBytes", WireLimits.scopeBytes),
             ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),

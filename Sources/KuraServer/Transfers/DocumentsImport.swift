@@ -79,6 +79,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
                 case .interrupted: throw refusal(.cancelled)
                 case .failed(let code): throw Self.failure(code)
                 }
+                channel.hold(splitter.heldBytes)
                 report(channel)
             case .record(let record):
                 do throws(RecordFault) {

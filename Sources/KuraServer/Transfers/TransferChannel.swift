@@ -2,6 +2,7 @@ import KuraProtocol
 import KuraStorage
 import KuraTransport
 import SQLite
+import Synchronization
 
 /// What a transfer's thread does; the rest of a transfer is the same for all.
 protocol TransferWork: AnyObject, Sendable {
@@ -76,6 +77,7 @@ final class TransferChannel: Sendable {
     static let queueLimit = 2
 
     let interruption: Interruption
+    private let held = Atomic<Int>(0)
     private let state = Guarded(State())
     private let changed = Semaphore()
     private let wake: @Sendable () -> Void
@@ -121,6 +123,9 @@ final class TransferChannel: Sendable {
 
     var stored: Stored { state.withLock { $0.stored } }
 
+    /// Tells how many bytes of memory the thread holds.
+    func hold(_ bytes: Int) { held.store(bytes, ordering: .relaxed) }
+
     func report(_ progress: TransferProgress) {
         state.withLock { $0.progress = progress }
         wake()
@@ -133,6 +138,9 @@ final class TransferChannel: Sendable {
     }
 
     // MARK: For the loop
+
+    /// Bytes of memory that the transfer takes: what the thread holds, and at most as much in batches.
+    var footprint: Int { held.load(ordering: .relaxed) * 2 }
 
     /// The batch to store next.
     var readyBatch: ImportBatch? { state.withLock { $0.coldScope == nil ? $0.queue.first : nil } }

@@ -99,6 +99,10 @@ extension Call {
         guard server.transfers < Transfer.limit else {
             throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
         }
+        guard !server.buffers.isTight else {
+            server.buffers.refused += 1
+            throw .error(RPCError(.overloaded, hint: BufferBudget.hint, limit: server.buffers.limit))
+        }
         return end
     }
 

@@ -162,10 +162,12 @@ final class Segment: @unchecked Sendable {
             offset = FileSystem.size(recycled)
             try FileSystem.rename(recycled, wal)
         }
+        var pacing = PacedWriting()
         while offset < capacity {
             let length = min(zeros.count, capacity - offset)
             try FileSystem.write(descriptor, .init(rebasing: zeros[..<length]), at: offset, path: wal)
             CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: length)
+            pacing.wrote(length, at: Int64(offset)) { descriptor }
             offset += length
         }
         guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }

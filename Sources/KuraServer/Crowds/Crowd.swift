@@ -1,0 +1,121 @@
+import KuraProtocol
+import KuraTransport
+
+/// Who has to stand back so that others get their turn: decisions and lists of the loop, without I/O.
+///
+/// A connection's turn is a slice: so many requests, weighed by their bytes. While several connections are active a slice
+/// is small, and one whose slice took much longer than that (a large value, a thousand items: what cannot be split) waits for
+/// twice as long before its next, so that the others have two thirds of the loop. Alone, a connection has it all.
+struct Crowd: ~Copyable {
+    /// Requests in a slice when several connections are active.
+    static let sharedSlice = 64
+    /// Bytes of request and reply that count as one more request.
+    static let bytesPerUnit = 256
+    /// A slice that takes longer puts off the next one.
+    static let sliceTime: UInt64 = 150_000
+    /// Others count as active for so long after one was served.
+    static let presence: UInt64 = 5_000_000
+    static let longestDeferral: UInt64 = 20_000_000
+    /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
+    static let readBytes = 512 << 10
+    /// Connections accepted in a turn that others have requests in, and in one that they have none in.
+    static let acceptsBusy = 8
+    static let acceptsIdle = 64
+
+    /// Numbers the turns.
+    private(set) var turn: UInt32 = 0
+    var bytesRead = 0
+    /// Somebody was answered in this turn.
+    private(set) var wasBusy = false
+
+    /// Connections that wait for `deferredUntil`.
+    var deferred: ContiguousArray<Connection> = []
+    /// Connections that are not read from for want of memory.
+    var starved: ContiguousArray<Connection> = []
+    /// Connections whose output is at its bound.
+    var stalled: ContiguousArray<Connection> = []
+    /// When memory is taken from somebody because nobody gave any back.
+    var reclaimAt: UInt64?
+    var usedWhenLooked = 0
+    var turnAtReclaim: UInt32 = 0
+    var stallCheckAt: UInt64?
+    /// Clients wait to be let in.
+    var isAcceptDue = false
+    /// The listener is not looked at before.
+    var acceptAgainAt: UInt64?
+    var spare = SpareDescriptor()
+    var fullLog = LogThrottle()
+    var refusalLog = LogThrottle()
+    var closeLog = LogThrottle()
+    var descriptorLog = LogThrottle()
+    /// Descriptors that clients have passed and that wait.
+    var descriptors = 0
+    /// Room for what is thrown away.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+
+    private var lastToken: UInt64 = 0
+    private var sharedAt: UInt64 = 0
+    private var now: UInt64 = 0
+
+    deinit { scratch.deallocate() }
+
+    mutating func beginTurn() {
+        turn &+= 1
+        bytesRead = 0
+        wasBusy = false
+    }
+
+    // MARK: Slices
+
+    /// Takes those out whose time has come.
+    mutating func takeDeferred(until time: UInt64) -> ContiguousArray<Connection> {
+        let due = ContiguousArray(deferred.filter { $0.crowd.deferredUntil <= time })
+        guard !due.isEmpty else { return [] }
+        deferred.removeAll { $0.crowd.deferredUntil <= time }
+        for connection in due { connection.crowd.deferredUntil = 0 }
+        return due
+    }
+
+    /// Several connections have been active lately.
+    private var isShared: Bool { now &- sharedAt < Self.presence }
+
+    /// Requests that the connection has in this turn.
+    func slice(of connection: Connection, atMost limit: Int) -> Int {
+        isShared || connection.token != lastToken ? min(Self.sharedSlice, limit) : limit
+    }
+
+    /// What a request counts beyond one.
+    func weight(bytes: Int, _ reader: RequestReader) -> Int {
+        bytes / Self.bytesPerUnit + (reader.isExtensive ? 15 : 0)
+    }
+
+    /// The connection's slice is over.
+    /// - Returns: the time.
+    mutating func noteSlice(of connection: Connection, since start: UInt64) -> UInt64 {
+        now = monotonicNow()
+        wasBusy = true
+        connection.crowd.spent += now - start
+        if connection.token != lastToken {
+            if lastToken != 0 { sharedAt = now }
+            lastToken = connection.token
+        }
+        return now
+    }
+
+    /// Puts the next slice off when this one was long and others wait for theirs.
+    mutating func judgeSlice(of connection: Connection) {
+        let spent = connection.crowd.spent
+        connection.crowd.spent = 0
+        guard spent > Self.sliceTime, isShared, connection.crowd.deferredUntil == 0 else { return }
+        connection.crowd.deferredUntil = now + min(spent * 2, Self.longestDeferral)
+        deferred.append(connection)
+    }
+
+    /// Nanoseconds until there is something to do.
+    func timeToNext(at time: UInt64) -> UInt64? {
+        var next = UInt64.max
+        for connection in deferred { next = min(next, connection.crowd.deferredUntil) }
+        next = min(next, reclaimAt ?? .max, stallCheckAt ?? .max, acceptAgainAt ?? .max)
+        return next == .max ? nil : next > time ? next - time : 0
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import KuraProtocol
+import KuraTransport
+
+/// How a connection stands among the others.
+struct CrowdState {
+    /// Bytes and descriptors that the budget has been charged with.
+    var charged = 0
+    var chargedDescriptors = 0
+    /// Not read from before others have given memory back.
+    var isStarved = false
+    /// Nanoseconds that the turn has spent on it.
+    var spent: UInt64 = 0
+    /// Its requests wait until then, so that others get theirs; 0: they do not.
+    var deferredUntil: UInt64 = 0
+    /// The turn in which it was looked at last.
+    var turn: UInt32 = 0
+    /// Its output is at the bound: what had left, and since when no more has.
+    var stalledAt: UInt64 = 0
+    var stalledSent: UInt64 = 0
+}
+
+extension Connection {
+    /// Bytes of memory that its buffers take.
+    var footprint: Int {
+        let buffers = input.capacity + output.capacity
+        return feed.isEmpty && descriptors.isEmpty
+            ? buffers : buffers + feed.footprint + descriptors.held * MemoryLayout<Int>.stride * 6
+    }
+
+    /// Reads on in a line that is being skipped: its bytes go nowhere.
+    /// `scratch`: room that nobody else uses meanwhile.
+    func skip(_ scratch: UnsafeMutableRawBufferPointer, _ pool: BufferPool) -> Socket.Received {
+        let result = socket.receive(into: scratch, queue: &descriptors)
+        guard case .bytes(let count) = result, let base = scratch.baseAddress else { return result }
+        guard let end = memchr(base, 0x0A, count) else { return result }
+        // The framer sees the line's end, and what follows.
+        let from = UnsafeMutableRawPointer(end) - base
+        if input.capacity == 0 { pool.supply(&input) }
+        input.append(UnsafeRawBufferPointer(rebasing: scratch[from..<count]))
+        return result
+    }
+
+    /// A line has begun, has not ended, and nothing else of the input waits.
+    var hasPartialLine: Bool {
+        !input.isEmpty && !hasMore && state.wait == .none && state.batch == nil && !framer.isSkipping
+    }
+
+    /// Gives the line up that has begun; what is still to come of it will be skipped.
+    func abandonLine() {
+        guard framer.abandon(in: input.bytes) else { return }
+        input.releaseMemory()
+        framer.rebase()
+        descriptors.removeAll()
+    }
+}

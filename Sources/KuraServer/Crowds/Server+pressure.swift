@@ -1,0 +1,276 @@
+import KuraProtocol
+import KuraTransport
+
+/// Keeping all buffers together within their bound: who is read from, who is told that there is no room, who is let go.
+extension Server {
+    // MARK: Reading
+
+    /// Reads what the connection's socket has, unless others come first.
+    /// - Returns: false when nothing was looked at.
+    func receive(_ connection: Connection) -> Bool {
+        let isLong = connection.input.count > BufferBudget.small || connection.framer.isSkipping
+        if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
+        let received: Socket.Received?
+        if connection.framer.isSkipping, connection.input.isEmpty {
+            received = connection.skip(crowd.scratch, pool)
+        } else {
+            received = connection.receive(atMost: limits.lineBytes, pool, facts.buffers)
+        }
+        switch received {
+        case .bytes(let count)?: crowd.bytesRead += count
+        case .nothing?: break
+        case .end?: connection.state.hasEnded = true
+        case .failed?: close(connection)
+        case nil: starve(connection)
+        }
+        charge(connection)
+        if !connection.descriptors.isEmpty { boundDescriptors(connection) }
+        return true
+    }
+
+    /// Not read from before others have given memory back.
+    private func starve(_ connection: Connection) {
+        guard !connection.crowd.isStarved else { return }
+        connection.crowd.isStarved = true
+        facts.buffers.pauses += 1
+        crowd.starved.append(connection)
+        let time = monotonicNow()
+        if crowd.reclaimAt == nil {
+            crowd.reclaimAt = time + Self.patience
+            crowd.turnAtReclaim = crowd.turn
+            crowd.usedWhenLooked = .max
+        }
+        if let count = crowd.fullLog.note(at: time) {
+            journal.log(
+                .warning, "the buffers of all connections together are full: not reading from some",
+                [
+                    ("pauses", String(count)), ("bytes", String(facts.buffers.used)),
+                    ("limit", String(facts.buffers.limit)), ("connections", String(connections.count)),
+                ])
+        }
+    }
+
+    // MARK: Counting
+
+    /// Charges the budget with what the connection holds now.
+    func charge(_ connection: Connection) {
+        guard !connection.isClosed else { return }
+        let held = connection.footprint
+        let difference = held - connection.crowd.charged
+        guard difference != 0 || connection.crowd.chargedDescriptors > 0 else { return }
+        connection.crowd.charged = held
+        facts.buffers.charge(difference)
+        let descriptors = connection.descriptors.held
+        crowd.descriptors += descriptors - connection.crowd.chargedDescriptors
+        connection.crowd.chargedDescriptors = descriptors
+    }
+
+    func discharge(_ connection: Connection) {
+        facts.buffers.charge(-connection.crowd.charged)
+        crowd.descriptors -= connection.crowd.chargedDescriptors
+        connection.crowd.charged = 0
+        connection.crowd.chargedDescriptors = 0
+        if crowd.acceptAgainAt != nil { crowd.acceptAgainAt = 0 }
+    }
+
+    /// Bytes of output that the connection may have waiting and still have a request begun.
+    func outputRoom(_ connection: Connection) -> Int {
+        facts.buffers.isTight ? min(limits.outputBytes, BufferBudget.small) : limits.outputBytes
+    }
+
+    /// More descriptors wait than the process can spare: those of the connection are given up, but for a few.
+    private func boundDescriptors(_ connection: Connection) {
+        charge(connection)
+        guard crowd.descriptors > limits.passedDescriptors, connection.descriptors.held > 4 else { return }
+        let lost = connection.descriptors.held
+        facts.buffers.descriptorsLost += UInt64(lost)
+        connection.descriptors.giveUp()
+        charge(connection)
+        if let count = crowd.descriptorLog.note(at: monotonicNow()) {
+            journal.log(
+                .warning, "clients have passed more descriptors than can be kept: some were closed",
+                [("times", String(count)), ("limit", String(limits.passedDescriptors))])
+        }
+    }
+
+    // MARK: Replies
+
+    /// The reply that begins at `start` has made the output large: when that is too much for all together, a reader is told
+    /// so instead. What writes has been done, and says little.
+    func keepWithinBudget(_ connection: Connection, from start: Int) {
+        charge(connection)
+        guard !facts.buffers.admits(0, holding: connection.footprint), reader.isRead,
+            connection.output.count - start > BufferBudget.small
+        else { return }
+        connection.output.truncate(to: start)
+        connection.output.shrink()
+        facts.buffers.refused += 1
+        if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        charge(connection)
+    }
+
+    /// Before a member of a batch, whose replies pile up until the last is there.
+    func checkBudget(_ connection: Connection) throws(RPCError) {
+        guard connection.output.capacity > BufferBudget.small else { return }
+        charge(connection)
+        guard !facts.buffers.admits(0, holding: connection.footprint) else { return }
+        facts.buffers.refused += 1
+        throw fullError
+    }
+
+    private var fullError: RPCError {
+        RPCError(.overloaded, hint: BufferBudget.hint, limit: facts.buffers.limit)
+    }
+
+    // MARK: Relief
+
+    /// Nanoseconds after which memory is taken from somebody when nobody has given any back.
+    private static let patience: UInt64 = 200_000_000
+    private static let patienceBetween: UInt64 = 5_000_000
+    /// Most connections that lose something in one turn.
+    private static let mostAtOnce = 128
+
+    func wakeDeferred(_ time: UInt64) {
+        guard !crowd.deferred.isEmpty else { return }
+        for connection in crowd.takeDeferred(until: drainDeadline == nil ? time : .max) { enter(connection) }
+    }
+
+    /// At the end of a turn: reads again from those who were starved when there is room, else finds some.
+    func relievePressure() {
+        let budget = facts.buffers
+        var shared = pool.bytes + call.changes.pages.footprint
+        for transfer in transfers { shared += transfer.channel.footprint }
+        if shared != budget.shared { budget.shared = shared }
+        if let again = crowd.acceptAgainAt, again <= monotonicNow() { resumeAccepting() }
+        if let at = crowd.stallCheckAt, monotonicNow() >= at { checkStalls() }
+        guard !crowd.starved.isEmpty else {
+            crowd.reclaimAt = nil
+            return
+        }
+        if budget.used < crowd.usedWhenLooked {
+            crowd.usedWhenLooked = budget.used
+            let before = crowd.starved.count
+            feedStarved()
+            if crowd.starved.count < before { crowd.reclaimAt = monotonicNow() + Self.patience }
+        }
+        if let at = crowd.reclaimAt, monotonicNow() >= at { reclaim() }
+    }
+
+    /// Reads again from those for whom there is room.
+    private func feedStarved() {
+        let budget = facts.buffers
+        let isRelaxed = budget.used <= budget.relaxed
+        var expected = 0
+        let starved = crowd.starved
+        crowd.starved.removeAll(keepingCapacity: true)
+        for connection in starved where !connection.isClosed {
+            let next = max(connection.input.count, 16 << 10)
+            guard isRelaxed || connection.footprint + next <= BufferBudget.small,
+                budget.admits(next + expected, holding: connection.footprint)
+            else {
+                crowd.starved.append(connection)
+                continue
+            }
+            expected += next
+            connection.crowd.isStarved = false
+            settle(connection, syncedRev)
+        }
+    }
+
+    /// Nobody has given anything back: takes it from the biggest, those first that have not moved.
+    private func reclaim() {
+        let budget = facts.buffers
+        pool.removeAll()
+        var candidates: [(connection: Connection, isStarved: Bool, bytes: Int)] = []
+        for connection in connections.all {
+            // What its buffers have too much.
+            if connection.input.capacity > connection.input.count + 1024, !connection.hasMore {
+                connection.input.shrink()
+                charge(connection)
+            }
+            let isStarved = connection.crowd.isStarved
+            let hasMoved = Int32(bitPattern: connection.crowd.turn &- crowd.turnAtReclaim) > 0
+            guard isStarved || !hasMoved, connection.hasPartialLine || connection.isBlocked else { continue }
+            candidates.append((connection, isStarved, connection.footprint))
+        }
+        candidates.sort { $0.isStarved != $1.isStarved ? !$0.isStarved : $0.bytes > $1.bytes }
+        for candidate in candidates.prefix(Self.mostAtOnce) {
+            guard budget.used > budget.relaxed else { break }
+            if candidate.connection.hasPartialLine {
+                giveUpLine(of: candidate.connection)
+            } else {
+                closeStalled(candidate.connection, "its buffers were needed")
+            }
+        }
+        crowd.usedWhenLooked = budget.used
+        feedStarved()
+        crowd.turnAtReclaim = crowd.turn
+        crowd.reclaimAt = monotonicNow() + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
+    }
+
+    /// The line that the connection is sending is answered now, and skipped to its end.
+    private func giveUpLine(of connection: Connection) {
+        connection.abandonLine()
+        facts.buffers.refused += 1
+        connection.output.append(error: fullError, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(0x0A)
+        if connection.crowd.isStarved {
+            connection.crowd.isStarved = false
+            crowd.starved.removeAll { $0 === connection }
+        }
+        settle(connection, syncedRev)
+    }
+
+    // MARK: Those who do not read
+
+    /// Its output is at the bound: from now on it is watched whether it reads.
+    func noteStall(_ connection: Connection) {
+        guard connection.isBlocked, connection.crowd.stalledAt == 0 else { return }
+        let time = monotonicNow()
+        connection.crowd.stalledAt = time
+        connection.crowd.stalledSent = connection.sent
+        crowd.stalled.append(connection)
+        if crowd.stallCheckAt == nil { crowd.stallCheckAt = time + UInt64(limits.stallSeconds) * 250_000_000 }
+    }
+
+    private func checkStalls() {
+        let time = monotonicNow()
+        let longest = UInt64(limits.stallSeconds) * 1_000_000_000
+        let stalled = crowd.stalled
+        crowd.stalled.removeAll()
+        for connection in stalled {
+            guard !connection.isClosed, connection.output.count >= outputRoom(connection) else {
+                connection.crowd.stalledAt = 0
+                continue
+            }
+            if connection.sent != connection.crowd.stalledSent {
+                connection.crowd.stalledSent = connection.sent
+                connection.crowd.stalledAt = time
+            }
+            if time - connection.crowd.stalledAt >= longest {
+                closeStalled(connection, "it has read nothing for too long")
+            } else {
+                crowd.stalled.append(connection)
+            }
+        }
+        crowd.stallCheckAt = crowd.stalled.isEmpty ? nil : time + longest / 4
+    }
+
+    private func closeStalled(_ connection: Connection, _ reason: StaticString) {
+        facts.buffers.closed += 1
+        if let count = crowd.closeLog.note(at: monotonicNow()) {
+            journal.log(
+                .warning, "closed a client that does not read its replies",
+                [
+                    ("reason", reason.description), ("bytes", String(connection.output.count)),
+                    ("clients", String(count)), ("uid", connection.peer.map { String($0.uid) } ?? "unknown"),
+                ])
+        }
+        close(connection)
+    }
+}
+
+extension Connection {
+    /// The socket takes no more of the output.
+    var isBlocked: Bool { !output.isEmpty && interest.contains(.write) }
+}
