@@ -21,6 +21,7 @@ extension Server {
         connection.state.overtaken = 0
         connection.state.isStuck = false
         storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way.

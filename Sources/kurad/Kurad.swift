@@ -41,7 +41,11 @@ struct Kurad {
         var program = Kurad()
         program.parse()
         do throws(Configuration.Refusal) {
-            exit(Daemon.run(try program.configuration()))
+            let program = program
+            exit(
+                Daemon.run(try program.configuration()) { () throws(Configuration.Refusal) in
+                    try program.configuration()
+                })
         } catch { refuse(error.description) }
     }
 
@@ -90,7 +94,7 @@ struct Kurad {
         if let level { configuration.logLevel = try Configuration.level(level) }
         configuration.dataDirectory =
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
-        configuration.socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") ?? configuration.socket
+        if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.isEphemeral = flags.isEphemeral
         return configuration
     }
