@@ -62,6 +62,8 @@ extension Server {
     func overtake(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
         guard connection.state.batch == nil, connection.descriptors.isEmpty else { return }
+        // Without the order of replies all that can be has been answered already, and the rest keeps its turn.
+        guard !connection.state.isUnordered || connection.state.isStuck else { return }
         let start = connection.framer.consumed
         var framer = connection.framer
         if connection.state.overtaken == 0 {
