@@ -77,6 +77,20 @@ public struct Bytes {
         return unsafe Bytes(start: start + range.lowerBound, count: range.count)
     }
 
+    /// The byte at a position that the caller has compared with `count` itself, for the innermost loops.
+    @unsafe @inlinable
+    public subscript(unchecked position: Int) -> UInt8 {
+        unsafe start.unsafelyUnwrapped.load(fromByteOffset: position, as: UInt8.self)
+    }
+
+    /// The same for an integer.
+    @unsafe @inlinable
+    public func loadUnaligned<T: FixedWidthInteger & BitwiseCopyable>(
+        uncheckedByteOffset offset: Int, as type: T.Type
+    ) -> T {
+        unsafe start.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type)
+    }
+
     /// The integer whose bytes, in the machine's order, begin at `offset`.
     @inlinable
     public func loadUnaligned<T: FixedWidthInteger & BitwiseCopyable>(
