@@ -82,7 +82,8 @@ struct Tape: ~Copyable {
             let value: JSONValue
             do { value = try reader.value() } catch { throw .json(error) }
             guard value.kind == .string else {
-                try append(Node(start: value.start, end: value.end, next: Int32(nodes.count + 1), kind: value.kind), limit)
+                try append(
+                    Node(start: value.start, end: value.end, next: Int32(nodes.count + 1), kind: value.kind), limit)
                 return
             }
             let (start, end) = (value.start + 1, value.end - 1)

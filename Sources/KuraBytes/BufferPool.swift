@@ -21,17 +21,14 @@ public final class BufferPool {
         unsafe blocks.reserveCapacity(limit)
     }
 
-    deinit {
-        for unsafe block in unsafe blocks { unsafe free(block.base) }
-    }
+    deinit { removeAll() }
 
     /// Bytes of the blocks that wait here.
     public private(set) var bytes = 0
 
     /// Gives the blocks back to the system.
     public func removeAll() {
-        for unsafe block in unsafe blocks { unsafe free(block.base) }
-        unsafe blocks.removeAll(keepingCapacity: true)
+        while let block = unsafe blocks.popLast() { unsafe free(block.base) }
         bytes = 0
     }
 

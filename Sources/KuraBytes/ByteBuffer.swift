@@ -130,6 +130,14 @@ public struct ByteBuffer: ~Copyable {
         if length > 0 { unsafe memmove(base!, base! + dropped, length) }
     }
 
+    /// Takes a range out; what follows moves up.
+    public mutating func remove(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        guard let base = unsafe base, !range.isEmpty else { return }
+        unsafe memmove(base + range.lowerBound, base + range.upperBound, length - range.upperBound)
+        length -= range.count
+    }
+
     /// Overwrites a range with spaces.
     public mutating func blank(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= length)

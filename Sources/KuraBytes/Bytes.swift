@@ -90,6 +90,7 @@ public struct Bytes {
 @available(*, unavailable)
 extension Bytes: Sendable {}
 
+/// Safety: as the type: a position is compared with `count` before its byte is read.
 extension Bytes: RandomAccessCollection {
     @inlinable public var startIndex: Int { 0 }
     @inlinable public var endIndex: Int { count }

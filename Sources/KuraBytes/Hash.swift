@@ -25,6 +25,7 @@ public enum Hash {
 
     /// The last `count` bytes, fewer than eight, as one number; which bytes go where does not matter, as long as all do.
     @inlinable @inline(__always)
+    /// Safety: the caller has `count` bytes there, and no load ends behind them.
     static func tail(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
         if count >= 4 {
             let low = unsafe bytes.loadUnaligned(as: UInt32.self)

@@ -19,6 +19,7 @@ extension Array where Element == UInt8 {
     }
 }
 
+/// Safety: as for arrays.
 extension ArraySlice where Element == UInt8 {
     @inlinable
     public func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {

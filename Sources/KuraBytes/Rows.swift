@@ -21,6 +21,10 @@ public struct CellRow<Value>: ~Copyable {
         unsafe address.deallocate()
     }
 
+    /// Where the values are, for C.
+    @inlinable
+    public var baseAddress: UnsafeMutablePointer<Value> { unsafe address }
+
     @inlinable
     public subscript(position: Int) -> Value {
         unsafeAddress {
@@ -67,6 +71,7 @@ extension KeptRow: RandomAccessCollection {
 // Safety: nothing changes after `init`.
 extension KeptRow: @unchecked Sendable where Element: Sendable {}
 
+/// Safety: the row is never given back.
 extension Bytes {
     /// A copy of a text that is kept as long as the program.
     public init(keeping text: String) {
@@ -146,7 +151,9 @@ public struct GrowingRow<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline
     mutating func grow() {
         let wanted = Swift.max(room * 2, 64)
-        guard let grown = unsafe realloc(address, wanted * MemoryLayout<Element>.stride) else { fatalError("out of memory") }
+        guard let grown = unsafe realloc(address, wanted * MemoryLayout<Element>.stride) else {
+            fatalError("out of memory")
+        }
         unsafe address = grown.assumingMemoryBound(to: Element.self)
         room = wanted
     }
@@ -154,6 +161,8 @@ public struct GrowingRow<Element: BitwiseCopyable>: ~Copyable {
 
 extension UnsafeMutableRawPointer {
     /// `free`, under a name that inlinable code may use.
+    ///
+    /// Safety: the row that calls it is gone afterwards.
     @usableFromInline
     static func giveBack(_ memory: UnsafeMutableRawPointer?) { unsafe free(memory) }
 }

@@ -123,7 +123,8 @@ public struct LineConnection: ~Copyable {
             let elapsed = Self.milliseconds() - start
             let left = limit < 0 ? -1 : max(0, Int64(limit) - elapsed)
             let slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
-            let count = poll(&request, 1, Int32(slice))
+            // Safety: there is one of them.
+            let count = unsafe poll(&request, 1, Int32(slice))
             if count > 0 { return }
             if count == 0 {
                 if left >= 0, slice == left {
@@ -141,7 +142,8 @@ public struct LineConnection: ~Copyable {
 
     private static func milliseconds() -> Int64 {
         var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
+        // Safety: the kernel fills one `timespec`, which is ours.
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 }

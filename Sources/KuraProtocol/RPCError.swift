@@ -7,7 +7,8 @@ public struct RPCError: Error {
     public var hint: StaticString?
     /// The parameter's name as JSON text without quotes. It points into the request line or the method table, so the reply
     /// has to be rendered before the line goes. Only names are ever echoed: values may be secret.
-    // Unsafe is the address alone: an error is rendered on the thread that made it, before its line goes.
+    // Safety: what is not Sendable is the borrowed bytes alone: an error is rendered on the thread that made it, before its
+    // line goes.
     public nonisolated(unsafe) var parameter: Bytes?
     public var limit: Int?
     public var currentRev: UInt64?
@@ -25,10 +26,10 @@ public struct RPCError: Error {
     public var layer: StaticString?
     /// Where in a value or a schema the fault is, as a JSON pointer. UTF-8, not escaped; it points into memory that whoever
     /// refuses keeps until the next request.
-    // Unsafe is the address alone, as above.
+    // Safety: as for `parameter`.
     public nonisolated(unsafe) var path: Bytes?
     /// Why, in somebody's words; kept like `path`.
-    // Unsafe is the address alone, as above.
+    // Safety: as for `parameter`.
     public nonisolated(unsafe) var explanation: Bytes?
 
     public init(
@@ -37,7 +38,8 @@ public struct RPCError: Error {
     ) {
         self.kind = kind
         self.hint = hint
-        self.parameter = parameter
+        // Safety: as the property says.
+        unsafe self.parameter = parameter
         self.limit = limit
         self.currentRev = currentRev
         self.index = index
@@ -71,6 +73,8 @@ public struct RPCError: Error {
 
 extension ByteBuffer {
     /// One error reply without its line end; `id` is the request's as it came, an empty one is written as null.
+    ///
+    /// Safety: the bytes that the error points to are there until the reply is rendered, which is now.
     public mutating func append(error: RPCError, id: Bytes) {
         let facts = error.kind.facts
         appendReplyHead(id: id)
@@ -82,7 +86,7 @@ extension ByteBuffer {
         append(facts.name)
         append("\",\"retryable\":")
         append(facts.retryable ? "true" : "false")
-        if let parameter = error.parameter {
+        if let parameter = unsafe error.parameter {
             append(",\"parameter\":\"")
             append(parameter)
             append("\"")
@@ -94,8 +98,8 @@ extension ByteBuffer {
             append(layer)
             append("\"")
         }
-        if let path = error.path { append(text: ",\"path\":", path) }
-        if let explanation = error.explanation { append(text: ",\"reason\":", explanation) }
+        if let path = unsafe error.path { append(text: ",\"path\":", path) }
+        if let explanation = unsafe error.explanation { append(text: ",\"reason\":", explanation) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }

@@ -3,6 +3,10 @@ import KuraBytes
 import KuraProtocol
 public import KuraStorage
 
+// Safety: `fread` gets a buffer with its length and a file that is open until the function returns; Swift lends the
+// path as a C string for the call; the text of `strerror` is copied at once, before other threads start or on the loop
+// alone.
+
 /// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
 public struct Configuration: Sendable {
     public var dataDirectory: String?
@@ -32,7 +36,7 @@ public struct Configuration: Sendable {
     /// Takes in a configuration file: one JSON object, every key known, every value of its type.
     public mutating func read(file path: String) throws(Refusal) {
         guard let text = Self.contents(of: path) else {
-            throw Refusal(description: "\(path): \(String(cString: strerror(errno)))")
+            throw Refusal(description: unsafe "\(path): \(String(cString: strerror(errno)))")
         }
         do throws(Refusal) {
             try text.withBytes { (text) throws(Refusal) in try read(text) }
@@ -167,16 +171,16 @@ public struct Configuration: Sendable {
     }
 
     static func contents(of path: String) -> [UInt8]? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
+        guard let file = unsafe fopen(path, "re") else { return nil }
+        defer { unsafe fclose(file) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count < 16 << 20 {
-            let count = fread(&chunk, 1, chunk.count, file)
+            let count = unsafe fread(&chunk, 1, chunk.count, file)
             if count == 0 { break }
             bytes.append(contentsOf: chunk[..<count])
         }
-        return ferror(file) == 0 ? bytes : nil
+        return unsafe ferror(file) == 0 ? bytes : nil
     }
 
     // MARK: Defaults

@@ -39,6 +39,10 @@ final class Connection {
     var isInFeed = false
     /// The input may hold whole lines that have not been begun.
     var hasMore = false
+    /// While a request waits, lines behind it could be answered in the next turn.
+    var hasAhead = false
+    /// Lines behind the request that waits which the turn has answered.
+    private var ahead: [Range<Int>] = []
     /// The other side is gone altogether; epoll has been told to be silent about it.
     var isHungUp = false
     /// The sync that released replies of this connection last, by the policy's count.
@@ -86,6 +90,7 @@ final class Connection {
         answer = nil
         hasTakenOutcome = false
         starting = []
+        ahead.removeAll(keepingCapacity: true)
         descriptors.rewind()
         output.truncate(to: start.output)
         if let feedStart { feed = feedStart }
@@ -96,7 +101,26 @@ final class Connection {
         if feedStart == nil { feedStart = feed }
     }
 
+    /// A line behind the request that waits has been answered.
+    func answeredAhead(_ line: Range<Int>) {
+        if let last = ahead.last, last.upperBound == line.lowerBound {
+            ahead[ahead.count - 1] = last.lowerBound..<line.upperBound
+        } else {
+            ahead.append(line)
+        }
+    }
+
+    private func dropAhead() {
+        for lines in ahead.reversed() {
+            input.remove(lines)
+            state.overtaken -= lines.count
+        }
+        ahead.removeAll(keepingCapacity: true)
+        framer.putBack(to: framer.consumed)
+    }
+
     func endTurn(_ pool: BufferPool) {
+        if !ahead.isEmpty { dropAhead() }
         state.endTurn()
         turnStart = nil
         if feedStart != nil { feedStart = nil }

@@ -8,13 +8,18 @@ extension Server {
     /// Answers the connection's whole lines, in order, until they are used up, its budget is spent, or one has to wait.
     func process(_ connection: Connection, _ storage: isolated Storage) {
         connection.hasMore = false
+        connection.hasAhead = false
         guard !connection.isClosed else { return }
-        guard connection.state.wait == .none else { return }
+        guard connection.state.wait == .none else {
+            answerAhead(connection, storage)
+            return
+        }
         guard connection.crowd.deferredUntil == 0 else {
             connection.hasMore = true
             return
         }
         connection.state.overtaken = 0
+        connection.state.isStuck = false
         storage.setWriter(connection.clientName)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
@@ -36,7 +41,11 @@ extension Server {
             switch frame {
             case .line(let lower, let upper):
                 let start = connection.outputEnd
-                guard answer(connection, lower, upper, storage) else { return }
+                guard answer(connection, lower, upper, storage) else {
+                    connection.framer.putBack(to: lower)
+                    answerAhead(connection, storage)
+                    return
+                }
                 budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start), reader)
             case .oversize:
                 connection.descriptors.poison()
@@ -81,8 +90,8 @@ extension Server {
         }
     }
 
-    /// - Returns: false when the line has to wait; it is put back then.
-    private func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
+    /// - Returns: false when the line has to wait.
+    func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
         let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
         let outline: RequestReader.Line
         do throws(RPCError) {
@@ -98,10 +107,7 @@ extension Server {
         switch outline {
         case .request:
             let start = connection.output.count
-            guard perform(connection, &connection.output, storage) else {
-                connection.framer.putBack(to: lower)
-                return false
-            }
+            guard perform(connection, &connection.output, storage) else { return false }
             if connection.output.capacity > 64 << 10 { keepWithinBudget(connection, from: start) }
             if connection.output.count > start { connection.output.append(0x0A) }
             note(connection, at: connection.sent + UInt64(start), storage)

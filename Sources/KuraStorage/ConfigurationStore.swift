@@ -173,5 +173,5 @@ extension Ledger {
 }
 
 extension StaticString {
-    fileprivate var bytes: Bytes { Bytes(start: utf8Start, count: utf8CodeUnitCount) }
+    fileprivate var bytes: Bytes { Bytes(self) }
 }

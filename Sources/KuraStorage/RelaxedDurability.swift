@@ -100,14 +100,15 @@ enum RelaxedDurability {
             }
             guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
             try FileSystem.syncDirectory(configuration.dataDirectory)
-        } catch { unlink(path) }
+        } catch { FileSystem.tryToRemove(path) }
     }
 
     private static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
-        guard let file = fopen(configuration.cleanStopPath, "re") else { return nil }
-        defer { fclose(file) }
+        // Safety: the file is open until the function returns, and `fread` gets a buffer with its length.
+        guard let file = unsafe fopen(configuration.cleanStopPath, "re") else { return nil }
+        defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 32)
-        let count = fread(&bytes, 1, bytes.count, file)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
         return UInt64(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
     }
 }

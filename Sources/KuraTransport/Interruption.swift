@@ -23,7 +23,8 @@ public final class Interruption: Sendable {
     public func raise() {
         isRaised.store(true, ordering: .releasing)
         var one: UInt64 = 1
-        _ = Glibc.write(event, &one, 8)
+        // Safety: an eventfd is written as the eight bytes of one number.
+        _ = unsafe Glibc.write(event, &one, 8)
     }
 
     public var isInterrupted: Bool { isRaised.load(ordering: .acquiring) }
@@ -40,6 +41,7 @@ public final class Interruption: Sendable {
     ///   - descriptor: open for reading.
     ///   - limit: most bytes to read, above 0.
     ///   - buffer: grows when it has no room for them.
+    /// - Returns: how many bytes were appended, or why none were.
     public func read(_ descriptor: Int32, atMost limit: Int, into buffer: inout ByteBuffer) -> Outcome {
         // Waited for what never comes, it would not be found out.
         guard mode(of: descriptor) != O_WRONLY else { return .failed(errno: EBADF) }
@@ -61,7 +63,8 @@ public final class Interruption: Sendable {
     /// - Returns: `.end` when they are written.
     public func write(_ descriptor: Int32, _ bytes: Bytes) -> Outcome {
         var information = stat()
-        guard fstat(descriptor, &information) == 0 else { return .failed(errno: errno) }
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { return .failed(errno: errno) }
         guard mode(of: descriptor) != O_RDONLY else { return .failed(errno: EBADF) }
         let type = information.st_mode & S_IFMT
         // A pipe that is said to be writable takes a page without waiting, and may make a longer write wait (pipe(7)).
@@ -93,7 +96,8 @@ public final class Interruption: Sendable {
             pollfd(fd: event, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            let count = poll(&polls, 2, -1)
+            // Safety: there are two of them.
+            let count = unsafe poll(&polls, 2, -1)
             if isInterrupted { return .interrupted }
             if count < 0, errno != EINTR { return .failed(errno: errno) }
             if count > 0, polls[0].revents != 0 { return nil }

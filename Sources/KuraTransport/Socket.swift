@@ -15,7 +15,8 @@ public struct Socket: ~Copyable {
     public static func connect(to path: String) throws(SystemError) -> Socket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
-        guard csys_connect_unix(descriptor, path) == 0 else {
+        // Safety: Swift lends the path as a C string for the call.
+        guard unsafe csys_connect_unix(descriptor, path) == 0 else {
             let error = SystemError("connect", path: path)
             Glibc.close(descriptor)
             throw error
@@ -101,7 +102,8 @@ public struct PeerCredentials: Sendable {
         var pid: Int32 = 0
         var uid: UInt32 = 0
         var gid: UInt32 = 0
-        guard csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
+        // Safety: the three numbers are of the types that the function writes.
+        guard unsafe csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
         self.uid = uid
         self.gid = gid
     }
@@ -128,7 +130,8 @@ public enum ProcessLimits {
     /// Raises the number of descriptors to what is allowed, and returns it.
     public static func raiseDescriptors() -> Int {
         var limit: UInt64 = 1024
-        _ = csys_raise_descriptor_limit(&limit)
+        // Safety: the limit is of the type that the function writes.
+        _ = unsafe csys_raise_descriptor_limit(&limit)
         return Int(clamping: limit)
     }
 }

@@ -5,6 +5,10 @@ import KuraBytes
 /// One open file of the counting VFS: what SQLite asks of it, over the real unix file.
 ///
 /// A file belongs to a connection, so one thread at a time is here.
+///
+/// Safety: `real` lies in the memory that SQLite has allocated for the file, behind the header, until `xClose`
+/// returns; buffers are SQLite's, lent with their lengths for the call.
+@safe
 final class CountedFile {
     let real: UnsafeMutablePointer<sqlite3_file>
     private let role: FileRole
@@ -28,14 +32,14 @@ final class CountedFile {
         real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?
     ) {
         self.pacedPath = pacedPath
-        self.real = real
+        unsafe self.real = unsafe real
         self.role = role
         self.part = part
         self.reading = reading
         counter = Counter.of(role, part)
     }
 
-    private var methods: sqlite3_io_methods { real.pointee.pMethods.pointee }
+    private var methods: sqlite3_io_methods { unsafe real.pointee.pMethods.pointee }
 
     // MARK: Reading
 
@@ -51,9 +55,9 @@ final class CountedFile {
             switch reading {
             // sqlite3_open reads the first 100 bytes of the database, and nothing else reads those: opening may wait.
             case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
-                readWithoutWaiting(descriptor, bytes, at: offset)
+                unsafe readWithoutWaiting(descriptor, bytes, at: offset)
             case .real, .withoutWaiting:
-                noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+                unsafe noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
             }
         counter.add(reads: 1, bytes: result == SQLITE_OK ? bytes.count : 0)
         return result
@@ -62,11 +66,12 @@ final class CountedFile {
     private func readWithoutWaiting(
         _ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int64
     ) -> Int32 {
-        switch NonBlockingReads.read(descriptor, bytes, at: offset) {
+        switch unsafe NonBlockingReads.read(descriptor, bytes, at: offset) {
         case .all: return SQLITE_OK
         case .short(let count):
             // SQLite requires the rest to be zeros.
-            UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+            unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).initializeMemory(
+                as: UInt8.self, repeating: 0)
             return ResultCode.ioErrorShortRead
         case .wouldBlock: return failed(ResultCode.ioErrorRead, errno: EAGAIN)
         case .failed(let errno): return failed(ResultCode.ioErrorRead, errno: errno)
@@ -112,7 +117,7 @@ final class CountedFile {
         if let fault = FaultPoints.hit(.vfsWrite, role: role) {
             return fault == .full ? SQLITE_FULL : failed(ResultCode.ioErrorWrite, errno: fault.errno ?? EIO)
         }
-        let result = methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
+        let result = unsafe methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
         if result == SQLITE_OK {
             counter.add(writes: 1, bytes: bytes.count)
             if let pacedPath {
@@ -121,7 +126,7 @@ final class CountedFile {
             return result
         }
         var code: Int32 = 0
-        _ = methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
+        _ = unsafe methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
         // The unix VFS takes ENOSPC only for a full disk.
         return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
     }
@@ -129,22 +134,23 @@ final class CountedFile {
     private func descriptorForPacing(_ path: String) -> Int32 {
         if let pacingDescriptor { return pacingDescriptor }
         let descriptor =
-            part == .wal ? NonBlockingReads.ownDescriptor(path: path) : NonBlockingReads.keptDescriptor(path: path)
+            unsafe part == .wal
+            ? NonBlockingReads.ownDescriptor(path: path) : NonBlockingReads.keptDescriptor(path: path)
         pacingDescriptor = descriptor
         return descriptor
     }
 
     /// A WAL that was there before the first write of this file: its header tells.
     private func learnPageSize() {
-        withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
-            let result = methods.xRead(real, header.baseAddress, Int32(header.count), 0)
-            if result == SQLITE_OK { joiner.learn(header: Bytes(header)) }
+        unsafe withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
+            let result = unsafe methods.xRead(real, header.baseAddress, Int32(header.count), 0)
+            if result == SQLITE_OK { unsafe joiner.learn(header: Bytes(header)) }
         }
     }
 
     func truncate(to size: Int64) -> Int32 {
         let result = flushForOthers()
-        return result == SQLITE_OK ? noting(methods.xTruncate(real, size)) : result
+        return unsafe result == SQLITE_OK ? noting(methods.xTruncate(real, size)) : result
     }
 
     func sync(_ flags: Int32) -> Int32 {
@@ -154,19 +160,19 @@ final class CountedFile {
             return fault == .skip ? SQLITE_OK : failed(ResultCode.ioErrorSync, errno: fault.errno ?? EIO)
         }
         counter.add(syncs: 1)
-        return noting(methods.xSync(real, flags))
+        return unsafe noting(methods.xSync(real, flags))
     }
 
     func size(_ size: UnsafeMutablePointer<sqlite3_int64>?) -> Int32 {
         let result = flushForOthers()
-        return result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
+        return unsafe result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
     }
 
     /// Closes the real file. Frames still kept back are of a transaction that was not committed: they are dropped.
     func close() -> Int32 {
         if case .withoutWaiting(let descriptor, isOwn: true) = reading { Glibc.close(descriptor) }
         if part == .wal, let pacingDescriptor, pacingDescriptor >= 0 { Glibc.close(pacingDescriptor) }
-        return noting(methods.xClose(real))
+        return unsafe noting(methods.xClose(real))
     }
 
     // MARK: Errors

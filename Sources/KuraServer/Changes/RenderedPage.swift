@@ -110,7 +110,7 @@ extension Store {
     }
 
     init?(wireName: Bytes) {
-        for store in Self.published where store.wireName.withUTF8Buffer({ wireName.elementsEqual($0) }) {
+        for store in Self.published where wireName.equals(store.wireName) {
             self = store
             return
         }

@@ -110,11 +110,11 @@ extension ByteBuffer {
 /// Where a page of a list ended. Opaque to clients: a version digit and the last key in hexadecimal.
 enum Cursor {
     static func append(key: Bytes, to out: inout ByteBuffer) {
-        let digits: StaticString = "0123456789abcdef"
+        let digits = Bytes("0123456789abcdef")
         out.append("\"1")
         for byte in key {
-            out.append(digits.utf8Start[Int(byte >> 4)])
-            out.append(digits.utf8Start[Int(byte & 15)])
+            out.append(digits[Int(byte >> 4)])
+            out.append(digits[Int(byte & 15)])
         }
         out.append("\"")
     }

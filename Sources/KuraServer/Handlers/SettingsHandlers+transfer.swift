@@ -231,7 +231,8 @@ private struct SettingsImport {
         call.faultPath.append(
             text: "/" + Self.token(String(decoding: domain, as: UTF8.self)) + "/"
                 + Self.token(String(decoding: key, as: UTF8.self)))
-        error.path = call.faultPath.bytes
+        // Safety: the scratch is the call's, which outlives the error's rendering.
+        unsafe error.path = call.faultPath.bytes
         throw .error(error)
     }
 

@@ -177,8 +177,9 @@ extension Call {
         faultText.removeAll()
         faultText.append(text: message)
         var error = RPCError(kind, parameter: parameter)
-        error.path = faultPath.bytes
-        error.explanation = faultText.bytes
+        // Safety: both texts are the call's, which outlives the error's rendering.
+        unsafe error.path = faultPath.bytes
+        unsafe error.explanation = faultText.bytes
         return error
     }
 

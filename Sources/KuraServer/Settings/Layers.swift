@@ -41,7 +41,7 @@ enum Layer: Int, CaseIterable {
             case .default: "\"default\""
             case .none: "\"none\""
             }
-        return Bytes(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        return Bytes(text)
     }
 }
 

@@ -108,7 +108,8 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
     /// Notes how long the input is, when it is a file.
     private func measure(_ descriptor: Int32) {
         var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
         total = Int(information.st_size) - max(0, Int(lseek(descriptor, 0, SEEK_CUR)))
     }
 
@@ -229,6 +230,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
 /// Milliseconds since 1970.
 private func wallClock() -> Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    // Safety: the kernel fills one `timespec`, which is ours.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }

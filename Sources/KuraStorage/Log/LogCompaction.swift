@@ -53,9 +53,7 @@ struct LogCompaction: ~Copyable {
                 continue
             }
             rows.removeLast(rows.count - first)
-            guard truncate(wal, first > 0 ? off_t(ends[first - 1]) : 0) == 0 else {
-                throw FileSystem.fail("truncate", wal)
-            }
+            try FileSystem.truncate(wal, to: first > 0 ? ends[first - 1] : 0)
             batchBytes = min(2 * batchBytes, 512 << 10)
         }
         try Segment.remove(number, in: directory)

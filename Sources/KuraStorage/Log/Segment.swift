@@ -217,7 +217,7 @@ final class Segment: @unchecked Sendable {
         let commits = try WALCommits(path: wal)
         let end = commits.ends.last ?? 0
         guard commits.isReadable, end < FileSystem.size(wal) else { return }
-        guard truncate(wal, off_t(end)) == 0 else { throw FileSystem.fail("truncate", wal) }
+        try FileSystem.truncate(wal, to: end)
     }
 
     /// Takes all rows from a segment, which keeps its number. Nobody may have it open.

@@ -79,6 +79,10 @@ struct ItemRef: Hashable {
         return unsafe ItemRef(item)
     }
 
+    static func == (left: ItemRef, right: ItemRef) -> Bool { unsafe left.address == right.address }
+
+    func hash(into hasher: inout Hasher) { unsafe hasher.combine(address) }
+
     var pointee: Item {
         unsafeAddress { unsafe UnsafePointer(address) }
         nonmutating unsafeMutableAddress { unsafe address }

@@ -5,6 +5,11 @@ import KuraBytes
 ///
 /// A chained hash table that grows by moving a few buckets at each insertion, so that no single write pays for a large
 /// move. Belongs to the loop.
+///
+/// Safety: `buckets` has `mask` + 1 places, `previous`, while it is there, `previousMask` + 1; a hash is cut down by
+/// the mask before it leads to a place. Both come from `calloc`: zeros are nil. Items are in the table with a
+/// reference of its own.
+@safe
 final class ItemTable {
     private var buckets: UnsafeMutablePointer<ItemRef?>
     private var mask: Int
@@ -18,13 +23,14 @@ final class ItemTable {
     init(minimumBuckets: Int = 1024) {
         var size = 16
         while size < minimumBuckets { size *= 2 }
-        buckets = calloc(size, MemoryLayout<ItemRef?>.stride)!.bindMemory(to: ItemRef?.self, capacity: size)
+        unsafe buckets = unsafe calloc(size, MemoryLayout<ItemRef?>.stride)!.bindMemory(
+            to: ItemRef?.self, capacity: size)
         mask = size - 1
     }
 
     deinit {
-        free(buckets)
-        free(previous)
+        unsafe free(buckets)
+        unsafe free(previous)
     }
 
     func hash(scope: UInt32, key: Bytes) -> UInt64 {
@@ -32,7 +38,7 @@ final class ItemTable {
     }
 
     func find(scope: UInt32, key: Bytes, hash: UInt64) -> ItemRef? {
-        var candidate = bucket(of: hash).pointee
+        var candidate = unsafe bucket(of: hash).pointee
         while let item = candidate {
             // Side by side with the head, not one after the other.
             item.prefetch()
@@ -45,85 +51,85 @@ final class ItemTable {
     /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference.
     func insert(_ item: ItemRef) {
         // Half full at most: a look-up mostly touches one item only.
-        if count * 2 > mask, previous == nil { grow() }
+        if count * 2 > mask, unsafe previous == nil { grow() }
         moveSome()
-        let slot = bucket(of: item.pointee.hash)
-        item.pointee.chain = slot.pointee
-        slot.pointee = item
+        let slot = unsafe bucket(of: item.pointee.hash)
+        item.pointee.chain = unsafe slot.pointee
+        unsafe slot.pointee = item
         count += 1
     }
 
     /// Puts `new` in the place of `old`. The table's reference to `old` passes to the caller, the caller's to `new` to the
     /// table.
     func replace(_ old: ItemRef, with new: ItemRef) {
-        var link = bucket(of: old.pointee.hash)
-        while let item = link.pointee {
+        var link = unsafe bucket(of: old.pointee.hash)
+        while let item = unsafe link.pointee {
             if item == old {
                 new.pointee.chain = old.pointee.chain
                 old.pointee.chain = nil
-                link.pointee = new
+                unsafe link.pointee = new
                 return
             }
-            link = item.chainAddress
+            unsafe link = unsafe item.chainAddress
         }
         preconditionFailure("the item is not in the table")
     }
 
     /// Takes an item out; the table's reference passes to the caller.
     func remove(_ old: ItemRef) {
-        var link = bucket(of: old.pointee.hash)
-        while let item = link.pointee {
+        var link = unsafe bucket(of: old.pointee.hash)
+        while let item = unsafe link.pointee {
             if item == old {
-                link.pointee = old.pointee.chain
+                unsafe link.pointee = old.pointee.chain
                 old.pointee.chain = nil
                 count -= 1
                 return
             }
-            link = item.chainAddress
+            unsafe link = unsafe item.chainAddress
         }
         preconditionFailure("the item is not in the table")
     }
 
     private func bucket(of hash: UInt64) -> UnsafeMutablePointer<ItemRef?> {
-        if let previous {
+        if let previous = unsafe previous {
             let index = Int(truncatingIfNeeded: hash) & previousMask
-            if index >= moved { return previous + index }
+            if index >= moved { return unsafe previous + index }
         }
-        return buckets + (Int(truncatingIfNeeded: hash) & mask)
+        return unsafe buckets + (Int(truncatingIfNeeded: hash) & mask)
     }
 
     private func grow() {
-        previous = buckets
+        unsafe previous = unsafe buckets
         previousMask = mask
         moved = 0
         let size = (mask + 1) * 2
         // calloc hands out untouched zero pages for large sizes: nil everywhere without writing to them.
-        let memory = calloc(size, MemoryLayout<ItemRef?>.stride)!
+        let memory = unsafe calloc(size, MemoryLayout<ItemRef?>.stride)!
         if size >= 1 << 18 {
-            let page = UnsafeMutableRawPointer(bitPattern: (UInt(bitPattern: memory) + 4095) & ~4095)
-            _ = madvise(page, size * MemoryLayout<ItemRef?>.stride - 4096, MADV_HUGEPAGE)
+            let page = unsafe UnsafeMutableRawPointer(bitPattern: (UInt(bitPattern: memory) + 4095) & ~4095)
+            _ = unsafe madvise(page, size * MemoryLayout<ItemRef?>.stride - 4096, MADV_HUGEPAGE)
         }
-        buckets = memory.bindMemory(to: ItemRef?.self, capacity: size)
+        unsafe buckets = unsafe memory.bindMemory(to: ItemRef?.self, capacity: size)
         mask = size - 1
     }
 
     private func moveSome() {
-        guard let old = previous else { return }
+        guard let old = unsafe previous else { return }
         let stop = min(moved + 8, previousMask + 1)
         while moved < stop {
-            var candidate = old[moved]
-            old[moved] = nil
+            var candidate = unsafe old[moved]
+            unsafe old[moved] = nil
             moved += 1
             while let item = candidate {
                 candidate = item.pointee.chain
-                let slot = buckets + (Int(truncatingIfNeeded: item.pointee.hash) & mask)
-                item.pointee.chain = slot.pointee
-                slot.pointee = item
+                let slot = unsafe buckets + (Int(truncatingIfNeeded: item.pointee.hash) & mask)
+                item.pointee.chain = unsafe slot.pointee
+                unsafe slot.pointee = item
             }
         }
         if moved > previousMask {
-            free(old)
-            previous = nil
+            unsafe free(old)
+            unsafe previous = nil
         }
     }
 }
