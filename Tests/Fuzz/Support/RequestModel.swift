@@ -118,7 +118,9 @@ struct RequestJudge {
             }
         } catch { judgeRefused(expected, error) }
         // Whatever came before leaves nothing behind.
-        check((try? reader.read(Bytes(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#), batchLimit: batchLimit)) != nil, "the next line is read")
+        check(
+            (try? reader.read(Bytes(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#), batchLimit: batchLimit))
+                != nil, "the next line is read")
     }
 
     private func judgeBatch(_ line: Bytes, _ members: [PlainJSON], _ first: Int) {
