@@ -164,6 +164,7 @@ struct RecordSplitter: ~Copyable {
 
     private mutating func nextLine() -> Event {
         while true {
+            if !isSkipping { skipIndent() }
             let from = max(cursor, scanned)
             guard let newline = window.bytes.firstIndex(of: 0x0A, from: from) else { return lastLine() }
             let line = made(cursor, newline, line: self.line, end: newline + 1)
@@ -173,6 +174,11 @@ struct RecordSplitter: ~Copyable {
             scanned = cursor
             if let event = judged(line, isOversize) { return event }
         }
+    }
+
+    /// White space in front of a line is no part of it, nor is a CR: going on at a line passes over it as well.
+    private mutating func skipIndent() {
+        while cursor < window.count, [0x20, 0x09, 0x0D].contains(byte(cursor)) { cursor += 1 }
     }
 
     /// What there is after the last line end.
@@ -208,12 +214,6 @@ struct RecordSplitter: ~Copyable {
             return .oversize(Record(line: record.line, offset: record.offset, end: line.end))
         }
         if isOversize { return .oversize(line) }
-        var line = line
-        // CR too: going on at a record passes over it as well.
-        while line.lower < line.upper, [0x20, 0x09, 0x0D].contains(byte(line.lower)) {
-            line.lower += 1
-            line.offset += 1
-        }
         return line.lower == line.upper ? nil : .record(line)
     }
 
