@@ -53,7 +53,7 @@ public struct Socket: ~Copyable {
             var count: Int32 = 0
             var flags: Int32 = 0
             let received = csys_recvmsg(
-                descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, &count, &flags)
+                descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, queue.room, &count, &flags)
             for position in 0..<Int(count) { queue.append(owning: descriptors[position]) }
             if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
             if received > 0 { return .bytes(received) }

@@ -13,6 +13,10 @@ struct CrowdState {
     var spent: UInt64 = 0
     /// Its requests wait until then, so that others get theirs; 0: they do not.
     var deferredUntil: UInt64 = 0
+    /// It is not read from for now.
+    var isHeldUp: Bool { isStarved || deferredUntil > 0 }
+    /// It has passed many descriptors at once lately.
+    var isFlooding = false
     /// The turn in which it was looked at last.
     var turn: UInt32 = 0
     /// Its output is at the bound: what had left, and since when no more has.
@@ -21,6 +25,9 @@ struct CrowdState {
 }
 
 extension Connection {
+    /// Bytes that have left since it began.
+    var gone: UInt64 { sent + UInt64(head) }
+
     /// Bytes of memory that its buffers take.
     var footprint: Int {
         let buffers = input.capacity + output.capacity
