@@ -42,4 +42,13 @@ static inline ssize_t kura_pread_nowait(int descriptor, void *bytes, size_t coun
     return preadv64v2(descriptor, &vector, 1, offset, 0x00000008);
 }
 
+// Also of _GNU_SOURCE only.
+extern int sync_file_range(int descriptor, int64_t offset, int64_t count, unsigned flags);
+
+// Has a range's dirty pages written, SYNC_FILE_RANGE_WRITE (linux/fs.h). With `waits` also SYNC_FILE_RANGE_WAIT_BEFORE and
+// _WAIT_AFTER: the disk has them when it returns.
+static inline int kura_write_out(int descriptor, int64_t offset, int64_t count, int waits) {
+    return sync_file_range(descriptor, offset, count, waits ? 7 : 2);
+}
+
 #endif

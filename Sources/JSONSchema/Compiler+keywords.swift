@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// What each keyword asks for, and of what form its value is.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// `$ref`: within the document only, and never around in a circle without going into the value.

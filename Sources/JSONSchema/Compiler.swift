@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Makes a program of a schema's text: one pass over its nodes, then the references.

@@ -1,10 +1,11 @@
+import KuraBytes
 import KuraProtocol
 
 /// A JSON number, exactly: a view of its text that compares digit by digit, whatever its length.
 ///
 /// An exponent beyond ±10^15 counts as ±10^15.
 struct Decimal {
-    private let text: UnsafeRawBufferPointer
+    private let text: Bytes
     let isNegative: Bool
     /// The significant digits, from the first that is not zero to the last; a point may stand between them.
     private let digits: Range<Int>
@@ -17,7 +18,7 @@ struct Decimal {
     var isInteger: Bool { isZero || lastPower >= 0 }
 
     /// - Parameter number: the text of a checked JSON number.
-    init(_ number: UnsafeRawBufferPointer) {
+    init(_ number: Bytes) {
         text = number
         isNegative = number.first == UInt8(ascii: "-")
         var first = -1
@@ -47,7 +48,7 @@ struct Decimal {
         lastPower = (last < point ? point - last - 1 : point - last) + exponent
     }
 
-    private static func exponent(_ number: UnsafeRawBufferPointer, from start: Int) -> Int {
+    private static func exponent(_ number: Bytes, from start: Int) -> Int {
         var magnitude = 0
         var isNegative = false
         var index = start
@@ -152,6 +153,6 @@ struct Decimal {
     }
 
     static func mix(_ state: UInt64, _ value: UInt64) -> UInt64 {
-        withUnsafeBytes(of: value) { Hash.bytes($0, seed: state) }
+        Hash.number(value, seed: state)
     }
 }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Equality of JSON values by what they mean: numbers by value, strings with escapes resolved, members in any order.
@@ -19,7 +20,7 @@ struct Equality {
             return theirs.isSame(right, bytes)
         case .number:
             let (first, second) = (ours.bytes(left), theirs.bytes(right))
-            if TapeView.areSame(first, second) { return true }
+            if first.equals(second) { return true }
             steps -= (first.count + second.count) >> 3
             return Decimal.order(Decimal(first), Decimal(second)) == 0
         case .array:

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Keywords that hold other schemas against the same value.

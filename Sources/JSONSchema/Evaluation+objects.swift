@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 extension Evaluation {
@@ -81,7 +82,7 @@ extension Evaluation {
     }
 
     /// The schema of the property of that name.
-    private func property(_ name: UnsafeRawBufferPointer, _ run: Run) -> Int32? {
+    private func property(_ name: Bytes, _ run: Run) -> Int32? {
         guard run.count > 0 else { return nil }
         let hash = Hash.bytes(name, seed: schema.program.seed)
         var low = run.range.lowerBound

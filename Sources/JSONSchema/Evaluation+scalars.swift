@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Numbers and strings.
@@ -64,7 +65,7 @@ extension Evaluation {
     }
 
     mutating func matches(
-        _ pattern: Int32, _ subject: UnsafeRawBufferPointer, _ place: Place, _ instance: Int32
+        _ pattern: Int32, _ subject: Bytes, _ place: Place, _ instance: Int32
     ) throws(Stop) -> Bool {
         guard subject.count <= limits.subjectBytes else {
             throw Stop(reason: .subject, place: place, instance: instance)
@@ -77,7 +78,7 @@ extension Evaluation {
         }
     }
 
-    private static func codePoints(_ bytes: UnsafeRawBufferPointer) -> Int {
+    private static func codePoints(_ bytes: Bytes) -> Int {
         var count = 0
         for byte in bytes where byte & 0xC0 != 0x80 { count += 1 }
         return count

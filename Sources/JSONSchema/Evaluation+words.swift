@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Findings in plain words. They are made of the schema and of places, never of the value.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Ends a validation whose bounds are reached.

@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 import KuraProtocol
 
 /// A schema by JSON Schema draft-07, compiled: holds values against it and says where they break it.
@@ -18,7 +18,7 @@ public final class JSONSchema {
     let limits: SchemaLimits
     let program: Program
     /// Where the schema's text stands; it owns the text.
-    private let source: UnsafeMutableRawBufferPointer
+    private let source: ByteBuffer
     private let schemaTape: TapeOwner
     let tape: TapeView
     /// Used again from value to value.
@@ -28,7 +28,7 @@ public final class JSONSchema {
     /// Compiles a schema's JSON text, which is copied. The largest take up to about 20 ms: compile those away from the loop.
     /// - Throws: for the first thing that is wrong with it.
     public static func compile(
-        _ text: UnsafeRawBufferPointer, limits: SchemaLimits = SchemaLimits()
+        _ text: Bytes, limits: SchemaLimits = SchemaLimits()
     ) throws(SchemaError) -> JSONSchema {
         guard text.count <= limits.schemaBytes else {
             throw SchemaError(pointer: "", keyword: "", message: "a schema has at most \(limits.schemaBytes) bytes")
@@ -36,32 +36,23 @@ public final class JSONSchema {
         return try JSONSchema(text, limits: limits)
     }
 
-    private init(_ text: UnsafeRawBufferPointer, limits: SchemaLimits) throws(SchemaError) {
-        let source = UnsafeMutableRawBufferPointer.allocate(byteCount: max(text.count, 1), alignment: 1)
-        source.copyMemory(from: text)
-        do {
-            let owner = TapeOwner()
-            let tape = try owner.readSchema(
-                UnsafeRawBufferPointer(rebasing: source[..<text.count]), depth: limits.schemaDepth)
-            program = try Compiler.compile(tape, limits: limits)
-            self.tape = tape
-            schemaTape = owner
-        } catch {
-            source.deallocate()
-            throw error
-        }
+    private init(_ text: Bytes, limits: SchemaLimits) throws(SchemaError) {
+        var source = ByteBuffer(capacity: text.count)
+        source.append(text)
+        // The block stays where it is when the buffer moves into the schema.
+        let owner = TapeOwner()
+        let tape = try owner.readSchema(source.bytes, depth: limits.schemaDepth)
+        program = try Compiler.compile(tape, limits: limits)
+        self.tape = tape
+        schemaTape = owner
         self.source = source
         self.limits = limits
-    }
-
-    deinit {
-        source.deallocate()
     }
 
     /// Looks for the first violation of a value. Memory is used again from value to value, unless one needs much of it.
     /// - Parameter value: JSON text, as the wire's reader lets it pass: of repeated names each would count by itself.
     /// - Returns: nil when the value is valid.
-    public func validate(_ value: UnsafeRawBufferPointer) -> Violation? {
+    public func validate(_ value: Bytes) -> Violation? {
         violations(of: value, upTo: 1).first
     }
 
@@ -71,7 +62,7 @@ public final class JSONSchema {
     ///   - value: as above.
     ///   - count: at least 1.
     /// - Returns: at most `count`, in the schema's order. A validation that is too complex says so last, besides.
-    public func violations(of value: UnsafeRawBufferPointer, upTo count: Int) -> [Violation] {
+    public func violations(of value: Bytes, upTo count: Int) -> [Violation] {
         let (product, overflow) = value.count.multipliedReportingOverflow(by: limits.stepsPerByte)
         let steps = limits.steps + (overflow ? Int.max / 2 : product)
         let view: TapeView
@@ -112,7 +103,7 @@ public final class JSONSchema {
 final class TapeOwner {
     var tape = Tape()
 
-    func readSchema(_ text: UnsafeRawBufferPointer, depth: Int) throws(SchemaError) -> TapeView {
+    func readSchema(_ text: Bytes, depth: Int) throws(SchemaError) -> TapeView {
         do {
             return try tape.read(
                 text, grammar: .wire, maximumDepth: min(depth, JSONReader.defaultMaximumDepth), maximumNodes: .max)

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// The words of JSON Schema draft-07 (json-schema-validation-01 and json-schema-01).
 enum Keyword: String, CaseIterable, Sendable {
     case type, `enum`, const

@@ -1,5 +1,6 @@
 import CPCRE2
 import Glibc
+import KuraBytes
 
 /// Why a text is no pattern. `offset` counts bytes of the pattern, JSON's escapes resolved.
 struct PatternError: Error, Equatable {
@@ -11,16 +12,20 @@ struct PatternError: Error, Equatable {
 ///
 /// PCRE2 runs it, after `PatternSyntax` has checked and rewritten it. The interpreter and not the just-in-time compiler: it
 /// needs no writable code, and its work can be counted.
+///
+/// Safety: `code` is PCRE2's own, made once and freed with its owner; each call gets an address and a count of the
+/// same bytes, which PCRE2 reads before it returns.
+@safe
 final class Pattern {
     private let code: OpaquePointer
 
     /// - Parameter text: UTF-8, well formed.
     /// - Throws: for what is not ECMA 262, and for what is too large for PCRE2 or beyond it, as a look behind of varying length.
-    init(_ text: UnsafeRawBufferPointer) throws(PatternError) {
+    init(_ text: Bytes) throws(PatternError) {
         let syntax = try PatternSyntax.translate(text)
-        guard let context = pcre2_compile_context_create_8(nil) else { fatalError("out of memory") }
-        defer { pcre2_compile_context_free_8(context) }
-        pcre2_set_parens_nest_limit_8(context, 64)
+        guard let context = unsafe pcre2_compile_context_create_8(nil) else { fatalError("out of memory") }
+        defer { unsafe pcre2_compile_context_free_8(context) }
+        unsafe pcre2_set_parens_nest_limit_8(context, 64)
         // `$` is the very end, a reference to a group that took no part matches nothing, `[]` is a class without members.
         // A callout before each item is what counts a match's steps.
         let options =
@@ -28,24 +33,25 @@ final class Pattern {
             | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT
         var number: Int32 = 0
         var offset = 0
-        let compiled = syntax.text.withUnsafeBufferPointer {
-            pcre2_compile_8($0.baseAddress, $0.count, options, &number, &offset, context)
+        let compiled = unsafe syntax.text.withUnsafeBufferPointer {
+            unsafe pcre2_compile_8($0.baseAddress, $0.count, options, &number, &offset, context)
         }
-        guard let compiled else {
+        guard let compiled = unsafe compiled else {
             let place = offset < syntax.origins.count ? Int(syntax.origins[offset]) : text.count
             throw PatternError(message: Self.message(number), offset: place)
         }
-        code = compiled
+        unsafe code = unsafe compiled
     }
 
     deinit {
-        pcre2_code_free_8(code)
+        unsafe pcre2_code_free_8(code)
     }
 
     private static func message(_ number: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { buffer in
-            let count = pcre2_get_error_message_8(number, buffer.baseAddress, buffer.count)
-            return count > 0 ? String(decoding: buffer.prefix(Int(count)), as: UTF8.self) : "PCRE2 error \(number)"
+        unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { buffer in
+            let count = unsafe pcre2_get_error_message_8(number, buffer.baseAddress, buffer.count)
+            return unsafe count > 0
+                ? String(decoding: buffer.prefix(Int(count)), as: UTF8.self) : "PCRE2 error \(number)"
         }
     }
 
@@ -56,8 +62,8 @@ final class Pattern {
     }
 
     /// Whether any part of `subject`, well-formed UTF-8, matches.
-    func match(_ subject: UnsafeRawBufferPointer, with matcher: PatternMatcher) -> Outcome {
-        matcher.match(code, subject)
+    func match(_ subject: Bytes, with matcher: PatternMatcher) -> Outcome {
+        unsafe matcher.match(code, subject)
     }
 }
 
@@ -66,6 +72,10 @@ final class Pattern {
 /// PCRE2's own match limit starts over at each place of the subject and does not see how far `a*` runs, so that a pattern like
 /// `a*b` would cost the square of the subject's length. Steps are counted in callouts instead: one each, and one more for each
 /// eight bytes between two of them. Used by one thread.
+///
+/// Safety: the three blocks are made once and freed with their owner; the meter lives as long as the context whose
+/// callout writes to it; one thread matches at a time.
+@safe
 final class PatternMatcher {
     private struct Meter {
         var steps: Int
@@ -76,51 +86,51 @@ final class PatternMatcher {
     private var data: OpaquePointer?
 
     init(limits: SchemaLimits) {
-        meter = .allocate(capacity: 1)
-        meter.initialize(to: Meter(steps: 0, position: 0))
-        guard let context = pcre2_match_context_create_8(nil) else { fatalError("out of memory") }
-        self.context = context
-        pcre2_set_heap_limit_8(context, limits.patternKibibytes)
+        unsafe meter = .allocate(capacity: 1)
+        unsafe meter.initialize(to: Meter(steps: 0, position: 0))
+        guard let context = unsafe pcre2_match_context_create_8(nil) else { fatalError("out of memory") }
+        unsafe self.context = unsafe context
+        unsafe pcre2_set_heap_limit_8(context, limits.patternKibibytes)
         // Between two callouts little is tried, so that these two only stand behind the meter.
-        pcre2_set_match_limit_8(context, UInt32(clamping: limits.patternSteps * 4))
-        pcre2_set_depth_limit_8(context, UInt32(clamping: limits.patternSteps))
-        pcre2_set_callout_8(
+        unsafe pcre2_set_match_limit_8(context, UInt32(clamping: limits.patternSteps * 4))
+        unsafe pcre2_set_depth_limit_8(context, UInt32(clamping: limits.patternSteps))
+        unsafe pcre2_set_callout_8(
             context,
             { block, meter in
-                let meter = meter!.assumingMemoryBound(to: Meter.self)
-                let position = block!.pointee.current_position
-                meter.pointee.steps -= 1 + abs(position - meter.pointee.position) >> 3
-                meter.pointee.position = position
-                return meter.pointee.steps >= 0 ? 0 : PCRE2_ERROR_MATCHLIMIT
-            }, meter)
+                let meter = unsafe meter!.assumingMemoryBound(to: Meter.self)
+                let position = unsafe block!.pointee.current_position
+                unsafe meter.pointee.steps -= 1 + abs(position - meter.pointee.position) >> 3
+                unsafe meter.pointee.position = position
+                return unsafe meter.pointee.steps >= 0 ? 0 : PCRE2_ERROR_MATCHLIMIT
+            }, unsafe meter)
     }
 
     deinit {
-        pcre2_match_data_free_8(data)
-        pcre2_match_context_free_8(context)
-        meter.deallocate()
+        unsafe pcre2_match_data_free_8(data)
+        unsafe pcre2_match_context_free_8(context)
+        unsafe meter.deallocate()
     }
 
     /// Steps that are left for matches.
     var steps: Int {
-        get { meter.pointee.steps }
-        set { meter.pointee.steps = newValue }
+        get { unsafe meter.pointee.steps }
+        set { unsafe meter.pointee.steps = newValue }
     }
 
-    fileprivate func match(_ code: OpaquePointer, _ subject: UnsafeRawBufferPointer) -> Pattern.Outcome {
+    fileprivate func match(_ code: OpaquePointer, _ subject: Bytes) -> Pattern.Outcome {
         // What a match costs before its first callout.
-        meter.pointee.steps -= 10 + subject.count >> 6
-        guard meter.pointee.steps >= 0 else { return .tooComplex }
-        meter.pointee.position = 0
-        if data == nil { data = pcre2_match_data_create_8(1, nil) }
-        guard let data else { fatalError("out of memory") }
-        let text = subject.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        unsafe meter.pointee.steps -= 10 + subject.count >> 6
+        guard unsafe meter.pointee.steps >= 0 else { return .tooComplex }
+        unsafe meter.pointee.position = 0
+        if unsafe data == nil { unsafe data = unsafe pcre2_match_data_create_8(1, nil) }
+        guard let data = unsafe data else { fatalError("out of memory") }
+        let text = unsafe subject.baseAddress?.assumingMemoryBound(to: UInt8.self)
         // The reader has checked the subject's UTF-8.
-        let result = pcre2_match_8(code, text, subject.count, 0, PCRE2_NO_UTF_CHECK, data, context)
+        let result = unsafe pcre2_match_8(code, text, subject.count, 0, PCRE2_NO_UTF_CHECK, data, context)
         // Its memory for going back grows with the subject and is not to stay.
         if subject.count > 512 {
-            pcre2_match_data_free_8(data)
-            self.data = nil
+            unsafe pcre2_match_data_free_8(data)
+            unsafe self.data = nil
         }
         switch result {
         case 0...: return .matches

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// What follows a backslash, and what stands in square brackets.
 extension PatternSyntax {
     // MARK: Escapes

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Checks a regular expression by ECMA 262's grammar and rewrites it for PCRE2, so that what the two dialects read differently
 /// means what ECMA says, and what only PCRE2 knows (verbs, recursion, options, possessive quantifiers, `\Q`, `\Z`, …) is refused.
 ///
@@ -10,7 +12,7 @@ struct PatternSyntax {
     /// For each byte of `text`, the offset that it comes from.
     private(set) var origins: [Int32] = []
 
-    let source: UnsafeRawBufferPointer
+    let source: Bytes
     var index = 0
     /// Where the token began that is being read.
     var start = 0
@@ -19,18 +21,18 @@ struct PatternSyntax {
     var isAtom = false
     let groups: Int
 
-    static func translate(_ source: UnsafeRawBufferPointer) throws(PatternError) -> PatternSyntax {
+    static func translate(_ source: Bytes) throws(PatternError) -> PatternSyntax {
         var syntax = PatternSyntax(source)
         try syntax.run()
         return syntax
     }
 
-    private init(_ source: UnsafeRawBufferPointer) {
+    private init(_ source: Bytes) {
         self.source = source
         groups = Self.countGroups(source)
     }
 
-    private static func countGroups(_ source: UnsafeRawBufferPointer) -> Int {
+    private static func countGroups(_ source: Bytes) -> Int {
         var count = 0
         var index = 0
         var inClass = false
@@ -56,10 +58,8 @@ struct PatternSyntax {
     var next: UInt8? { index < source.count ? source[index] : nil }
 
     mutating func take(_ word: StaticString) -> Bool {
-        let count = word.utf8CodeUnitCount
-        guard source.count - index >= count else { return false }
-        for offset in 0..<count where source[index + offset] != word.utf8Start[offset] { return false }
-        index += count
+        guard source.extracting(index..<source.count).starts(with: Bytes(word)) else { return false }
+        index += word.utf8CodeUnitCount
         return true
     }
 

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A compiled schema: tables of plain values that refer to each other by index, so that a validation follows no reference
 /// counts. Everything is written once, by the compiler.
 struct Program {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 extension JSONSchema {
@@ -15,7 +16,7 @@ extension JSONSchema {
     /// The property of that name; nil when `properties` does not have it.
     public func property(named name: String) -> Property? {
         guard let properties = topLevel,
-            let value = Array(name.utf8).withUnsafeBytes({ tape.member($0, of: properties) })
+            let value = Array(name.utf8).withBytes({ tape.member($0, of: properties) })
         else { return nil }
         return property(at: value, name: name)
     }
@@ -36,7 +37,7 @@ extension JSONSchema {
 
     private func member(_ keyword: Keyword, of node: Int32) -> Int32? {
         guard tape[node].kind == .object else { return nil }
-        return Array(keyword.rawValue.utf8).withUnsafeBytes { tape.member($0, of: node) }
+        return Array(keyword.rawValue.utf8).withBytes { tape.member($0, of: node) }
     }
 
     private func property(at node: Int32, name: String) -> Property {

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Why a text is no schema. The message never repeats values of the schema.
 public struct SchemaError: Error, Equatable, Sendable {
     /// Where in the schema, as a JSON pointer (RFC 6901); empty for the whole.

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// What a schema may be and what a validation may cost.
 ///
 /// A schema comes from a client and runs where nothing may take long, so that everything has a bound: a schema over its bounds

@@ -1,4 +1,4 @@
-import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// A value of a JSON text, as a place in it.
@@ -24,40 +24,28 @@ enum TapeFault: Error {
 /// A JSON text as a run of nodes in the text's order: an object is followed by name, value, name, value, … and an array by its
 /// elements. One block of memory, used again from text to text.
 struct Tape: ~Copyable {
-    private var nodes: UnsafeMutablePointer<Node>?
-    private var capacity = 0
-    private var count = 0
+    private var nodes = GrowingRow<Node>()
     private var resolved = ByteBuffer()
     private let names = NameStack()
 
     init() {}
 
-    deinit {
-        free(nodes)
-    }
-
     /// Reads `text`, which must stay where it is as long as the view is used.
     mutating func read(
-        _ text: UnsafeRawBufferPointer, grammar: JSONGrammar, maximumDepth: Int, maximumNodes: Int
+        _ text: Bytes, grammar: JSONGrammar, maximumDepth: Int, maximumNodes: Int
     ) throws(TapeFault) -> TapeView {
-        count = 0
+        nodes.truncate(to: 0)
         resolved.removeAll()
         names.truncate(to: 0)
         var reader = JSONReader(text, grammar: grammar, maximumDepth: maximumDepth, names: names)
         try add(&reader, maximumNodes)
         do { try reader.expectEnd() } catch { throw .json(error) }
-        return TapeView(
-            nodes: UnsafePointer(nodes!), text: UnsafeRawPointer(reader.text),
-            resolved: resolved.bytes.baseAddress ?? UnsafeRawPointer(reader.text))
+        return TapeView(nodes: nodes.values(), text: text, resolved: resolved.bytes)
     }
 
     /// Gives back what one large value has made it grow to.
     mutating func trim() {
-        if capacity > 1024 {
-            free(nodes)
-            nodes = nil
-            capacity = 0
-        }
+        if nodes.capacity > 1024 { nodes.releaseMemory() }
         if resolved.capacity > 16_384 { resolved.releaseMemory() }
     }
 
@@ -94,11 +82,12 @@ struct Tape: ~Copyable {
             let value: JSONValue
             do { value = try reader.value() } catch { throw .json(error) }
             guard value.kind == .string else {
-                try append(Node(start: value.start, end: value.end, next: Int32(count + 1), kind: value.kind), limit)
+                try append(
+                    Node(start: value.start, end: value.end, next: Int32(nodes.count + 1), kind: value.kind), limit)
                 return
             }
             let (start, end) = (value.start + 1, value.end - 1)
-            let hasEscapes = memchr(reader.text + Int(start), 0x5C, Int(end - start)) != nil
+            let hasEscapes = reader.text.extracting(Int(start)..<Int(end)).contains(0x5C)
             try append(string: start, end, hasEscapes, in: reader.text, limit)
         }
     }
@@ -106,79 +95,66 @@ struct Tape: ~Copyable {
     private mutating func open(_ reader: inout JSONReader, _ kind: JSONKind, _ limit: Int) throws(TapeFault) -> Int {
         try append(Node(start: Int32(reader.index), end: 0, next: 0, kind: kind), limit)
         do { try reader.descend() } catch { throw .json(error) }
-        return count - 1
+        return nodes.count - 1
     }
 
     private mutating func close(_ reader: inout JSONReader, _ node: Int, _ inside: Int32) {
         reader.ascend()
-        nodes![node].end = Int32(reader.index)
-        nodes![node].next = Int32(count)
-        nodes![node].count = inside
+        nodes[node].end = Int32(reader.index)
+        nodes[node].next = Int32(nodes.count)
+        nodes[node].count = inside
     }
 
     private mutating func append(
-        string start: Int32, _ end: Int32, _ hasEscapes: Bool, in text: UnsafePointer<UInt8>, _ limit: Int
+        string start: Int32, _ end: Int32, _ hasEscapes: Bool, in text: Bytes, _ limit: Int
     ) throws(TapeFault) {
-        var node = Node(start: start, end: end, next: Int32(count + 1), kind: .string)
+        var node = Node(start: start, end: end, next: Int32(nodes.count + 1), kind: .string)
         if hasEscapes {
             node.resolved = Int32(resolved.count)
-            JSONText.unescape(
-                UnsafeRawBufferPointer(start: text + Int(start), count: Int(end - start)), into: &resolved)
+            JSONText.unescape(text.extracting(Int(start)..<Int(end)), into: &resolved)
             node.resolvedCount = Int32(resolved.count) - node.resolved
         }
         try append(node, limit)
     }
 
     private mutating func append(_ node: Node, _ limit: Int) throws(TapeFault) {
-        if count == capacity {
-            guard count < limit else { throw .tooManyNodes }
-            capacity = max(64, capacity * 2)
-            guard let grown = realloc(nodes, capacity * MemoryLayout<Node>.stride) else { fatalError("out of memory") }
-            nodes = grown.assumingMemoryBound(to: Node.self)
-        }
-        (nodes! + count).initialize(to: node)
-        count += 1
+        guard nodes.count < nodes.capacity || nodes.count < limit else { throw .tooManyNodes }
+        nodes.append(node)
     }
 }
 
 /// What a tape holds, for reading: good until the tape reads another text.
 struct TapeView {
-    let nodes: UnsafePointer<Node>
-    let text: UnsafeRawPointer
-    let resolved: UnsafeRawPointer
+    let nodes: BorrowedRow<Node>
+    let text: Bytes
+    let resolved: Bytes
 
     @inline(__always)
     subscript(_ node: Int32) -> Node { nodes[Int(node)] }
 
     /// The bytes of a string, escapes resolved; of anything else its text.
     @inline(__always)
-    func bytes(_ node: Int32) -> UnsafeRawBufferPointer {
+    func bytes(_ node: Int32) -> Bytes {
         let place = nodes[Int(node)]
         if place.resolved >= 0 {
-            return UnsafeRawBufferPointer(start: resolved + Int(place.resolved), count: Int(place.resolvedCount))
+            return resolved.extracting(Int(place.resolved)..<Int(place.resolved + place.resolvedCount))
         }
-        return UnsafeRawBufferPointer(start: text + Int(place.start), count: Int(place.end - place.start))
+        return text.extracting(Int(place.start)..<Int(place.end))
     }
 
     /// The JSON text as it stands.
-    func source(_ node: Int32) -> UnsafeRawBufferPointer {
+    func source(_ node: Int32) -> Bytes {
         let place = nodes[Int(node)]
         let quote: Int32 = place.kind == .string ? 1 : 0
-        return UnsafeRawBufferPointer(
-            start: text + Int(place.start - quote), count: Int(place.end - place.start + 2 * quote))
+        return text.extracting(Int(place.start - quote)..<Int(place.end + quote))
     }
 
     func string(_ node: Int32) -> String { String(decoding: bytes(node), as: UTF8.self) }
 
-    func isSame(_ node: Int32, _ other: UnsafeRawBufferPointer) -> Bool { Self.areSame(bytes(node), other) }
-
-    @inline(__always)
-    static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        left.count == right.count && (left.count == 0 || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
-    }
+    func isSame(_ node: Int32, _ other: Bytes) -> Bool { bytes(node).equals(other) }
 
     /// The value of an object's member; nil without one of that name.
-    func member(_ name: UnsafeRawBufferPointer, of object: Int32) -> Int32? {
+    func member(_ name: Bytes, of object: Int32) -> Int32? {
         var at = object + 1
         let end = self[object].next
         while at < end {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// JSON pointers (RFC 6901) of nodes, both ways.
@@ -49,7 +50,7 @@ extension TapeView {
             guard let name = Self.name(token) else { return nil }
             switch self[at].kind {
             case .object:
-                guard let value = Array(name.utf8).withUnsafeBytes({ member($0, of: at) }) else { return nil }
+                guard let value = Array(name.utf8).withBytes({ member($0, of: at) }) else { return nil }
                 at = value
             case .array:
                 guard let value = element(name, of: at) else { return nil }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Where and how a value breaks a schema. Nothing in it repeats the value, which may be secret; names of members are told,
 /// since without them nobody would find the place.
 public struct Violation: Equatable, Sendable {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Calls methods of a daemon, one after the other, and waits for each reply.
@@ -83,7 +84,7 @@ public struct Client: ~Copyable {
                 throw ClientError(.badParameters, "the parameters are no JSON object or array")
             }
             line.append(",\"params\":")
-            compact.withUnsafeBytes { line.append($0) }
+            compact.withBytes { line.append($0) }
         }
         line.append("}")
         return Array(line.bytes)

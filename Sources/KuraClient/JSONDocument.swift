@@ -1,3 +1,4 @@
+import KuraBytes
 public import KuraProtocol
 
 /// JSON texts in arrays: checked, compacted, laid out for reading. Values keep every digit and escape that they came with.
@@ -11,7 +12,7 @@ public enum JSONDocument {
     /// - Throws: where and why it is not JSON, or is refused by RFC 7493.
     public static func compact(_ text: [UInt8]) throws(JSONFault) -> [UInt8] {
         try check(text, grammar: .wire)
-        return text.withUnsafeBytes { bytes in
+        return text.withBytes { bytes in
             var output = ByteBuffer(capacity: bytes.count)
             JSONText.compact(bytes, into: &output)
             return Array(output.bytes)
@@ -22,7 +23,7 @@ public enum JSONDocument {
     public static func check(_ text: [UInt8], grammar: JSONGrammar) throws(JSONFault) {
         guard text.count <= maximumBytes else { throw JSONFault(reason: .unexpectedEnd, offset: maximumBytes) }
         var fault: JSONFault?
-        text.withUnsafeBytes { bytes in
+        text.withBytes { bytes in
             var reader = JSONReader(bytes, grammar: grammar, maximumDepth: maximumDepth, names: NameStack())
             do throws(JSONFault) {
                 _ = try reader.value()

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// The elements of one JSON array, each as its text.
@@ -5,12 +6,12 @@ public enum JSONElements {
     /// - Returns: nil when `text` is not one JSON array.
     public static func read(_ text: [UInt8]) -> [[UInt8]]? {
         guard text.count <= JSONDocument.maximumBytes else { return nil }
-        return text.withUnsafeBytes { bytes in
+        return text.withBytes { bytes in
             do throws(JSONFault) { return try elements(bytes) } catch { return nil }
         }
     }
 
-    private static func elements(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) -> [[UInt8]] {
+    private static func elements(_ bytes: Bytes) throws(JSONFault) -> [[UInt8]] {
         var reader = JSONReader(
             bytes, grammar: .rfc8259, maximumDepth: JSONDocument.maximumDepth, names: NameStack())
         var elements: [[UInt8]] = []

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// The members of one JSON object, by name. Values stay text until they are asked for.
@@ -10,7 +11,7 @@ public struct JSONObject: Sendable {
     public init?(_ text: some Collection<UInt8>) {
         let text = Array(text)
         guard text.count <= JSONDocument.maximumBytes else { return nil }
-        let members = text.withUnsafeBytes { bytes -> [(name: String, value: Range<Int>)]? in
+        let members = text.withBytes { bytes -> [(name: String, value: Range<Int>)]? in
             do throws(JSONFault) { return try Self.members(bytes) } catch { return nil }
         }
         guard let members else { return nil }
@@ -19,7 +20,7 @@ public struct JSONObject: Sendable {
     }
 
     private static func members(
-        _ bytes: UnsafeRawBufferPointer
+        _ bytes: Bytes
     ) throws(JSONFault) -> [(name: String, value: Range<Int>)] {
         var reader = JSONReader(
             bytes, grammar: .rfc8259, maximumDepth: JSONDocument.maximumDepth, names: NameStack())
@@ -39,10 +40,10 @@ public struct JSONObject: Sendable {
         return members
     }
 
-    private static func resolve(_ string: JSONString, in bytes: UnsafeRawBufferPointer) -> String {
+    private static func resolve(_ string: JSONString, in bytes: Bytes) -> String {
         var output = ByteBuffer()
         JSONText.unescape(
-            UnsafeRawBufferPointer(rebasing: bytes[Int(string.start)..<Int(string.end)]), into: &output)
+            Bytes(rebasing: bytes[Int(string.start)..<Int(string.end)]), into: &output)
         return String(decoding: output.bytes, as: UTF8.self)
     }
 
@@ -67,7 +68,7 @@ public struct JSONObject: Sendable {
         guard let value = self[name], let first = value.first,
             first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
         else { return nil }
-        return value.withUnsafeBytes { JSONNumber.integer($0) }
+        return value.withBytes { JSONNumber.integer($0) }
     }
 
     /// nil when the member is absent or neither true nor false.
@@ -87,7 +88,7 @@ public struct JSONObject: Sendable {
     /// What a string's text, quotes included, stands for; nil when it is no string.
     public static func string(_ text: [UInt8]) -> String? {
         guard text.count >= 2, text.first == UInt8(ascii: "\"") else { return nil }
-        return text[1..<text.count - 1].withUnsafeBytes { inside in
+        return text[1..<text.count - 1].withBytes { inside in
             var output = ByteBuffer()
             JSONText.unescape(inside, into: &output)
             return String(decoding: output.bytes, as: UTF8.self)

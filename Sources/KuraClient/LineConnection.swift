@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraTransport
 
 /// A connection that sends lines and waits for lines. It blocks the calling thread and belongs to one at a time.
@@ -6,7 +7,7 @@ public struct LineConnection: ~Copyable {
     private let socket: Socket
     private let timeout: Int32
     /// Received and not handed out yet.
-    private var received: [UInt8] = []
+    private var received = ByteBuffer()
     /// Bytes of `received` that are known to hold no LF.
     private var scanned = 0
 
@@ -70,7 +71,7 @@ public struct LineConnection: ~Copyable {
         var descriptor = descriptor
         var rest = (line + [0x0A])[...]
         while !rest.isEmpty {
-            let sent = rest.withUnsafeBytes { bytes in
+            let sent = rest.withBytes { bytes in
                 descriptor.map { socket.send(bytes, passing: $0) } ?? socket.send(bytes)
             }
             guard let count = sent else {
@@ -91,8 +92,8 @@ public struct LineConnection: ~Copyable {
         isTimed: Bool = true, tick: (() -> Void)? = nil
     ) throws(ClientError) -> [UInt8] {
         while true {
-            if let newline = received[scanned...].firstIndex(of: 0x0A) {
-                var line = Array(received[..<newline])
+            if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
+                var line = Array(received.bytes(0..<newline))
                 if line.last == 0x0D { line.removeLast() }
                 received.removeFirst(newline + 1)
                 scanned = 0
@@ -106,15 +107,9 @@ public struct LineConnection: ~Copyable {
     /// Waits for more bytes and keeps them.
     private mutating func receive(within limit: Int32, _ tick: (() -> Void)?) throws(ClientError) {
         try wait(for: POLLIN, within: limit, tick)
-        var chunk: [UInt8] = []
-        let outcome = withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 8) { buffer in
-            let outcome = socket.receive(into: buffer)
-            if case .bytes(let count) = outcome { chunk = Array(buffer[..<count]) }
-            return outcome
-        }
-        switch outcome {
-        case .bytes: received += chunk
-        case .nothing: break
+        received.reserve(256 << 10)
+        switch socket.receive(into: &received) {
+        case .bytes, .nothing: break
         case .end, .failed:
             throw ClientError(.connectionLost, "the daemon closed the connection before it answered")
         }
@@ -128,7 +123,8 @@ public struct LineConnection: ~Copyable {
             let elapsed = Self.milliseconds() - start
             let left = limit < 0 ? -1 : max(0, Int64(limit) - elapsed)
             let slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
-            let count = poll(&request, 1, Int32(slice))
+            // Safety: there is one of them.
+            let count = unsafe poll(&request, 1, Int32(slice))
             if count > 0 { return }
             if count == 0 {
                 if left >= 0, slice == left {
@@ -146,7 +142,8 @@ public struct LineConnection: ~Copyable {
 
     private static func milliseconds() -> Int64 {
         var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
+        // Safety: the kernel fills one `timespec`, which is ours.
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 }

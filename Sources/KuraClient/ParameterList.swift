@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// A request's parameters as a command line gives them: `name=text` or `name:=json`, a value of `@file` is read from there.
@@ -67,7 +68,7 @@ public struct ParameterList: Sendable {
             output.append(index == 0 ? "{" : ",")
             output.append(quoted: parameter.name)
             output.append(":")
-            parameter.value.withUnsafeBytes { output.append($0) }
+            parameter.value.withBytes { output.append($0) }
         }
         output.append("}")
         return Array(output.bytes)

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// The method table as nouns and verbs.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Completion scripts, made from the method table.

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import KuraClient
 import KuraProtocol
 
@@ -55,11 +56,13 @@ final class Console {
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            // Safety: address and count are of the same bytes.
+            let count = rest.withBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
                 guard descriptor != STDERR_FILENO else { return }
-                let reason = String(cString: strerror(errno))
+                // Safety: one thread writes to the terminal, so that nobody overwrites the text before it is copied.
+                let reason = unsafe String(cString: strerror(errno))
                 write(Array("kura: cannot write the result: \(reason)\n".utf8), to: STDERR_FILENO)
                 exit(ExitCode.refused.rawValue)
             }

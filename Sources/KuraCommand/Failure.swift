@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraClient
 import KuraProtocol
 
@@ -57,7 +58,7 @@ struct Failure: Error {
         output.append(quoted: error.message)
         if !error.data.isEmpty {
             output.append(",\"data\":")
-            error.data.withUnsafeBytes { output.append($0) }
+            error.data.withBytes { output.append($0) }
         }
         output.append("}")
         return Array(output.bytes)

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// What `--help` and `help` print, made from the method table.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Pages of `kura help` that are about no verb.

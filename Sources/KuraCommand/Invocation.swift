@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A command line taken apart; nothing has been looked at but names.
 struct Invocation {
     enum Target {

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// The program `kura`: nouns and verbs made from the method table, and what is printed of the answers.
@@ -21,8 +22,10 @@ public enum Kura {
     private static func commandLine() throws(Failure) -> [String] {
         var words: [String] = []
         for position in 1..<max(1, Int(CommandLine.argc)) {
-            guard let word = CommandLine.unsafeArgv[position] else { break }
-            guard let text = String(validatingCString: word) else {
+            // Safety: `position` is below the number of arguments, which stay as long as the program and end with a
+            // zero.
+            guard let word = unsafe CommandLine.unsafeArgv[position] else { break }
+            guard let text = unsafe String(validatingCString: word) else {
                 throw .usage("argument \(position) is not UTF-8", hint: "JSON is text: encode other bytes, as base64")
             }
             words.append(text)

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Running text for a terminal's width.
 enum Layout {
     /// Words in lines of at most `width` columns.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// A verb's parameters as they go onto the wire.
@@ -107,7 +108,7 @@ enum JSONParts {
             if index > 0 { output.append(",") }
             output.append(quoted: member.name)
             output.append(":")
-            member.value.withUnsafeBytes { output.append($0) }
+            member.value.withBytes { output.append($0) }
         }
         output.append("}")
         return Array(output.bytes)

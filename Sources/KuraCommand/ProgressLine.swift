@@ -29,7 +29,8 @@ final class ProgressLine {
 
     static func seconds() -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        // Safety: the kernel fills one `timespec`, which is ours.
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraClient
 import KuraProtocol
 

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraClient
 
 /// `storage.status` for people.
@@ -84,14 +85,15 @@ struct StatusSummary {
     private static func seconds(_ text: String) -> Int64? {
         let parts = text.split { !$0.isNumber }.compactMap { Int32($0) }
         guard parts.count >= 6 else { return nil }
-        var fields = tm()
-        fields.tm_year = parts[0] - 1900
-        fields.tm_mon = parts[1] - 1
-        fields.tm_mday = parts[2]
-        fields.tm_hour = parts[3]
-        fields.tm_min = parts[4]
-        fields.tm_sec = parts[5]
-        return Int64(timegm(&fields))
+        // Safety: `tm` has an address only for the name of a time zone, which stays nil.
+        var fields = unsafe tm()
+        unsafe fields.tm_year = parts[0] - 1900
+        unsafe fields.tm_mon = parts[1] - 1
+        unsafe fields.tm_mday = parts[2]
+        unsafe fields.tm_hour = parts[3]
+        unsafe fields.tm_min = parts[4]
+        unsafe fields.tm_sec = parts[5]
+        return unsafe Int64(timegm(&fields))
     }
 
     /// The two largest units.

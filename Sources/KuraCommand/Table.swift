@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraClient
 
 /// Rows under headings, no wider than the terminal: the widest columns give way first, and what is cut ends with an ellipsis.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraClient
 import KuraProtocol
 
@@ -52,7 +53,7 @@ struct ValueReader {
             // The number's text is looked at only once it is known to be one.
             guard let compact = compact(word), let first = compact.first,
                 first == 0x2D || (0x30...0x39).contains(first),
-                compact.withUnsafeBytes({ JSONNumber.integer($0) }) != nil
+                compact.withBytes({ JSONNumber.integer($0) }) != nil
             else { throw .usage("\(name) is a whole number, not '\(word)'") }
             return compact
         case .boolean:

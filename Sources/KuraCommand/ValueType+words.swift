@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Types of the method table as a command line's user needs them.

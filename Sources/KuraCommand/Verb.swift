@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// A method as the command line calls it.

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraClient
 import KuraProtocol
 
@@ -76,9 +77,11 @@ private struct OpenFile: ~Copyable {
             return
         }
         let flags = access == .write ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC
-        let opened = open(path, flags | O_CLOEXEC, 0o600)
+        // Safety: Swift lends the path as a C string for the call, and the text of `strerror` is copied at once by the
+        // only thread.
+        let opened = unsafe open(path, flags | O_CLOEXEC, 0o600)
         guard opened >= 0 else {
-            throw .usage("cannot open \(path): \(String(cString: strerror(errno)))")
+            throw .usage(unsafe "cannot open \(path): \(String(cString: strerror(errno)))")
         }
         descriptor = opened
     }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Text made safe for a terminal: stored values must not move its cursor, set its title, or turn the direction of writing.
 enum Visible {
     /// For one line: line ends and tabs are written as `\n` and `\t`.

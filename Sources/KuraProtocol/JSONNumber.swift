@@ -1,13 +1,15 @@
+public import KuraBytes
+
 /// Whole numbers in JSON text, exactly: no digit goes through floating point.
 public enum JSONNumber {
-    /// The whole number that a checked JSON number stands for; nil when it has a fraction or does not fit.
+    /// The whole number that a checked JSON value stands for; nil when it is no number, has a fraction or does not fit.
     ///
     /// `1.0`, `1e3` and `10e-1` are whole numbers too. Source: JSON Schema draft-07, 6.1.1.
-    public static func integer(_ number: UnsafeRawBufferPointer) -> Int64? {
+    public static func integer(_ number: Bytes) -> Int64? {
         let isNegative = number.first == UInt8(ascii: "-")
         var index = isNegative ? 1 : 0
         // Eighteen digits cannot overflow; nearly every number ends here.
-        guard number.count - index <= 18 else { return exactInteger(number) }
+        guard number.count - index <= 18, index < number.count else { return exactInteger(number) }
         var magnitude: Int64 = 0
         while index < number.count {
             let digit = number[index] &- UInt8(ascii: "0")
@@ -20,8 +22,10 @@ public enum JSONNumber {
 
     /// The number is its digits without zeros at either end, times a power of ten. More than 20 such digits fit nothing:
     /// they are too large, or have a fraction.
-    private static func exactInteger(_ number: UnsafeRawBufferPointer) -> Int64? {
+    private static func exactInteger(_ number: Bytes) -> Int64? {
         var index = number.first == UInt8(ascii: "-") ? 1 : 0
+        // A checked value that begins so is a number; anything else must not be taken for digits.
+        guard index < number.count, number[index] &- UInt8(ascii: "0") < 10 else { return nil }
         let isNegative = index == 1
         var magnitude: UInt64 = 0
         var zeros = 0
@@ -46,7 +50,7 @@ public enum JSONNumber {
             zeros = 0
         }
         if magnitude == 0 { return 0 }
-        let scale = zeros - fractionDigits + exponent(UnsafeRawBufferPointer(rebasing: number[index...]))
+        let scale = zeros - fractionDigits + exponent(Bytes(rebasing: number[index...]))
         guard scale >= 0, let whole = timesTen(magnitude, power: scale) else { return nil }
         if isNegative { return whole <= Int64.min.magnitude ? Int64(truncatingIfNeeded: 0 &- whole) : nil }
         return Int64(exactly: whole)
@@ -65,7 +69,7 @@ public enum JSONNumber {
     }
 
     /// The exponent behind `e`; one that no text is long enough to make up for counts as ±10^12.
-    private static func exponent(_ part: UnsafeRawBufferPointer) -> Int {
+    private static func exponent(_ part: Bytes) -> Int {
         guard part.count > 1 else { return 0 }
         let isNegative = part[1] == UInt8(ascii: "-")
         var magnitude = 0

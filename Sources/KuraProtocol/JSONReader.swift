@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// Which texts are JSON.
 ///
@@ -11,7 +11,7 @@ public enum JSONGrammar: Sendable {
     case wire
 }
 
-public enum JSONKind: UInt8, Sendable {
+public enum JSONKind: UInt8, Sendable, BitwiseCopyable {
     case object, array, string, number, `true`, `false`, null
 }
 
@@ -31,7 +31,7 @@ public struct JSONFault: Error, Equatable, Sendable {
 }
 
 /// A string as it stands in the text, without its quotes.
-public struct JSONString: Sendable {
+public struct JSONString: Sendable, BitwiseCopyable {
     public var start: Int32 = 0
     public var end: Int32 = 0
     public var hasEscapes = false
@@ -53,7 +53,7 @@ public struct JSONValue: Sendable {
 /// Nesting is limited to `maximumDepth` levels (so recursion is bounded), texts to 2 GiB (offsets are 32 bits).
 /// Source: RFC 8259, RFC 7493, RFC 3629.
 public struct JSONReader {
-    public let text: UnsafePointer<UInt8>
+    public let text: Bytes
     public let end: Int
     public private(set) var index: Int
     let grammar: JSONGrammar
@@ -68,11 +68,10 @@ public struct JSONReader {
     /// `bytes` must stay where they are as long as the reader and what it returns are used. `names` is scratch that is used
     /// again from text to text; nobody else uses it meanwhile.
     public init(
-        _ bytes: UnsafeRawBufferPointer, from start: Int = 0, grammar: JSONGrammar = .wire,
+        _ bytes: Bytes, from start: Int = 0, grammar: JSONGrammar = .wire,
         maximumDepth: Int = JSONReader.defaultMaximumDepth, names: NameStack
     ) {
-        // An empty buffer may have no address; nothing is read from the stand-in, since `end` is 0.
-        text = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
+        text = bytes
         end = bytes.count
         index = start
         self.grammar = grammar
@@ -175,7 +174,7 @@ public struct JSONReader {
     private mutating func skipWord(_ word: StaticString) throws(JSONFault) {
         let count = word.utf8CodeUnitCount
         guard end - index >= count else { throw fault(.unexpectedEnd) }
-        guard memcmp(text + index, word.utf8Start, count) == 0 else { throw fault(.unexpectedByte) }
+        guard text.extracting(index..<index + count).equals(word) else { throw fault(.unexpectedByte) }
         index += count
     }
 
@@ -308,7 +307,7 @@ public struct JSONReader {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high: UInt64 = 0x8080_8080_8080_8080
         while end - index >= 8 {
-            let word = UnsafeRawPointer(text + index).loadUnaligned(as: UInt64.self).littleEndian
+            let word = text.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
             let quote = word ^ (ones &* 0x22)
             let slash = word ^ (ones &* 0x5C)
             // In each term the lowest byte that is flagged is flagged rightly; borrows only reach higher ones.

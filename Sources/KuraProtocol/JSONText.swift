@@ -1,7 +1,9 @@
+public import KuraBytes
+
 /// Transformations of JSON text that has already been checked by `JSONReader`.
 public enum JSONText {
     /// The four hex digits at `offset`; nil when they are not four hex digits before `end`.
-    static func hexUnit(_ text: UnsafePointer<UInt8>, at offset: Int, end: Int) -> UInt16? {
+    static func hexUnit(_ text: Bytes, at offset: Int, end: Int) -> UInt16? {
         guard end - offset >= 4 else { return nil }
         var unit: UInt16 = 0
         for position in offset..<offset + 4 {
@@ -19,18 +21,17 @@ public enum JSONText {
 
     /// Appends the bytes that a checked string's inside stands for. A lone surrogate (RFC 8259's grammar lets it pass)
     /// becomes U+FFFD.
-    public static func unescape(_ string: UnsafeRawBufferPointer, into output: inout ByteBuffer) {
-        guard let base = string.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+    public static func unescape(_ string: Bytes, into output: inout ByteBuffer) {
         let end = string.count
         var index = 0
         while index < end {
-            guard base[index] == UInt8(ascii: "\\") else {
+            guard string[index] == UInt8(ascii: "\\") else {
                 let start = index
-                while index < end, base[index] != UInt8(ascii: "\\") { index += 1 }
-                output.append(UnsafeRawBufferPointer(start: base + start, count: index - start))
+                index = string.firstIndex(of: UInt8(ascii: "\\"), from: index) ?? end
+                output.append(string.extracting(start..<index))
                 continue
             }
-            let escape = base[index + 1]
+            let escape = string[index + 1]
             index += 2
             switch escape {
             case UInt8(ascii: "b"): output.append(0x08)
@@ -39,13 +40,13 @@ public enum JSONText {
             case UInt8(ascii: "r"): output.append(0x0D)
             case UInt8(ascii: "t"): output.append(0x09)
             case UInt8(ascii: "u"):
-                let unit = UInt32(hexUnit(base, at: index, end: end) ?? 0xFFFD)
+                let unit = UInt32(hexUnit(string, at: index, end: end) ?? 0xFFFD)
                 index += 4
                 var scalar = unit
                 if unit & 0xF800 == 0xD800 {
                     scalar = 0xFFFD
-                    if unit < 0xDC00, end - index >= 6, base[index] == UInt8(ascii: "\\"),
-                        base[index + 1] == UInt8(ascii: "u"), let low = hexUnit(base, at: index + 2, end: end),
+                    if unit < 0xDC00, end - index >= 6, string[index] == UInt8(ascii: "\\"),
+                        string[index + 1] == UInt8(ascii: "u"), let low = hexUnit(string, at: index + 2, end: end),
                         low & 0xFC00 == 0xDC00
                     {
                         scalar = 0x10000 + (unit & 0x3FF) << 10 + UInt32(low) & 0x3FF
@@ -78,7 +79,7 @@ public enum JSONText {
     }
 
     /// Appends a checked value without the white space between its tokens; everything else stays byte for byte.
-    public static func compact(_ value: UnsafeRawBufferPointer, into output: inout ByteBuffer) {
+    public static func compact(_ value: Bytes, into output: inout ByteBuffer) {
         var inString = false
         var escaped = false
         output.reserve(value.count)
@@ -108,7 +109,7 @@ public enum JSONText {
 /// Well-formed UTF-8 by RFC 3629's table (Unicode 15, table 3-7).
 enum UTF8Check {
     /// Steps `index` over the multi-byte sequence that starts there; false when it is not one, `index` stays.
-    static func sequence(_ text: UnsafePointer<UInt8>, _ index: inout Int, _ end: Int) -> Bool {
+    static func sequence(_ text: Bytes, _ index: inout Int, _ end: Int) -> Bool {
         let lead = text[index]
         let left = end - index
         @inline(__always) func continues(_ offset: Int, _ low: UInt8 = 0x80, _ high: UInt8 = 0xBF) -> Bool {

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A JSON text as a tree, for documents that are rendered once. The hot path has no tree.
 indirect enum JSONTree {
     /// Members in the order in which they are written.
@@ -11,10 +13,10 @@ indirect enum JSONTree {
 
     /// Reads a text that is known to be JSON, as those in the method table are.
     init(checked text: String) {
-        self = Array(text.utf8).withUnsafeBytes { JSONTree(checked: $0) }
+        self = Array(text.utf8).withBytes { JSONTree(checked: $0) }
     }
 
-    private init(checked text: UnsafeRawBufferPointer) {
+    private init(checked text: Bytes) {
         switch text.first {
         case UInt8(ascii: "{"):
             var walk = JSONWalk(text, storage: WalkStorage())

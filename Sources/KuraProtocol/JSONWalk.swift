@@ -1,3 +1,5 @@
+public import KuraBytes
+
 /// Walks over the members of an object or the elements of an array inside a request that has already been checked.
 public struct JSONWalk {
     private var reader: JSONReader
@@ -6,7 +8,7 @@ public struct JSONWalk {
     private let scratch: Scratch
 
     /// `container` is an object's or array's text, already checked, brackets included.
-    public init(_ container: UnsafeRawBufferPointer, storage: WalkStorage) {
+    public init(_ container: Bytes, storage: WalkStorage) {
         reader = JSONReader(container, grammar: .rfc8259, names: storage.names)
         close = container.first == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: "]")
         scratch = storage.scratch
@@ -14,15 +16,15 @@ public struct JSONWalk {
     }
 
     /// The next element's text; nil at the end.
-    public mutating func nextElement() -> UnsafeRawBufferPointer? {
+    public mutating func nextElement() -> Bytes? {
         guard hasNext() else { return nil }
         return valueBytes()
     }
 
     /// The next member: its name with escapes resolved (good until the next call) and its value's text.
-    public mutating func nextMember() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+    public mutating func nextMember() -> (name: Bytes, value: Bytes)? {
         guard hasNext(), let name = try? reader.name() else { return nil }
-        let raw = UnsafeRawBufferPointer(start: reader.text + Int(name.start), count: name.count)
+        let raw = reader.text.extracting(Int(name.start)..<Int(name.end))
         let resolved = name.hasEscapes ? scratch.unescape(raw) : raw
         guard let value = valueBytes() else { return nil }
         return (resolved, value)
@@ -36,21 +38,21 @@ public struct JSONWalk {
         return reader.take(UInt8(ascii: ","))
     }
 
-    private mutating func valueBytes() -> UnsafeRawBufferPointer? {
+    private mutating func valueBytes() -> Bytes? {
         guard let value = try? reader.value() else { return nil }
-        return UnsafeRawBufferPointer(start: reader.text + Int(value.start), count: value.count)
+        return reader.text.extracting(Int(value.start)..<Int(value.end))
     }
 
     /// The bytes of a string's text with quotes, escapes resolved into `storage`; nil when the text is no string. Good until
     /// `storage` is used for another string, or let go of.
-    public static func string(_ text: UnsafeRawBufferPointer, storage: WalkStorage) -> UnsafeRawBufferPointer? {
+    public static func string(_ text: Bytes, storage: WalkStorage) -> Bytes? {
         guard text.count >= 2, text[0] == UInt8(ascii: "\"") else { return nil }
-        let raw = UnsafeRawBufferPointer(rebasing: text[1..<text.count - 1])
+        let raw = Bytes(rebasing: text[1..<text.count - 1])
         return raw.contains(UInt8(ascii: "\\")) ? storage.text.unescape(raw) : raw
     }
 
     /// Whether bytes can be a name of at most `limit` bytes: not empty, no control characters.
-    public static func isName(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+    public static func isName(_ bytes: Bytes, limit: Int) -> Bool {
         !bytes.isEmpty && bytes.count <= limit && !RequestReader.hasControls(bytes)
     }
 }

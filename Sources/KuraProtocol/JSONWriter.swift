@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// JSON text into a byte buffer. Each function appends one token; commas and brackets are the caller's.
 extension ByteBuffer {
@@ -20,33 +20,33 @@ extension ByteBuffer {
         }
         var rest = value
         var position = digits
-        let place = spare
+        // Safety: `reserve` has made room for 20 digits at least, and `position` runs from their number down to 0.
+        let place = unsafe spare
         repeat {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
             position -= 1
-            place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            unsafe place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
             rest = quotient
         } while rest > 0
         commit(digits)
     }
 
     /// A string with its quotes; `utf8` is well-formed UTF-8, not yet escaped.
-    public mutating func append(quoted utf8: UnsafeRawBufferPointer) {
+    public mutating func append(quoted utf8: Bytes) {
         reserve(utf8.count + 2)
         append(UInt8(ascii: "\""))
         var start = 0
         for (position, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-            append(UnsafeRawBufferPointer(rebasing: utf8[start..<position]))
+            append(Bytes(rebasing: utf8[start..<position]))
             appendEscape(of: byte)
             start = position + 1
         }
-        append(UnsafeRawBufferPointer(rebasing: utf8[start...]))
+        append(Bytes(rebasing: utf8[start...]))
         append(UInt8(ascii: "\""))
     }
 
     public mutating func append(quoted text: String) {
-        var text = text
-        text.withUTF8 { append(quoted: UnsafeRawBufferPointer($0)) }
+        text.withBytes { append(quoted: $0) }
     }
 
     private mutating func appendEscape(of byte: UInt8) {
@@ -76,35 +76,38 @@ extension ByteBuffer {
         let (year, month, day) = Calendar.civil(fromDays: days)
         // Years beyond four digits do not come up: a clock would have to be 8,000 years ahead.
         reserve(26)
-        let place = spare
-        place[0] = UInt8(ascii: "\"")
+        // Safety: there is room for 26 bytes at least, and the last place written is 25.
+        let place = unsafe spare
+        unsafe place[0] = UInt8(ascii: "\"")
         let seconds = UInt32(truncatingIfNeeded: time / 1000)
-        Self.write(UInt32(truncatingIfNeeded: year) / 100, to: place, at: 1)
-        Self.write(UInt32(truncatingIfNeeded: year) % 100, to: place, at: 3)
-        place[5] = UInt8(ascii: "-")
-        Self.write(UInt32(truncatingIfNeeded: month), to: place, at: 6)
-        place[8] = UInt8(ascii: "-")
-        Self.write(UInt32(truncatingIfNeeded: day), to: place, at: 9)
-        place[11] = UInt8(ascii: "T")
-        Self.write(seconds / 3600, to: place, at: 12)
-        place[14] = UInt8(ascii: ":")
-        Self.write(seconds / 60 % 60, to: place, at: 15)
-        place[17] = UInt8(ascii: ":")
-        Self.write(seconds % 60, to: place, at: 18)
-        place[20] = UInt8(ascii: ".")
+        unsafe Self.write(UInt32(truncatingIfNeeded: year) / 100, to: place, at: 1)
+        unsafe Self.write(UInt32(truncatingIfNeeded: year) % 100, to: place, at: 3)
+        unsafe place[5] = UInt8(ascii: "-")
+        unsafe Self.write(UInt32(truncatingIfNeeded: month), to: place, at: 6)
+        unsafe place[8] = UInt8(ascii: "-")
+        unsafe Self.write(UInt32(truncatingIfNeeded: day), to: place, at: 9)
+        unsafe place[11] = UInt8(ascii: "T")
+        unsafe Self.write(seconds / 3600, to: place, at: 12)
+        unsafe place[14] = UInt8(ascii: ":")
+        unsafe Self.write(seconds / 60 % 60, to: place, at: 15)
+        unsafe place[17] = UInt8(ascii: ":")
+        unsafe Self.write(seconds % 60, to: place, at: 18)
+        unsafe place[20] = UInt8(ascii: ".")
         let thousandths = UInt32(truncatingIfNeeded: time % 1000)
-        place[21] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: thousandths / 100)
-        Self.write(thousandths % 100, to: place, at: 22)
-        place[24] = UInt8(ascii: "Z")
-        place[25] = UInt8(ascii: "\"")
+        unsafe place[21] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: thousandths / 100)
+        unsafe Self.write(thousandths % 100, to: place, at: 22)
+        unsafe place[24] = UInt8(ascii: "Z")
+        unsafe place[25] = UInt8(ascii: "\"")
         commit(26)
     }
 
     /// Two digits of a number below 100.
+    ///
+    /// Safety: the caller has room at `offset` and behind it.
     @inline(__always)
     private static func write(_ number: UInt32, to place: UnsafeMutableRawBufferPointer, at offset: Int) {
-        place[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
-        place[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
+        unsafe place[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10)
+        unsafe place[offset + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10)
     }
 }
 

@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// Cuts a connection's bytes into lines: the framing law, as a value that does no I/O.
 ///
@@ -28,10 +28,10 @@ public struct LineFramer: Sendable {
 
     /// The next frame of `bytes`, which starts with the same byte as at the last call, or has had `consumed` bytes taken
     /// off its front and `rebase` called.
-    public mutating func next(in bytes: UnsafeRawBufferPointer) -> Frame {
+    public mutating func next(in bytes: Bytes) -> Frame {
         while true {
             let from = max(consumed, scanned)
-            guard from < bytes.count, let found = memchr(bytes.baseAddress! + from, 0x0A, bytes.count - from) else {
+            guard from < bytes.count, let newline = bytes.firstIndex(of: 0x0A, from: from) else {
                 scanned = bytes.count
                 if isSkipping {
                     consumed = bytes.count
@@ -43,7 +43,6 @@ public struct LineFramer: Sendable {
                 }
                 return .incomplete
             }
-            let newline = UnsafeRawPointer(found) - bytes.baseAddress!
             let lower = consumed
             consumed = newline + 1
             if isSkipping {
@@ -58,7 +57,7 @@ public struct LineFramer: Sendable {
     }
 
     /// At end of input: the last line may lack its LF.
-    public mutating func last(in bytes: UnsafeRawBufferPointer) -> Frame {
+    public mutating func last(in bytes: Bytes) -> Frame {
         let lower = consumed
         consumed = bytes.count
         scanned = bytes.count
@@ -83,7 +82,7 @@ public struct LineFramer: Sendable {
 
     /// Gives the line up that has begun and not ended: what is there of it is done with, and the rest is skipped.
     /// - Returns: false when no line has begun.
-    public mutating func abandon(in bytes: UnsafeRawBufferPointer) -> Bool {
+    public mutating func abandon(in bytes: Bytes) -> Bool {
         guard !isSkipping, bytes.count > consumed else { return false }
         isSkipping = true
         consumed = bytes.count
@@ -97,7 +96,7 @@ public struct LineFramer: Sendable {
         scanned = min(scanned, lower)
     }
 
-    private func isBlank(_ bytes: UnsafeRawBufferPointer, _ lower: Int, _ upper: Int) -> Bool {
+    private func isBlank(_ bytes: Bytes, _ lower: Int, _ upper: Int) -> Bool {
         guard bytes[lower] <= 0x20 else { return false }
         return bytes[lower..<upper].allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
     }

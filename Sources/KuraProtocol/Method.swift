@@ -110,6 +110,9 @@ public enum WireLimits {
     public static let scopeBytes = 128
     /// A settings key, a document id.
     public static let keyBytes = 512
+    /// What an application calls itself, and its version; a change's writer is `client/version`.
+    public static let clientBytes = 128
+    public static let versionBytes = 64
     public static let settingsValueBytes = 1 << 20
     public static let settingsTotalBytes = 64 << 20
     public static let documentBytes = 8 << 20

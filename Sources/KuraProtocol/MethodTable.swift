@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// The method table made ready for the hot path: look-up by name, and each method's parameters as plain records.
 ///
@@ -9,7 +9,7 @@ public final class MethodTable: @unchecked Sendable {
     /// One parameter as the binder needs it.
     struct Parameter {
         enum Shape: UInt8 { case name, text, json, integer, boolean, map, list, object, word }
-        var name: UnsafeRawBufferPointer
+        var name: Bytes
         var shape: Shape
         var isRequired: Bool
         /// Bytes, items, or the smallest integer.
@@ -17,13 +17,13 @@ public final class MethodTable: @unchecked Sendable {
         var upper: Int64
         var hint: StaticString
         /// What a `word` may be.
-        var words = UnsafeBufferPointer<UnsafeRawBufferPointer>(start: nil, count: 0)
+        var words: KeptRow<Bytes>?
     }
     struct Entry {
-        var name: UnsafeRawBufferPointer
+        var name: Bytes
         var hash: UInt64
-        var parameters: UnsafeMutablePointer<Parameter>
-        var parameterCount: Int
+        var parameters: KeptRow<Parameter>
+        var parameterCount: Int { parameters.count }
         /// -1 when the method takes none.
         var requestKeyPosition: Int
         var isOperation: Bool
@@ -33,8 +33,8 @@ public final class MethodTable: @unchecked Sendable {
     }
 
     public let methods: [Method]
-    let entries: UnsafeMutablePointer<Entry>
-    private let slots: UnsafeMutablePointer<Int16>
+    let entries: KeptRow<Entry>
+    private let slots: KeptRow<Int16>
     private let slotMask: Int
     private static let seed: UInt64 = 0x6B75_7261
 
@@ -46,23 +46,18 @@ public final class MethodTable: @unchecked Sendable {
 
     public init(_ methods: [Method]) {
         self.methods = methods
-        entries = .allocate(capacity: max(methods.count, 1))
         var size = 64
         while size < methods.count * 4 { size *= 2 }
         slotMask = size - 1
-        slots = .allocate(capacity: size)
-        slots.initialize(repeating: -1, count: size)
+        var entries: [Entry] = []
+        var slots = [Int16](repeating: -1, count: size)
         for (index, method) in methods.enumerated() {
             precondition(method.parameters.count <= Self.maximumParameters, "too many parameters: \(method.name)")
-            let name = Self.keep(method.name)
-            let parameters = UnsafeMutablePointer<Parameter>.allocate(capacity: max(method.parameters.count, 1))
-            for (position, field) in method.parameters.enumerated() {
-                (parameters + position).initialize(to: Self.compile(field))
-            }
+            let name = Bytes(keeping: method.name)
             let hash = Hash.bytes(name, seed: Self.seed)
-            (entries + index).initialize(
-                to: Entry(
-                    name: name, hash: hash, parameters: parameters, parameterCount: method.parameters.count,
+            entries.append(
+                Entry(
+                    name: name, hash: hash, parameters: KeptRow(method.parameters.map(Self.compile)),
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
                     isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
                     isExtensive: method.isExtensive))
@@ -70,34 +65,25 @@ public final class MethodTable: @unchecked Sendable {
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)
         }
+        self.entries = KeptRow(entries)
+        self.slots = KeptRow(slots)
     }
 
     /// Position of the method with that name; nil when there is none.
-    public func index(of name: UnsafeRawBufferPointer) -> Int? {
+    public func index(of name: Bytes) -> Int? {
         let hash = Hash.bytes(name, seed: Self.seed)
         var slot = Int(truncatingIfNeeded: hash) & slotMask
         while slots[slot] >= 0 {
             let index = Int(slots[slot])
-            if entries[index].hash == hash, entries[index].name.count == name.count,
-                memcmp(entries[index].name.baseAddress!, name.baseAddress!, name.count) == 0
-            {
-                return index
-            }
+            if entries[index].hash == hash, entries[index].name.equals(name) { return index }
             slot = (slot + 1) & slotMask
         }
         return nil
     }
 
-    private static func keep(_ text: String) -> UnsafeRawBufferPointer {
-        let bytes = Array(text.utf8)
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
-        memory.copyBytes(from: bytes)
-        return UnsafeRawBufferPointer(start: memory.baseAddress, count: bytes.count)
-    }
-
     private static func compile(_ field: Field) -> Parameter {
         var result = Parameter(
-            name: keep(field.name), shape: .json, isRequired: field.isRequired, lower: 0, upper: .max,
+            name: Bytes(keeping: field.name), shape: .json, isRequired: field.isRequired, lower: 0, upper: .max,
             hint: "any JSON value")
         switch field.type {
         case .name(let maxBytes):
@@ -130,9 +116,7 @@ public final class MethodTable: @unchecked Sendable {
             result.hint = "an object"
         case .word(let words):
             result.shape = .word
-            let kept = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: words.count)
-            _ = kept.initialize(fromContentsOf: words.map(keep))
-            result.words = UnsafeBufferPointer(kept)
+            result.words = KeptRow(words.map(Bytes.init(keeping:)))
             result.hint = "one of the words that the method's table gives"
         case .timestamp:
             preconditionFailure("timestamps are results only")

@@ -1,3 +1,5 @@
+public import KuraBytes
+
 /// One error reply, before it is bytes. It holds no heap memory, so that refusing costs nothing.
 public struct RPCError: Error {
     public var kind: ErrorKind
@@ -5,8 +7,9 @@ public struct RPCError: Error {
     public var hint: StaticString?
     /// The parameter's name as JSON text without quotes. It points into the request line or the method table, so the reply
     /// has to be rendered before the line goes. Only names are ever echoed: values may be secret.
-    // Unsafe is the address alone: an error is rendered on the thread that made it, before its line goes.
-    public nonisolated(unsafe) var parameter: UnsafeRawBufferPointer?
+    // Safety: what is not Sendable is the borrowed bytes alone: an error is rendered on the thread that made it, before its
+    // line goes.
+    public nonisolated(unsafe) var parameter: Bytes?
     public var limit: Int?
     public var currentRev: UInt64?
     /// With `compacted`: the smallest `afterRev` that still works.
@@ -23,19 +26,20 @@ public struct RPCError: Error {
     public var layer: StaticString?
     /// Where in a value or a schema the fault is, as a JSON pointer. UTF-8, not escaped; it points into memory that whoever
     /// refuses keeps until the next request.
-    // Unsafe is the address alone, as above.
-    public nonisolated(unsafe) var path: UnsafeRawBufferPointer?
+    // Safety: as for `parameter`.
+    public nonisolated(unsafe) var path: Bytes?
     /// Why, in somebody's words; kept like `path`.
-    // Unsafe is the address alone, as above.
-    public nonisolated(unsafe) var explanation: UnsafeRawBufferPointer?
+    // Safety: as for `parameter`.
+    public nonisolated(unsafe) var explanation: Bytes?
 
     public init(
-        _ kind: ErrorKind, hint: StaticString? = nil, parameter: UnsafeRawBufferPointer? = nil, limit: Int? = nil,
+        _ kind: ErrorKind, hint: StaticString? = nil, parameter: Bytes? = nil, limit: Int? = nil,
         currentRev: UInt64? = nil, index: Int? = nil
     ) {
         self.kind = kind
         self.hint = hint
-        self.parameter = parameter
+        // Safety: as the property says.
+        unsafe self.parameter = parameter
         self.limit = limit
         self.currentRev = currentRev
         self.index = index
@@ -69,7 +73,9 @@ public struct RPCError: Error {
 
 extension ByteBuffer {
     /// One error reply without its line end; `id` is the request's as it came, an empty one is written as null.
-    public mutating func append(error: RPCError, id: UnsafeRawBufferPointer) {
+    ///
+    /// Safety: the bytes that the error points to are there until the reply is rendered, which is now.
+    public mutating func append(error: RPCError, id: Bytes) {
         let facts = error.kind.facts
         appendReplyHead(id: id)
         append("\"error\":{\"code\":")
@@ -80,7 +86,7 @@ extension ByteBuffer {
         append(facts.name)
         append("\",\"retryable\":")
         append(facts.retryable ? "true" : "false")
-        if let parameter = error.parameter {
+        if let parameter = unsafe error.parameter {
             append(",\"parameter\":\"")
             append(parameter)
             append("\"")
@@ -92,8 +98,8 @@ extension ByteBuffer {
             append(layer)
             append("\"")
         }
-        if let path = error.path { append(text: ",\"path\":", path) }
-        if let explanation = error.explanation { append(text: ",\"reason\":", explanation) }
+        if let path = unsafe error.path { append(text: ",\"path\":", path) }
+        if let explanation = unsafe error.explanation { append(text: ",\"reason\":", explanation) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }
@@ -112,7 +118,7 @@ extension ByteBuffer {
         append("}}}")
     }
 
-    private mutating func append(text name: StaticString, _ utf8: UnsafeRawBufferPointer) {
+    private mutating func append(text name: StaticString, _ utf8: Bytes) {
         append(name)
         append(quoted: utf8)
     }
@@ -123,7 +129,7 @@ extension ByteBuffer {
     }
 
     /// `{"jsonrpc":"2.0","id":ID,` — a result or an error follows.
-    public mutating func appendReplyHead(id: UnsafeRawBufferPointer) {
+    public mutating func appendReplyHead(id: Bytes) {
         reserve(64 + id.count)
         append("{\"jsonrpc\":\"2.0\",\"id\":")
         if id.isEmpty { append("null") } else { append(id) }

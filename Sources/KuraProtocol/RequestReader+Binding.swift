@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// Binding: the parameters that a request gave, against those that its method has.
 extension RequestReader {
@@ -11,7 +11,7 @@ extension RequestReader {
             if member.hasName {
                 // Most clients keep to the documented order.
                 let isInOrder =
-                    index < entry.parameterCount && Self.areEqual(entry.parameters[index].name, bytes(member.name))
+                    index < entry.parameterCount && entry.parameters[index].name.equals(bytes(member.name))
                 if !isInOrder { position = find(member.name, in: entry) }
                 guard position >= 0 else {
                     let shown = member.name.count <= 64 ? bytes(member.name) : nil
@@ -35,10 +35,10 @@ extension RequestReader {
         return find(resolved, in: entry)
     }
 
-    private func find(_ name: UnsafeRawBufferPointer, in entry: MethodTable.Entry) -> Int {
+    private func find(_ name: Bytes, in entry: MethodTable.Entry) -> Int {
         for position in 0..<entry.parameterCount {
             let candidate = entry.parameters[position].name
-            if Self.areEqual(candidate, name) { return position }
+            if candidate.equals(name) { return position }
         }
         return -1
     }
@@ -60,7 +60,7 @@ extension RequestReader {
                 let contents = resolve(&slot, position)
                 fits = contents.count >= parameter.lower && contents.count <= parameter.upper
                 if fits, parameter.shape == .name { fits = !Self.hasControls(contents) }
-                if parameter.shape == .word { fits = parameter.words.contains { Self.areEqual($0, contents) } }
+                if parameter.shape == .word { fits = parameter.words!.contains { $0.equals(contents) } }
             }
         case .integer:
             fits = false
@@ -85,43 +85,38 @@ extension RequestReader {
     }
 
     /// The string's bytes with escapes resolved; where there are any, they go into the slot's own scratch.
-    private func resolve(_ slot: inout Slot, _ position: Int) -> UnsafeRawBufferPointer {
+    private func resolve(_ slot: inout Slot, _ position: Int) -> Bytes {
         let raw = bytes(slot.string)
-        guard raw.count > 0, memchr(raw.baseAddress!, 0x5C, raw.count) != nil else { return raw }
+        guard raw.contains(0x5C) else { return raw }
         slot.string.hasEscapes = true
         return scratch[position].unescape(raw)
     }
 
-    private static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        left.count == right.count
-            && (left.isEmpty || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
-    }
-
-    static func hasControls(_ contents: UnsafeRawBufferPointer) -> Bool {
+    static func hasControls(_ contents: Bytes) -> Bool {
         for byte in contents where byte < 0x20 || byte == 0x7F { return true }
         return false
     }
 
     /// The whole number that a JSON number's text stands for; nil when it has a fraction or does not fit.
-    public static func integer(_ number: UnsafeRawBufferPointer) -> Int64? {
+    public static func integer(_ number: Bytes) -> Int64? {
         JSONNumber.integer(number)
     }
 
     // MARK: Answers for handlers
 
     /// The id as it came; empty when it is unknown, absent or null.
-    public var replyID: UnsafeRawBufferPointer {
-        state.pointee.id.kind == .null ? UnsafeRawBufferPointer(start: nil, count: 0) : bytes(state.pointee.id)
+    public var replyID: Bytes {
+        state.pointee.id.kind == .null ? Bytes() : bytes(state.pointee.id)
     }
 
     /// The `requestKey` that a write came with; nil when there is none.
-    public var requestKey: UnsafeRawBufferPointer? {
+    public var requestKey: Bytes? {
         let position = table.entries[methodIndex].requestKeyPosition
         return position >= 0 && slots[position].isPresent ? string(position) : nil
     }
 
     /// The name of `requestKey`, for errors.
-    public var requestKeyName: UnsafeRawBufferPointer { name(table.entries[methodIndex].requestKeyPosition) }
+    public var requestKeyName: Bytes { name(table.entries[methodIndex].requestKeyPosition) }
 
     /// Whether the method may be answered ahead of what came before it.
     public var isOutOfBand: Bool { table.entries[methodIndex].isOutOfBand }
@@ -133,14 +128,14 @@ extension RequestReader {
     public var isExtensive: Bool { table.entries[methodIndex].isExtensive }
 
     /// The method's name.
-    public var methodName: UnsafeRawBufferPointer { table.entries[methodIndex].name }
+    public var methodName: Bytes { table.entries[methodIndex].name }
 
     public func has(_ parameter: Int) -> Bool { slots[parameter].isPresent }
 
     /// A string parameter's bytes, escapes resolved; empty when it is absent. Good until the next request is read.
-    public func string(_ parameter: Int) -> UnsafeRawBufferPointer {
+    public func string(_ parameter: Int) -> Bytes {
         let slot = slots[parameter]
-        guard slot.isPresent else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        guard slot.isPresent else { return Bytes() }
         return slot.string.hasEscapes ? scratch[parameter].bytes : bytes(slot.string)
     }
 
@@ -153,14 +148,14 @@ extension RequestReader {
     }
 
     /// A JSON parameter's text, without white space between its tokens. Good until the next request is read.
-    public func json(_ parameter: Int) -> UnsafeRawBufferPointer {
+    public func json(_ parameter: Int) -> Bytes {
         let slot = slots[parameter]
-        guard slot.isPresent else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        guard slot.isPresent else { return Bytes() }
         return slot.value.hasWhitespace ? scratch[parameter].compact(bytes(slot.value)) : bytes(slot.value)
     }
 
     /// A parameter's name as the table has it, for errors.
-    public func name(_ parameter: Int) -> UnsafeRawBufferPointer {
+    public func name(_ parameter: Int) -> Bytes {
         table.entries[methodIndex].parameters[parameter].name
     }
 

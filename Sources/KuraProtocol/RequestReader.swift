@@ -1,4 +1,4 @@
-import Glibc
+public import KuraBytes
 
 /// Reads request lines: the envelope, the parameters, their types and limits. One pass over the bytes, no tree, and no
 /// memory of its own beyond scratch that is used again. One instance serves one thread; what it holds is about the
@@ -18,9 +18,8 @@ public final class RequestReader {
 
     // MARK: What the last request said
 
-    /// Behind a pointer, because a class's own variables are checked for exclusive access each time they change.
     struct State {
-        var text = UnsafeRawBufferPointer(start: nil, count: 0)
+        var text = Bytes()
         var id = JSONValue()
         var hasID = false
         var methodIndex = 0
@@ -28,7 +27,7 @@ public final class RequestReader {
         var paramsKind = JSONKind.null
         var hasParams = false
     }
-    let state: UnsafeMutablePointer<State>
+    let state = Cell(State())
     /// The request has an `id`, so it gets a reply.
     public var hasID: Bool { state.pointee.hasID }
     /// Position of the method in the table.
@@ -45,25 +44,13 @@ public final class RequestReader {
         var value = JSONValue()
         var hasName = false
     }
-    let slots: UnsafeMutablePointer<Slot>
-    let members: UnsafeMutablePointer<Member>
+    let slots = CellRow(repeating: Slot(), count: MethodTable.maximumParameters)
+    let members = CellRow(repeating: Member(), count: MethodTable.maximumParameters + 1)
     let scratch: [Scratch]
 
     public init(table: MethodTable = .standard) {
         self.table = table
-        state = .allocate(capacity: 1)
-        state.initialize(to: State())
-        slots = .allocate(capacity: MethodTable.maximumParameters)
-        slots.initialize(repeating: Slot(), count: MethodTable.maximumParameters)
-        members = .allocate(capacity: MethodTable.maximumParameters + 1)
-        members.initialize(repeating: Member(), count: MethodTable.maximumParameters + 1)
         scratch = (0..<MethodTable.maximumParameters).map { _ in Scratch() }
-    }
-
-    deinit {
-        state.deallocate()
-        slots.deallocate()
-        members.deallocate()
     }
 
     // MARK: Reading
@@ -71,7 +58,7 @@ public final class RequestReader {
     /// Reads one line: a request (then it is bound), or the outline of a batch. The line stays in place until it is
     /// answered.
     /// - Throws: what the reply must say; `replyID` and `hasID` tell whether there is one.
-    public func read(_ line: UnsafeRawBufferPointer, batchLimit: Int) throws(RPCError) -> Line {
+    public func read(_ line: Bytes, batchLimit: Int) throws(RPCError) -> Line {
         reset(line)
         names.truncate(to: 0)
         var reader = JSONReader(line, names: names)
@@ -127,7 +114,7 @@ public final class RequestReader {
     }
 
     /// Reads and binds the batch member at `offset`; afterwards `offset` is the next one's.
-    public func nextMember(of line: UnsafeRawBufferPointer, at offset: inout Int) throws(RPCError) {
+    public func nextMember(of line: Bytes, at offset: inout Int) throws(RPCError) {
         reset(line)
         names.truncate(to: 0)
         var reader = JSONReader(line, from: offset, names: names)
@@ -149,7 +136,7 @@ public final class RequestReader {
 
     /// Binds a call that is given by its method's name and, as JSON text that has been checked, its parameters; nil for
     /// none, and then only the method is looked for.
-    public func readCall(method: UnsafeRawBufferPointer, params: UnsafeRawBufferPointer?) throws(RPCError) {
+    public func readCall(method: Bytes, params: Bytes?) throws(RPCError) {
         reset(params ?? method)
         names.truncate(to: 0)
         guard let index = table.index(of: method) else { throw RPCError(.methodNotFound) }
@@ -165,7 +152,7 @@ public final class RequestReader {
 
     /// Reads and binds one operation of a transaction: an object with `method` and `params`.
     /// `operation`: JSON text that has been checked.
-    public func readOperation(_ operation: UnsafeRawBufferPointer) throws(RPCError) {
+    public func readOperation(_ operation: Bytes) throws(RPCError) {
         reset(operation)
         names.truncate(to: 0)
         var reader = JSONReader(operation, names: names)
@@ -187,7 +174,7 @@ public final class RequestReader {
         }
     }
 
-    private func reset(_ line: UnsafeRawBufferPointer) {
+    private func reset(_ line: Bytes) {
         state.pointee.text = line
         state.pointee.hasID = false
         state.pointee.id = JSONValue()
@@ -300,33 +287,26 @@ public final class RequestReader {
 
     private func isTwoPointZero(_ version: JSONValue) -> Bool {
         let text = inside(version)
-        func matches(_ text: UnsafeRawBufferPointer) -> Bool {
-            text.count == 3 && text[0] == UInt8(ascii: "2") && text[1] == UInt8(ascii: ".")
-                && text[2] == UInt8(ascii: "0")
-        }
-        return matches(text) || escaped(text).map(matches) ?? false
+        return text.equals("2.0") || escaped(text)?.equals("2.0") ?? false
     }
 
     /// A string value's inside, escapes as they stand.
-    private func inside(_ string: JSONValue) -> UnsafeRawBufferPointer {
+    private func inside(_ string: JSONValue) -> Bytes {
         bytes(JSONString(start: string.start + 1, end: string.end - 1))
     }
 
     /// The same with its escapes resolved; nil when it has none. Good until the next one is resolved.
-    func escaped(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    func escaped(_ raw: Bytes) -> Bytes? {
         raw.contains(UInt8(ascii: "\\")) ? nameScratch.unescape(raw) : nil
     }
 
     private enum EnvelopeMember { case jsonrpc, id, method, params, other }
 
-    private func envelopeMember(_ name: UnsafeRawBufferPointer) -> EnvelopeMember {
-        func matches(_ word: StaticString) -> Bool {
-            memcmp(name.baseAddress!, word.utf8Start, name.count) == 0
-        }
+    private func envelopeMember(_ name: Bytes) -> EnvelopeMember {
         switch name.count {
-        case 2: return matches("id") ? .id : .other
-        case 6: return matches("method") ? .method : matches("params") ? .params : .other
-        case 7: return matches("jsonrpc") ? .jsonrpc : .other
+        case 2: return name.equals("id") ? .id : .other
+        case 6: return name.equals("method") ? .method : name.equals("params") ? .params : .other
+        case 7: return name.equals("jsonrpc") ? .jsonrpc : .other
         default: return .other
         }
     }
@@ -375,11 +355,11 @@ public final class RequestReader {
         state.pointee.memberCount += 1
     }
 
-    func bytes(_ value: JSONValue) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: state.pointee.text[Int(value.start)..<Int(value.end)])
+    func bytes(_ value: JSONValue) -> Bytes {
+        Bytes(rebasing: state.pointee.text[Int(value.start)..<Int(value.end)])
     }
 
-    func bytes(_ string: JSONString) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: state.pointee.text[Int(string.start)..<Int(string.end)])
+    func bytes(_ string: JSONString) -> Bytes {
+        Bytes(rebasing: state.pointee.text[Int(string.start)..<Int(string.end)])
     }
 }

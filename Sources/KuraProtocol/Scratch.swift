@@ -1,15 +1,17 @@
+import KuraBytes
+
 /// Reference scratch for one parameter's resolved bytes.
 final class Scratch {
     private var buffer = ByteBuffer()
-    var bytes: UnsafeRawBufferPointer { buffer.bytes }
+    var bytes: Bytes { buffer.bytes }
 
-    func unescape(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    func unescape(_ raw: Bytes) -> Bytes {
         buffer.removeAll()
         JSONText.unescape(raw, into: &buffer)
         return buffer.bytes
     }
 
-    func compact(_ raw: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    func compact(_ raw: Bytes) -> Bytes {
         buffer.removeAll()
         JSONText.compact(raw, into: &buffer)
         return buffer.bytes

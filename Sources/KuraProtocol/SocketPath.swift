@@ -12,7 +12,9 @@ public enum SocketPath {
     }
 
     /// The process's own environment.
+    ///
+    /// Safety: nobody changes it once the process runs, and the text ends with a zero.
     public static func environment(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }
+        unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 }

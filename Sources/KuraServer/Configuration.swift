@@ -1,6 +1,11 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 public import KuraStorage
+
+// Safety: `fread` gets a buffer with its length and a file that is open until the function returns; Swift lends the
+// path as a C string for the call; the text of `strerror` is copied at once, before other threads start or on the loop
+// alone.
 
 /// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
 public struct Configuration: Sendable {
@@ -31,17 +36,17 @@ public struct Configuration: Sendable {
     /// Takes in a configuration file: one JSON object, every key known, every value of its type.
     public mutating func read(file path: String) throws(Refusal) {
         guard let text = Self.contents(of: path) else {
-            throw Refusal(description: "\(path): \(String(cString: strerror(errno)))")
+            throw Refusal(description: unsafe "\(path): \(String(cString: strerror(errno)))")
         }
         do throws(Refusal) {
-            try text.withUnsafeBufferPointer { (text) throws(Refusal) in try read(UnsafeRawBufferPointer(text)) }
+            try text.withBytes { (text) throws(Refusal) in try read(text) }
         } catch { throw Refusal(description: "\(path): \(error.description)") }
     }
 
-    mutating func read(_ text: UnsafeRawBufferPointer) throws(Refusal) {
+    mutating func read(_ text: Bytes) throws(Refusal) {
         let compact = try Self.checkedObject(text)
-        try compact.withUnsafeBufferPointer { (text) throws(Refusal) in
-            var walk = JSONWalk(UnsafeRawBufferPointer(text), storage: WalkStorage())
+        try compact.withBytes { (text) throws(Refusal) in
+            var walk = JSONWalk(text, storage: WalkStorage())
             while let (name, value) = walk.nextMember() {
                 try take(String(decoding: name, as: UTF8.self), value)
             }
@@ -49,7 +54,7 @@ public struct Configuration: Sendable {
     }
 
     /// A file's text as one JSON object without white space between its tokens.
-    static func checkedObject(_ text: UnsafeRawBufferPointer) throws(Refusal) -> [UInt8] {
+    static func checkedObject(_ text: Bytes) throws(Refusal) -> [UInt8] {
         var reader = JSONReader(text, names: NameStack())
         do throws(JSONFault) {
             let kind = try reader.value().kind
@@ -61,7 +66,7 @@ public struct Configuration: Sendable {
         return Array(compact.bytes)
     }
 
-    private mutating func take(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func take(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "dataDir": dataDirectory = try Self.text(name, value)
         case "socket": socket = try Self.text(name, value)
@@ -86,7 +91,7 @@ public struct Configuration: Sendable {
         }
     }
 
-    private mutating func takeLimit(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func takeLimit(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "lineBytes": limits.lineBytes = try Self.number(name, value, 1024...(64 << 20))
         case "batchItems": limits.batchItems = try Self.number(name, value, 1...100_000)
@@ -108,7 +113,7 @@ public struct Configuration: Sendable {
         }
     }
 
-    private mutating func takeFeed(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func takeFeed(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "retainBytes": retainBytes = try Self.number(name, value, 0...(1 << 40))
         case "retainSeconds": retainSeconds = try Self.number(name, value, 0...(1 << 32))
@@ -136,7 +141,7 @@ public struct Configuration: Sendable {
         return level
     }
 
-    private static func text(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> String {
+    private static func text(_ name: String, _ value: Bytes) throws(Refusal) -> String {
         let storage = WalkStorage()
         guard let text = JSONWalk.string(value, storage: storage) else {
             throw Refusal(description: "\(name) is a string")
@@ -145,7 +150,7 @@ public struct Configuration: Sendable {
         return withExtendedLifetime(storage) { String(decoding: text, as: UTF8.self) }
     }
 
-    private static func paths(_ name: String, _ value: UnsafeRawBufferPointer) throws(Refusal) -> [String] {
+    private static func paths(_ name: String, _ value: Bytes) throws(Refusal) -> [String] {
         guard value.first == UInt8(ascii: "[") else { throw Refusal(description: "\(name) is an array of paths") }
         var walk = JSONWalk(value, storage: WalkStorage())
         var paths: [String] = []
@@ -158,7 +163,7 @@ public struct Configuration: Sendable {
     }
 
     private static func number(
-        _ name: String, _ value: UnsafeRawBufferPointer, _ range: ClosedRange<Int>
+        _ name: String, _ value: Bytes, _ range: ClosedRange<Int>
     ) throws(Refusal) -> Int {
         guard let number = RequestReader.integer(value), range.contains(Int(number)) else {
             throw Refusal(description: "\(name) is a whole number from \(range.lowerBound) to \(range.upperBound)")
@@ -167,16 +172,16 @@ public struct Configuration: Sendable {
     }
 
     static func contents(of path: String) -> [UInt8]? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
+        guard let file = unsafe fopen(path, "re") else { return nil }
+        defer { unsafe fclose(file) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count < 16 << 20 {
-            let count = fread(&chunk, 1, chunk.count, file)
+            let count = unsafe fread(&chunk, 1, chunk.count, file)
             if count == 0 { break }
             bytes.append(contentsOf: chunk[..<count])
         }
-        return ferror(file) == 0 ? bytes : nil
+        return unsafe ferror(file) == 0 ? bytes : nil
     }
 
     // MARK: Defaults

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -40,6 +41,10 @@ final class Connection {
     var isInFeed = false
     /// The input may hold whole lines that have not been begun.
     var hasMore = false
+    /// While a request waits, lines behind it could be answered in the next turn.
+    var hasAhead = false
+    /// Lines behind the request that waits which the turn has answered.
+    private var ahead: [Range<Int>] = []
     /// The other side is gone altogether; epoll has been told to be silent about it.
     var isHungUp = false
     /// The sync that released replies of this connection last, by the policy's count.
@@ -91,6 +96,7 @@ final class Connection {
         answer = nil
         hasTakenOutcome = false
         starting = []
+        ahead.removeAll(keepingCapacity: true)
         descriptors.rewind()
         output.truncate(to: start.output)
         if let feedStart { feed = feedStart }
@@ -101,7 +107,26 @@ final class Connection {
         if feedStart == nil { feedStart = feed }
     }
 
+    /// A line behind the request that waits has been answered.
+    func answeredAhead(_ line: Range<Int>) {
+        if let last = ahead.last, last.upperBound == line.lowerBound {
+            ahead[ahead.count - 1] = last.lowerBound..<line.upperBound
+        } else {
+            ahead.append(line)
+        }
+    }
+
+    private func dropAhead() {
+        for lines in ahead.reversed() {
+            input.remove(lines)
+            state.overtaken -= lines.count
+        }
+        ahead.removeAll(keepingCapacity: true)
+        framer.putBack(to: framer.consumed)
+    }
+
     func endTurn(_ pool: BufferPool) {
+        if !ahead.isEmpty { dropAhead() }
         state.endTurn()
         turnStart = nil
         if feedStart != nil { feedStart = nil }
@@ -145,10 +170,7 @@ final class Connection {
             guard budget.admits(growth, holding: footprint) else { return nil }
             input.reserve(room)
         }
-        let room = UnsafeMutableRawBufferPointer(rebasing: input.spare.prefix(piece))
-        let result = socket.receive(into: room, queue: &descriptors)
-        if case .bytes(let count) = result { input.commit(count) }
-        return result
+        return socket.receive(into: &input, atMost: piece, queue: &descriptors)
     }
 
     enum Flushed {
@@ -171,7 +193,7 @@ final class Connection {
         var length = Int(end - sent) - done
         var result = Flushed.all
         while length > 0 {
-            let bytes = UnsafeRawBufferPointer(rebasing: output.bytes[done..<done + length])
+            let bytes = Bytes(rebasing: output.bytes[done..<done + length])
             guard let count = socket.send(bytes) else { return .gone }
             if count == 0 {
                 result = .blocked
@@ -208,7 +230,7 @@ final class Connection {
         let waiting = Array(output.bytes[keep...])
         output.truncate(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
-            line.withUnsafeBytes { line in
+            line.withBytes { line in
                 let ids = ReplyIDs.read(line)
                 if ids.isEmpty { return }
                 let isBatch = line.first == UInt8(ascii: "[")
@@ -217,14 +239,14 @@ final class Connection {
                 for id in ids {
                     if !isFirst { output.append(UInt8(ascii: ",")) }
                     isFirst = false
-                    id.withUnsafeBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
+                    id.withBytes { output.append(error: RPCError(.outcomeUnknown), id: $0) }
                 }
                 if isBatch { output.append(UInt8(ascii: "]")) }
                 output.append(0x0A)
             }
         }
         for wait in feed.waits {
-            wait.id.withUnsafeBytes { output.append(error: RPCError(.shuttingDown), id: $0) }
+            wait.id.withBytes { output.append(error: RPCError(.shuttingDown), id: $0) }
             output.append(0x0A)
         }
         state = ConnectionState()
@@ -238,7 +260,7 @@ enum ReplyIDs {
     static let notification = "{\"jsonrpc\":\"2.0\",\"method\":"
 
     /// None for a notification.
-    static func read(_ line: UnsafeRawBufferPointer) -> [[UInt8]] {
+    static func read(_ line: Bytes) -> [[UInt8]] {
         if line.starts(with: "{\"jsonrpc\":\"2.0\",\"method\":".utf8) { return [] }
         let storage = WalkStorage()
         guard line.first == UInt8(ascii: "[") else { return [id(of: line, storage)] }
@@ -248,7 +270,7 @@ enum ReplyIDs {
         return ids
     }
 
-    private static func id(of reply: UnsafeRawBufferPointer, _ storage: WalkStorage) -> [UInt8] {
+    private static func id(of reply: Bytes, _ storage: WalkStorage) -> [UInt8] {
         var walk = JSONWalk(reply, storage: storage)
         while let (name, value) = walk.nextMember() {
             if name.elementsEqual("id".utf8) { return Array(value) }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// What a connection has decided, apart from any I/O: which of its replies may leave, whether it goes on, why it waits.
 ///
 /// A value whose mutating functions take what happened; `Connection` performs. Positions count the bytes of output since
@@ -45,6 +47,10 @@ struct ConnectionState {
     var wait = Wait.none
     /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
     var overtaken = 0
+    /// Another request has to wait behind the one that waits, and none is answered ahead of both.
+    var isStuck = false
+    /// The client takes replies in any order.
+    var isUnordered = false
     var batch: Batch?
     /// The client has said all that it will (half-close), or the daemon is draining.
     var hasEnded = false

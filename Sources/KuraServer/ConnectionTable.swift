@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// The open connections by token. A token is a slot's number and how often the slot has been used, so that an event
 /// that comes late never finds another connection than its own.
 struct ConnectionTable {

@@ -5,6 +5,9 @@ import KuraTransport
 import SQLite
 
 /// A daemon from its configuration to its exit status.
+///
+/// Safety: Swift lends the path as a C string for the call; an entry of a directory is read before the next one is
+/// asked for, and its name ends with a zero.
 public enum Daemon {
     public static let version = "0.1.0"
 
@@ -40,6 +43,8 @@ public enum Daemon {
         // Before the first thread starts: threads inherit the blocked signals.
         let signals = try Signals.descriptor()
         let descriptors = ProcessLimits.raiseDescriptors()
+        // Else one crowd's large buffers would make the heap keep all later ones.
+        Heap.givesBack(blocksOf: 1 << 20)
         let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
         var locks = SettingsLocks()
@@ -93,7 +98,7 @@ public enum Daemon {
 
     /// Our data directory's lock says nothing about somebody else's daemon that serves other data under this path.
     private static func refuseLiveSocket(_ path: String) throws {
-        guard access(path, F_OK) == 0, let probe = try? Socket.connect(to: path) else { return }
+        guard unsafe access(path, F_OK) == 0, let probe = try? Socket.connect(to: path) else { return }
         _ = probe
         throw StorageFault.inUse(pid: nil, path: path)
     }
@@ -108,8 +113,8 @@ public enum Daemon {
             if configuration.isEphemeral {
                 let parent = SocketPath.environment("TMPDIR") ?? "/tmp"
                 var template = Array((parent + "/kura-XXXXXX").utf8CString)
-                guard let made = mkdtemp(&template) else { throw SystemError("mkdtemp", path: parent) }
-                let directory = String(cString: made)
+                guard let made = unsafe mkdtemp(&template) else { throw SystemError("mkdtemp", path: parent) }
+                let directory = unsafe String(cString: made)
                 temporary = directory
                 data = directory + "/data"
                 socket = configuration.socket ?? directory + "/kura.sock"
@@ -127,16 +132,16 @@ public enum Daemon {
         }
 
         private static func remove(_ path: String) {
-            guard let directory = opendir(path) else { return }
-            while let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            guard let directory = unsafe opendir(path) else { return }
+            while let entry = unsafe readdir(directory) {
+                let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                    unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
                 }
                 guard name != ".", name != ".." else { continue }
-                if unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
+                if unsafe unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
             }
-            closedir(directory)
-            rmdir(path)
+            unsafe closedir(directory)
+            unsafe rmdir(path)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.
@@ -41,7 +42,8 @@ public final class Journal: @unchecked Sendable {
         guard level >= threshold else { return }
         var line = ByteBuffer()
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
+        // Safety: the kernel fills one `timespec`, which is ours.
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
         let milliseconds = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
         if isTerminal {
             line.append(timestamp: milliseconds)
@@ -66,6 +68,7 @@ public final class Journal: @unchecked Sendable {
             line.append("}")
         }
         line.append(0x0A)
-        _ = write(descriptor, line.bytes.baseAddress, line.count)
+        // Safety: address and count are of the same bytes.
+        _ = unsafe write(descriptor, line.bytes.baseAddress, line.count)
     }
 }

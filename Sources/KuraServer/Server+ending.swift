@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -68,6 +69,7 @@ extension Server {
 /// Nanoseconds on a clock that never goes back.
 func monotonicNow() -> UInt64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    // Safety: the kernel fills one `timespec`, which is ours.
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

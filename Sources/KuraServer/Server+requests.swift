@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -7,13 +8,18 @@ extension Server {
     /// Answers the connection's whole lines, in order, until they are used up, its budget is spent, or one has to wait.
     func process(_ connection: Connection, _ storage: isolated Storage) {
         connection.hasMore = false
+        connection.hasAhead = false
         guard !connection.isClosed else { return }
-        guard connection.state.wait == .none else { return }
+        guard connection.state.wait == .none else {
+            answerAhead(connection, storage)
+            return
+        }
         guard connection.crowd.deferredUntil == 0 else {
             connection.hasMore = true
             return
         }
         connection.state.overtaken = 0
+        connection.state.isStuck = false
         storage.setWriter(connection.clientName)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
@@ -35,7 +41,11 @@ extension Server {
             switch frame {
             case .line(let lower, let upper):
                 let start = connection.outputEnd
-                guard answer(connection, lower, upper, storage) else { return }
+                guard answer(connection, lower, upper, storage) else {
+                    connection.framer.putBack(to: lower)
+                    answerAhead(connection, storage)
+                    return
+                }
                 budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start), reader)
             case .oversize:
                 connection.descriptors.poison()
@@ -66,7 +76,7 @@ extension Server {
         {
             budget -= 1
             connection.state.overtaken = framer.consumed - start
-            let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+            let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
             guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
             else { continue }
             let wait = connection.state.wait
@@ -80,9 +90,9 @@ extension Server {
         }
     }
 
-    /// - Returns: false when the line has to wait; it is put back then.
-    private func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
-        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[lower..<upper])
+    /// - Returns: false when the line has to wait.
+    func answer(_ connection: Connection, _ lower: Int, _ upper: Int, _ storage: isolated Storage) -> Bool {
+        let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
         let outline: RequestReader.Line
         do throws(RPCError) {
             outline = try reader.read(line, batchLimit: limits.batchItems)
@@ -97,10 +107,7 @@ extension Server {
         switch outline {
         case .request:
             let start = connection.output.count
-            guard perform(connection, &connection.output, storage) else {
-                connection.framer.putBack(to: lower)
-                return false
-            }
+            guard perform(connection, &connection.output, storage) else { return false }
             if connection.output.capacity > 64 << 10 { keepWithinBudget(connection, from: start) }
             if connection.output.count > start { connection.output.append(0x0A) }
             note(connection, at: connection.sent + UInt64(start), storage)
@@ -116,7 +123,7 @@ extension Server {
     /// - Returns: false when a member has to wait.
     private func answerBatch(_ connection: Connection, _ budget: inout Int, _ storage: isolated Storage) -> Bool {
         guard var batch = connection.state.batch else { return true }
-        let line = UnsafeRawBufferPointer(rebasing: connection.input.bytes[batch.lower..<batch.upper])
+        let line = Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper])
         while batch.left > 0, budget > 0 {
             budget -= 1
             let start = connection.output.count
@@ -207,7 +214,7 @@ extension Server {
     }
 
     private func append(_ error: RPCError, to connection: Connection) {
-        connection.output.append(error: error, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(error: error, id: Bytes())
         connection.output.append(0x0A)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -167,7 +168,7 @@ extension Server {
     func failTransfers() {
         for transfer in transfers where transfer.hasID && transfer.ticket == nil {
             guard let connection = connections[transfer.token], connection.state.batch == nil else { continue }
-            transfer.id.withUnsafeBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
+            transfer.id.withBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
             connection.output.append(0x0A)
         }
     }
@@ -183,12 +184,5 @@ extension Server {
             for transfer in transfers where transfer.channel.outcome != nil { remove(transfer) }
             if !transfers.isEmpty { usleep(1000) }
         }
-    }
-}
-
-extension [UInt8] {
-    /// `withUnsafeBytes` with the body's own error type.
-    fileprivate func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
-        try withUnsafeBufferPointer { (bytes) throws(E) -> R in try body(Bytes(bytes)) }
     }
 }

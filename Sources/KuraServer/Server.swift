@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 public import KuraStorage
 import KuraTransport
@@ -109,20 +110,20 @@ public final class Server {
     public func run() -> Ending {
         loop.adoptThread()
         var timeout: Int32 = 0
-        // The server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
+        // Safety: the server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
-        storage.assumeIsolated { server.apply(server.locksReload.first, $0) }
+        storage.assumeIsolated { unsafe server.apply(server.locksReload.first, $0) }
         while true {
             var ending: Ending?
             timeout = storage.assumeIsolated { storage in
-                server.takeTurn(timeout, storage)
+                unsafe server.takeTurn(timeout, storage)
                 if let failure = storage.failure {
-                    server.failAll(storage)
+                    unsafe server.failAll(storage)
                     ending = .failed(failure)
                     return 0
                 }
-                return server.nextTimeout(storage)
+                return unsafe server.nextTimeout(storage)
             }
             loop.runJobs()
             if let ending { return ending }
@@ -391,8 +392,8 @@ public final class Server {
             close(connection)
             return
         }
-        let isFree = connection.state.wait == .none && connection.crowd.deferredUntil == 0
-        if connection.hasMore, isFree, !isBacklogged, !connection.isInReadyList {
+        let hasMore = connection.state.wait == .none ? connection.hasMore : connection.hasAhead
+        if hasMore, connection.crowd.deferredUntil == 0, !isBacklogged, !connection.isInReadyList {
             connection.isInReadyList = true
             ready.append(connection)
         }

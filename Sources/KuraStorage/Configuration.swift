@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// How much memory and disk the storage may take for its own ends.
 public struct StorageConfiguration: Sendable {
     public enum Profile: String, Sendable, CaseIterable {

@@ -1,4 +1,5 @@
 import Glibc
+public import KuraBytes
 
 /// What rooms keep about their scopes: registered defaults, schemas, durability. Few and small, and written through the log
 /// like a setting: durable, part of a transaction, counted by the global revision, in memory whole. Feeds do not show it.
@@ -66,7 +67,7 @@ public final class ConfigurationStore {
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try ledger.stage(
-                scope, key: key.bytes, value: Bytes(start: nil, count: 0), isTombstone: true, old: old,
+                scope, key: key.bytes, value: Bytes(), isTombstone: true, old: old,
                 oldBytes: old.key.count + old.value.count, newBytes: 0
             ) { _ in }
         }
@@ -94,8 +95,8 @@ public final class ConfigurationStore {
         let text = Array(String(flushSeconds).utf8)
         _ = try ledger.transaction { () throws(StoreError) in
             try RelaxedDurability.note(ledger)
-            try text.withUnsafeBufferPointer { (text) throws(StoreError) in
-                _ = try put(room, name, Self.durability, Bytes(text))
+            try text.withBytes { (text) throws(StoreError) in
+                _ = try put(room, name, Self.durability, text)
             }
         }
     }
@@ -106,11 +107,11 @@ public final class ConfigurationStore {
     }
 
     private func find(_ room: Store, _ name: Bytes) -> Scope? {
-        Self.fullName(room, name).withUnsafeBytes { ledger.scopes.find(.configuration, $0) }
+        Self.fullName(room, name).withBytes { ledger.scopes.find(.configuration, $0) }
     }
 
     private func make(_ room: Store, _ name: Bytes) throws(StoreError) -> Scope {
-        let scope = Self.fullName(room, name).withUnsafeBytes { ledger.scopes.findOrMake(.configuration, $0) }
+        let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrMake(.configuration, $0) }
         guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
         return scope
     }
@@ -156,7 +157,7 @@ extension Ledger {
         guard let store = [Store.settings, .documents].first(where: { room.elementsEqual($0.roomName.utf8) }) else {
             return
         }
-        let subject = configuration.name[(slash + 1)...].withUnsafeBytes { scopes.findOrMake(store, $0) }
+        let subject = configuration.name[(slash + 1)...].withBytes { scopes.findOrMake(store, $0) }
         guard let subject else { return }
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
@@ -172,5 +173,5 @@ extension Ledger {
 }
 
 extension StaticString {
-    fileprivate var bytes: Bytes { Bytes(start: utf8Start, count: utf8CodeUnitCount) }
+    fileprivate var bytes: Bytes { Bytes(self) }
 }

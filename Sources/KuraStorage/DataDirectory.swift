@@ -1,5 +1,9 @@
 import CSyscalls
 import Glibc
+import KuraBytes
+
+// Safety: paths are lent as C strings for a call, numbers are of the types that the functions write, and `pread` and
+// `pwrite` get a buffer with its length.
 
 /// The data directory, checked and locked. Whoever holds one may touch what is inside; the lock ends with the process.
 ///
@@ -47,7 +51,7 @@ struct DataDirectory: ~Copyable {
     private static func check(_ path: String) throws(StorageFault) {
         var mode: UInt32 = 0
         var owner: UInt32 = 0
-        guard csys_mode(path, &mode, &owner, 0) == 0 else { throw FileSystem.fail("stat", path) }
+        guard unsafe csys_mode(path, &mode, &owner, 0) == 0 else { throw FileSystem.fail("stat", path) }
         switch mode & UInt32(S_IFMT) {
         case UInt32(S_IFLNK): throw .refused("\(path) is a symbolic link; name the directory itself")
         case UInt32(S_IFDIR): break
@@ -57,7 +61,7 @@ struct DataDirectory: ~Copyable {
         guard mode & 0o077 == 0 else {
             throw .refused("\(path) is open to others (mode \(String(mode & 0o7777, radix: 8))); chmod 700 it")
         }
-        let type = csys_file_system_type(path)
+        let type = unsafe csys_file_system_type(path)
         if let name = networkFileSystems[type] {
             throw .refused("\(path) is on a network file system (\(name)), where locks and syncs cannot be relied on")
         }
@@ -85,16 +89,16 @@ struct DataDirectory: ~Copyable {
             throw FileSystem.fail("ftruncate", path)
         }
         // On a full disk the number may be missing; the lock holds all the same.
-        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        _ = text.withBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         return descriptor
     }
 
     private static func readPID(_ descriptor: Int32) -> Int32? {
-        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { buffer in
-            let count = pread(descriptor, buffer.baseAddress, 16, 0)
+        unsafe withUnsafeTemporaryAllocation(byteCount: 16, alignment: 1) { buffer in
+            let count = unsafe pread(descriptor, buffer.baseAddress, 16, 0)
             guard count > 0 else { return nil }
-            let digits = buffer[..<count].prefix { $0 >= 0x30 && $0 <= 0x39 }
-            return Int32(String(decoding: digits, as: UTF8.self))
+            let digits = unsafe buffer[..<count].prefix { $0 >= 0x30 && $0 <= 0x39 }
+            return unsafe Int32(String(decoding: digits, as: UTF8.self))
         }
     }
 }
@@ -102,5 +106,5 @@ struct DataDirectory: ~Copyable {
 private func csysIsDanglingLink(_ path: String) -> Bool {
     var mode: UInt32 = 0
     var owner: UInt32 = 0
-    return csys_mode(path, &mode, &owner, 0) == 0 && mode & UInt32(S_IFMT) == UInt32(S_IFLNK)
+    return unsafe csys_mode(path, &mode, &owner, 0) == 0 && mode & UInt32(S_IFMT) == UInt32(S_IFLNK)
 }

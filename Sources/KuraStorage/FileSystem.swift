@@ -1,12 +1,17 @@
 import CSyscalls
 import Glibc
+import KuraBytes
+
+// Safety: paths are lent as C strings for a call; the kernel fills one `stat` or `timespec`, which is ours; an entry
+// of a directory is read before the next one is asked for, and its name ends with a zero; texts and buffers go with
+// their lengths.
 
 /// errno in words.
 enum Errno {
     static func text(_ code: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            guard strerror_r(code, buffer.baseAddress!, 128) == 0 else { return "error \(code)" }
-            return String(cString: buffer.baseAddress!)
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            guard unsafe strerror_r(code, buffer.baseAddress!, 128) == 0 else { return "error \(code)" }
+            return unsafe String(cString: buffer.baseAddress!)
         }
     }
 }
@@ -18,16 +23,16 @@ enum FileSystem {
     }
 
     static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(StorageFault) -> Int32 {
-        let descriptor = csys_open(path, flags | O_CLOEXEC, mode)
+        let descriptor = unsafe csys_open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw fail("open", path) }
         return descriptor
     }
 
-    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// Makes a directory that only its owner enters; one that is there already is fine.
     static func makeDirectory(_ path: String, mode: mode_t = 0o700) throws(StorageFault) {
-        guard mkdir(path, mode) == 0 || errno == EEXIST else { throw fail("mkdir", path) }
+        guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw fail("mkdir", path) }
     }
 
     /// Makes a directory and those above it.
@@ -57,27 +62,25 @@ enum FileSystem {
     static func writeAgain(_ path: String) throws(StorageFault) {
         let descriptor = try open(path, O_RDWR)
         defer { close(descriptor) }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
-        defer { buffer.deallocate() }
+        var buffer = ByteBuffer(capacity: 256 << 10)
         var offset = 0
         while true {
-            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw fail("read", path) }
+            buffer.removeAll()
+            let count = try read(descriptor, atMost: buffer.capacity, at: offset, into: &buffer, path: path)
             if count == 0 { break }
-            try write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset, path: path)
+            try write(descriptor, buffer.bytes, at: offset, path: path)
             offset += count
         }
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
     }
 
     static func names(in path: String) throws(StorageFault) -> [String] {
-        guard let directory = opendir(path) else { throw fail("opendir", path) }
-        defer { closedir(directory) }
+        guard let directory = unsafe opendir(path) else { throw fail("opendir", path) }
+        defer { unsafe closedir(directory) }
         var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             if name != ".", name != ".." { names.append(name) }
         }
@@ -86,32 +89,61 @@ enum FileSystem {
 
     /// Removes a file; one that is not there is fine.
     static func remove(_ path: String) throws(StorageFault) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw fail("unlink", path) }
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw fail("unlink", path) }
     }
 
+    /// The same for what may as well stay.
+    static func tryToRemove(_ path: String) { unsafe unlink(path) }
+
     static func rename(_ from: String, _ to: String) throws(StorageFault) {
-        guard Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
+        guard unsafe Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
+    }
+
+    /// The same where the old name will do.
+    static func tryToRename(_ from: String, _ to: String) { unsafe _ = Glibc.rename(from, to) }
+
+    /// Cuts a file off at `size` bytes, or fills it up with zeros.
+    static func truncate(_ path: String, to size: Int) throws(StorageFault) {
+        guard unsafe Glibc.truncate(path, off_t(size)) == 0 else { throw fail("truncate", path) }
     }
 
     static func size(_ path: String) -> Int {
         var information = stat()
-        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+        return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
     /// When a file was written last, milliseconds since 1970; 0 when it is not there.
     static func modified(_ path: String) -> Int64 {
         var information = stat()
-        guard stat(path, &information) == 0 else { return 0 }
+        guard unsafe stat(path, &information) == 0 else { return 0 }
         return Int64(information.st_mtim.tv_sec) * 1000 + Int64(information.st_mtim.tv_nsec) / 1_000_000
     }
 
+    /// Reads once, at most `count` bytes at `offset`, and appends them.
+    /// - Returns: how many there were; 0 at the end of the file.
+    static func read(
+        _ descriptor: Int32, atMost count: Int, at offset: Int, into buffer: inout ByteBuffer, path: String
+    ) throws(StorageFault) -> Int {
+        while true {
+            buffer.reserve(count)
+            // Safety: `reserve` has made room for `count` bytes at least, and the kernel writes no more.
+            let read = unsafe pread(descriptor, buffer.spare.baseAddress, count, off_t(offset))
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { throw fail("read", path) }
+            buffer.commit(read)
+            return read
+        }
+    }
+
     /// Writes all bytes at `offset`.
-    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int, path: String)
+    static func write(_ descriptor: Int32, _ bytes: Bytes, at offset: Int, path: String)
         throws(StorageFault)
     {
         var done = 0
         while done < bytes.count {
-            let written = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset + done))
+            let rest = bytes.extracting(done..<bytes.count)
+            // Safety: address and count are of the same bytes.
+            let written = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
             if written < 0, errno == EINTR { continue }
             guard written > 0 else { throw fail("write", path) }
             done += written
@@ -122,13 +154,13 @@ enum FileSystem {
 /// Milliseconds since 1970, by the system's clock.
 func nowMilliseconds() -> Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }
 
 /// Nanoseconds on a clock that never goes back.
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

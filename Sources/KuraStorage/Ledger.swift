@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// The revision counter and everything that hangs on it: changes staged in the turn, their commit to the log, the overlay
@@ -207,7 +208,7 @@ final class Ledger {
         shape(new)
 
         scope.withName { name in
-            writer.withUnsafeBytes { writer in
+            writer.withBytes { writer in
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// The reader thread: pulls the pages of documents into the page cache that the loop found missing, by looking them up
@@ -59,7 +60,7 @@ final class PageWarmer: Sendable {
             }
             // A failure here is no answer: the loop's own try meets it again and reports it.
             if reader == nil { reader = try? DocumentReader(path: path, mayWait: true) }
-            request.id.withUnsafeBytes { id in try? reader?.warm(scope: request.scope, id: id) }
+            request.id.withBytes { id in try? reader?.warm(scope: request.scope, id: id) }
             state.withLock { $0.done.append(request.ticket) }
             wake()
         }

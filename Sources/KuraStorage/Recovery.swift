@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// What a start finds in the data directory and makes of it: the tables as they are, the log's changes above them in

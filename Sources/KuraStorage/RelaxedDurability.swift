@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Relaxed durability: changes of a scope that is configured so are acknowledged at once and synced at most every so many
@@ -21,14 +22,14 @@ enum RelaxedDurability {
     /// Notes durably that some scope is or was relaxed, within the transaction that makes it so.
     static func note(_ ledger: Ledger) throws(StoreError) {
         guard !isNoted(ledger) else { return }
-        let scope = scopeName.withUnsafeBytes { ledger.scopes.findOrMake(.configuration, $0) }
+        let scope = scopeName.withBytes { ledger.scopes.findOrMake(.configuration, $0) }
         guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
         let value = Array("0".utf8)
-        try key.withUnsafeBufferPointer { (key) throws(StoreError) in
-            try value.withUnsafeBufferPointer { (value) throws(StoreError) in
+        try key.withBytes { (key) throws(StoreError) in
+            try value.withBytes { (value) throws(StoreError) in
                 try ledger.stage(
-                    scope, key: Bytes(key), value: Bytes(value), isTombstone: false,
-                    old: ledger.find(scope, Bytes(key)), oldBytes: 0, newBytes: key.count + value.count
+                    scope, key: key, value: value, isTombstone: false,
+                    old: ledger.find(scope, key), oldBytes: 0, newBytes: key.count + value.count
                 ) { _ in }
             }
         }
@@ -38,8 +39,8 @@ enum RelaxedDurability {
 
     /// How often the counter was raised; nil when no scope was ever relaxed.
     private static func raises(_ ledger: Ledger) -> UInt64? {
-        let scope = scopeName.withUnsafeBytes { ledger.scopes.find(.configuration, $0) }
-        let item = scope.flatMap { scope in key.withUnsafeBytes { ledger.find(scope, $0) } }
+        let scope = scopeName.withBytes { ledger.scopes.find(.configuration, $0) }
+        let item = scope.flatMap { scope in key.withBytes { ledger.find(scope, $0) } }
         guard let item, !item.isTombstone else { return nil }
         return UInt64(String(decoding: item.value, as: UTF8.self)) ?? 0
     }
@@ -62,12 +63,12 @@ enum RelaxedDurability {
         let record = { (value: Bytes, key: Bytes, scope: Bytes) in
             LogRecord(
                 store: .configuration, isTombstone: false, rev: rev, scope: scope, key: key,
-                writer: Bytes(start: nil, count: 0), value: value)
+                writer: Bytes(), value: value)
         }
         do {
-            try scopeName.withUnsafeBytes { scope in
-                try key.withUnsafeBytes { key in
-                    try value.withUnsafeBytes { value in
+            try scopeName.withBytes { scope in
+                try key.withBytes { key in
+                    try value.withBytes { value in
                         let record = record(value, key, scope)
                         records.append(record)
                         try log.append(rev: rev, at: ledger.now, records: records.bytes)
@@ -94,19 +95,20 @@ enum RelaxedDurability {
             let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC)
             defer { close(descriptor) }
             let text = Array("\(rev)\n".utf8)
-            try text.withUnsafeBufferPointer { (text) throws(StorageFault) in
-                try FileSystem.write(descriptor, UnsafeRawBufferPointer(text), at: 0, path: path)
+            try text.withBytes { (text) throws(StorageFault) in
+                try FileSystem.write(descriptor, text, at: 0, path: path)
             }
             guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
             try FileSystem.syncDirectory(configuration.dataDirectory)
-        } catch { unlink(path) }
+        } catch { FileSystem.tryToRemove(path) }
     }
 
     private static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
-        guard let file = fopen(configuration.cleanStopPath, "re") else { return nil }
-        defer { fclose(file) }
+        // Safety: the file is open until the function returns, and `fread` gets a buffer with its length.
+        guard let file = unsafe fopen(configuration.cleanStopPath, "re") else { return nil }
+        defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 32)
-        let count = fread(&bytes, 1, bytes.count, file)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
         return UInt64(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
     }
 }

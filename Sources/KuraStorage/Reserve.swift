@@ -26,7 +26,7 @@ final class Reserve: Sendable {
     /// Gives the room to whoever needs it now.
     func release() {
         isHeld.store(false, ordering: .releasing)
-        unlink(path)
+        FileSystem.tryToRemove(path)
     }
 
     /// Has the file made again if there is room; at most one attempt at a time.
@@ -43,7 +43,8 @@ final class Reserve: Sendable {
 
     private func hasRoom() -> Bool {
         var information = statvfs()
-        guard statvfs(directory, &information) == 0 else { return false }
+        // Safety: Swift lends the path as a C string for the call, and the kernel fills one `statvfs`, which is ours.
+        guard unsafe statvfs(directory, &information) == 0 else { return false }
         return Int(information.f_bavail) * Int(information.f_frsize) >= 2 * bytes
     }
 
@@ -51,7 +52,7 @@ final class Reserve: Sendable {
         let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT)
         defer { close(descriptor) }
         guard posix_fallocate(descriptor, 0, off_t(bytes)) == 0 else {
-            unlink(path)
+            FileSystem.tryToRemove(path)
             throw FileSystem.fail("posix_fallocate", path)
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Makes room on a full disk so that a start can succeed.
@@ -69,9 +70,9 @@ struct RoomMaker {
             try FileSystem.writeAgain(path + "-wal")
             try FileSystem.syncDirectory(configuration.durableDirectory)
         }
-        // Nobody but the fold thread uses it from here on.
+        // Safety: nobody but the fold thread uses it from here on.
         nonisolated(unsafe) let writer = tables.writer
-        folder = try Folder(
+        folder = try unsafe Folder(
             connection: writer, configuration: configuration, foldedRev: foldedRev,
             wake: { [reported] in reported.signal() })
     }

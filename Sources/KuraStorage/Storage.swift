@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 public import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.
@@ -10,7 +11,8 @@ public actor Storage {
     // MARK: Executor
 
     private nonisolated let executor: any SerialExecutor
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    // Safety: the actor keeps its executor as long as it is there.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     // MARK: Rooms
 
@@ -98,9 +100,9 @@ public actor Storage {
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
-        // The connection's only other user, the recovery, ends with this initialiser.
+        // Safety: the connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
-        folder = try Folder(
+        folder = try unsafe Folder(
             connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
         logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
         requestedRev = recovery.ledger.rev
@@ -300,6 +302,9 @@ public actor Storage {
             durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
             since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
         keepReserve(time)
+        // A fold that writers may come to wait for does not wait for others.
+        let isBehind = ledger.overlayBytes >= configuration.overlayBytes / 8 * 5
+        if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
         if isSettling { return 0 }

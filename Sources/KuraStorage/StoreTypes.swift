@@ -1,3 +1,5 @@
+public import KuraBytes
+
 /// An item as a room shows it. The bytes lie in the storage's memory: good until the next change or turn.
 public struct StoredItem {
     public var key: Bytes

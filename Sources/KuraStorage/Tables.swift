@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// `durable/kura.sqlite`: what the log folds to. This file holds its layout; `Folder` writes it, `DocumentReader` reads it.

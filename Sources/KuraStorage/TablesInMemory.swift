@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// The tables as a start takes them in: the revision that they are as of, the scopes, all settings, and the connection that

@@ -1,28 +1,32 @@
 import SQLite
 import CSyscalls
 import Glibc
+import KuraBytes
 import Synchronization
 
 /// A counting semaphore (sem_overview(7)): one futex call to wake, none when nobody waits.
+///
+/// Safety: the semaphore is the object's from `init` to `deinit`.
+@safe
 public final class Semaphore: @unchecked Sendable {
     // sem_t may be used from every thread; its address never changes.
     private let handle: UnsafeMutablePointer<sem_t>
 
     public init() {
-        handle = .allocate(capacity: 1)
-        handle.initialize(to: sem_t())
-        sem_init(handle, 0, 0)
+        unsafe handle = .allocate(capacity: 1)
+        unsafe handle.initialize(to: sem_t())
+        unsafe sem_init(handle, 0, 0)
     }
 
     deinit {
-        sem_destroy(handle)
-        handle.deallocate()
+        unsafe sem_destroy(handle)
+        unsafe handle.deallocate()
     }
 
-    public func signal() { sem_post(handle) }
+    public func signal() { unsafe sem_post(handle) }
 
     public func wait() {
-        while sem_wait(handle) != 0 {}
+        while unsafe sem_wait(handle) != 0 {}
     }
 }
 
@@ -44,20 +48,22 @@ public final class WorkerThread: @unchecked Sendable {
 
     /// `name`: at most 15 bytes, as top and gdb show it.
     /// `isBackground`: yields to everybody else (SCHED_BATCH, nice 10).
+    ///
+    /// Safety: the thread takes over the one reference to `start` that is passed to it; the name is lent for the call.
     public init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
-        let start = Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
-        let result = pthread_create(
+        let start = unsafe Unmanaged.passRetained(Start(name: name, isBackground: isBackground, body: body))
+        let result = unsafe pthread_create(
             &handle, nil,
             { argument in
-                let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
-                _ = csys_set_thread_name(start.name)
+                let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+                _ = unsafe csys_set_thread_name(start.name)
                 if start.isBackground {
                     _ = csys_schedule_batch()
                     _ = csys_set_thread_nice(10)
                 }
                 start.body()
                 return nil
-            }, start.toOpaque())
+            }, unsafe start.toOpaque())
         precondition(result == 0, "pthread_create: \(result)")
     }
 

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import Synchronization
 
 /// A thread that waits on descriptors with epoll(7) and runs an actor.
@@ -36,15 +37,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let isWakePending = Atomic<Bool>(false)
     private let jobs = Mutex<[UnownedJob]>([])
     private let thread = Atomic<UInt>(0)
-    private let tokens: UnsafeMutablePointer<UInt64>
-    private let masks: UnsafeMutablePointer<UInt32>
+    private let tokens = CellRow<UInt64>(repeating: 0, count: EventLoop.capacity)
+    private let masks = CellRow<UInt32>(repeating: 0, count: EventLoop.capacity)
 
     public init() throws(SystemError) {
         epoll = csys_epoll_create()
         guard epoll >= 0 else { throw SystemError("epoll_create1") }
         wakeDescriptor = csys_eventfd()
-        tokens = .allocate(capacity: Self.capacity)
-        masks = .allocate(capacity: Self.capacity)
         guard wakeDescriptor >= 0 else { throw SystemError("eventfd") }
         try add(wakeDescriptor, token: Self.wakeToken, .read)
     }
@@ -52,8 +51,6 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     deinit {
         close(epoll)
         close(wakeDescriptor)
-        tokens.deallocate()
-        masks.deallocate()
     }
 
     // MARK: Descriptors
@@ -84,7 +81,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Waits for events and calls `body` for each.
     /// `timeout`: milliseconds; 0 looks without waiting, -1 waits for ever.
     public func wait(timeout: Int32, _ body: (Event) -> Void) {
-        let count = csys_epoll_wait(epoll, tokens, masks, Int32(Self.capacity), timeout)
+        // Safety: both rows have room for `capacity` events, and epoll writes no more.
+        let count = unsafe csys_epoll_wait(epoll, tokens.baseAddress, masks.baseAddress, Int32(Self.capacity), timeout)
         guard count > 0 else { return }
         for position in 0..<Int(count) {
             let mask = masks[position]
@@ -93,7 +91,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
                 // turn. The other way round its count could be read away while the flag stays up, and every later wake
                 // would be swallowed.
                 var value: UInt64 = 0
-                _ = read(wakeDescriptor, &value, 8)
+                // Safety: an eventfd is read and written as the eight bytes of one number.
+                _ = unsafe read(wakeDescriptor, &value, 8)
                 _ = isWakePending.exchange(false, ordering: .sequentiallyConsistent)
                 continue
             }
@@ -109,7 +108,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     public func wake() {
         guard !isWakePending.exchange(true, ordering: .sequentiallyConsistent) else { return }
         var one: UInt64 = 1
-        _ = write(wakeDescriptor, &one, 8)
+        // Safety: as in `wait`.
+        _ = unsafe write(wakeDescriptor, &one, 8)
     }
 
     // MARK: SerialExecutor
@@ -126,7 +126,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             defer { jobs.removeAll(keepingCapacity: true) }
             return jobs
         }
-        for job in ready { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        // Safety: each job is taken out of the queue once, and the loop lives while it runs them.
+        for job in ready { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
     }
 
     public func checkIsolated() {

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+public import KuraBytes
 import Synchronization
 
 /// Lets a thread wait for a descriptor of somebody else's (a pipe that nobody reads, a socket, a file) and be called off.
@@ -22,7 +23,8 @@ public final class Interruption: Sendable {
     public func raise() {
         isRaised.store(true, ordering: .releasing)
         var one: UInt64 = 1
-        _ = Glibc.write(event, &one, 8)
+        // Safety: an eventfd is written as the eight bytes of one number.
+        _ = unsafe Glibc.write(event, &one, 8)
     }
 
     public var isInterrupted: Bool { isRaised.load(ordering: .acquiring) }
@@ -34,14 +36,24 @@ public final class Interruption: Sendable {
         case failed(errno: Int32)
     }
 
-    /// Reads what is there, once something is.
-    public func read(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Outcome {
+    /// Appends what is there to `buffer`, once something is.
+    /// - Parameters:
+    ///   - descriptor: open for reading.
+    ///   - limit: most bytes to read, above 0.
+    ///   - buffer: grows when it has no room for them.
+    /// - Returns: how many bytes were appended, or why none were.
+    public func read(_ descriptor: Int32, atMost limit: Int, into buffer: inout ByteBuffer) -> Outcome {
         // Waited for what never comes, it would not be found out.
         guard mode(of: descriptor) != O_WRONLY else { return .failed(errno: EBADF) }
         while true {
             if let outcome = wait(descriptor, POLLIN) { return outcome }
-            let count = Glibc.read(descriptor, room.baseAddress, room.count)
-            if count > 0 { return .bytes(count) }
+            buffer.reserve(limit)
+            // Safety: `reserve` has made room for `limit` bytes at least, and the kernel writes no more.
+            let count = unsafe Glibc.read(descriptor, buffer.spare.baseAddress, limit)
+            if count > 0 {
+                buffer.commit(count)
+                return .bytes(count)
+            }
             if count == 0 { return .end }
             guard errno == EINTR || errno == EAGAIN else { return .failed(errno: errno) }
         }
@@ -49,9 +61,10 @@ public final class Interruption: Sendable {
 
     /// Writes all of `bytes`, as the descriptor takes them.
     /// - Returns: `.end` when they are written.
-    public func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Outcome {
+    public func write(_ descriptor: Int32, _ bytes: Bytes) -> Outcome {
         var information = stat()
-        guard fstat(descriptor, &information) == 0 else { return .failed(errno: errno) }
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { return .failed(errno: errno) }
         guard mode(of: descriptor) != O_RDONLY else { return .failed(errno: EBADF) }
         let type = information.st_mode & S_IFMT
         // A pipe that is said to be writable takes a page without waiting, and may make a longer write wait (pipe(7)).
@@ -59,9 +72,10 @@ public final class Interruption: Sendable {
         var done = 0
         while done < bytes.count {
             if let outcome = wait(descriptor, POLLOUT) { return outcome }
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done..<min(done + piece, bytes.count)])
+            let rest = bytes.extracting(done..<min(done + piece, bytes.count))
+            // Safety: address and count are of the same bytes, which the kernel reads before it returns.
             let count =
-                type == S_IFSOCK
+                unsafe type == S_IFSOCK
                 ? send(descriptor, rest.baseAddress, rest.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
                 : Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count >= 0 {
@@ -82,7 +96,8 @@ public final class Interruption: Sendable {
             pollfd(fd: event, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            let count = poll(&polls, 2, -1)
+            // Safety: there are two of them.
+            let count = unsafe poll(&polls, 2, -1)
             if isInterrupted { return .interrupted }
             if count < 0, errno != EINTR { return .failed(errno: errno) }
             if count > 0, polls[0].revents != 0 { return nil }

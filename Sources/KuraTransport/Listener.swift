@@ -5,6 +5,8 @@ import Glibc
 ///
 /// It is bound under a temporary name with closed permissions and then renamed, so that it is never connectable with
 /// wrong ones. Its directory is made with 0700 when it is absent.
+///
+/// Safety: Swift lends the path as a C string for the call, and the kernel fills one `stat`, which is ours.
 public struct Listener: ~Copyable {
     public let descriptor: Int32
     public let path: String
@@ -19,7 +21,7 @@ public struct Listener: ~Copyable {
     ) throws(SystemError) -> Listener {
         try makeParent(of: path)
         var information = stat()
-        if lstat(path, &information) == 0, information.st_mode & S_IFMT != S_IFSOCK {
+        if unsafe lstat(path, &information) == 0, information.st_mode & S_IFMT != S_IFSOCK {
             errno = EEXIST
             throw SystemError("bind", path: path)
         }
@@ -28,17 +30,17 @@ public struct Listener: ~Copyable {
         guard descriptor >= 0 else { throw SystemError("socket") }
         let temporary = path + ".\(getpid())"
         do throws(SystemError) {
-            unlink(temporary)
+            unsafe unlink(temporary)
             let previousMask = umask(0o177)
-            let bound = csys_bind_unix(descriptor, temporary)
+            let bound = unsafe csys_bind_unix(descriptor, temporary)
             umask(previousMask)
             guard bound == 0 else { throw SystemError("bind", path: path) }
-            guard chmod(temporary, mode) == 0 else { throw SystemError("chmod", path: temporary) }
+            guard unsafe chmod(temporary, mode) == 0 else { throw SystemError("chmod", path: temporary) }
             guard listen(descriptor, backlog) == 0 else { throw SystemError("listen", path: path) }
-            guard lstat(temporary, &information) == 0 else { throw SystemError("stat", path: temporary) }
-            guard rename(temporary, path) == 0 else { throw SystemError("rename", path: path) }
+            guard unsafe lstat(temporary, &information) == 0 else { throw SystemError("stat", path: temporary) }
+            guard unsafe rename(temporary, path) == 0 else { throw SystemError("rename", path: path) }
         } catch {
-            unlink(temporary)
+            unsafe unlink(temporary)
             Glibc.close(descriptor)
             throw error
         }
@@ -54,7 +56,7 @@ public struct Listener: ~Copyable {
     deinit {
         // Another daemon may have put its own in the place meanwhile.
         var information = stat()
-        if lstat(path, &information) == 0, UInt64(information.st_ino) == inode { unlink(path) }
+        if unsafe lstat(path, &information) == 0, UInt64(information.st_ino) == inode { unsafe unlink(path) }
         Glibc.close(descriptor)
     }
 
@@ -82,8 +84,8 @@ public struct Listener: ~Copyable {
     private static func makeParent(of path: String) throws(SystemError) {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
         let parent = String(path[..<slash])
-        if access(parent, F_OK) == 0 { return }
+        if unsafe access(parent, F_OK) == 0 { return }
         try makeParent(of: parent)
-        guard mkdir(parent, 0o700) == 0 || errno == EEXIST else { throw SystemError("mkdir", path: parent) }
+        guard unsafe mkdir(parent, 0o700) == 0 || errno == EEXIST else { throw SystemError("mkdir", path: parent) }
     }
 }

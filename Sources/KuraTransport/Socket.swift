@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+public import KuraBytes
 
 /// A connected stream socket, non-blocking, closed with its owner.
 public struct Socket: ~Copyable {
@@ -14,7 +15,8 @@ public struct Socket: ~Copyable {
     public static func connect(to path: String) throws(SystemError) -> Socket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
-        guard csys_connect_unix(descriptor, path) == 0 else {
+        // Safety: Swift lends the path as a C string for the call.
+        guard unsafe csys_connect_unix(descriptor, path) == 0 else {
             let error = SystemError("connect", path: path)
             Glibc.close(descriptor)
             throw error
@@ -39,24 +41,34 @@ public struct Socket: ~Copyable {
         case failed
     }
 
-    /// Reads what is there into `buffer`, without waiting. Descriptors that came along are closed: nothing asks for them.
-    public borrowing func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+    /// Appends what is there to `buffer`, as much as it has room for, without waiting. Descriptors that came along are closed:
+    /// nothing asks for them.
+    public borrowing func receive(into buffer: inout ByteBuffer) -> Received {
         var queue = DescriptorQueue()
-        return receive(into: buffer, queue: &queue)
+        return receive(into: &buffer, queue: &queue)
     }
 
-    /// Reads what is there into `buffer`, without waiting, and appends the descriptors that came along to `queue`.
+    /// Appends what is there to `buffer`, as much as it has room for and at most `limit` bytes, without waiting, and the
+    /// descriptors that came along to `queue`.
+    ///
+    /// Safety: the kernel gets the buffer's own room, with its length, and room for as many descriptors as one message can
+    /// carry; only those are read that it says it has written.
     public borrowing func receive(
-        into buffer: UnsafeMutableRawBufferPointer, queue: inout DescriptorQueue
+        into buffer: inout ByteBuffer, atMost limit: Int = .max, queue: inout DescriptorQueue
     ) -> Received {
-        withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
+        unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
             var count: Int32 = 0
             var flags: Int32 = 0
-            let received = csys_recvmsg(
-                descriptor, buffer.baseAddress, buffer.count, descriptors.baseAddress, queue.room, &count, &flags)
-            for position in 0..<Int(count) { queue.append(owning: descriptors[position]) }
+            let room = unsafe buffer.spare
+            let received = unsafe csys_recvmsg(
+                descriptor, room.baseAddress, min(room.count, limit), descriptors.baseAddress, queue.room, &count,
+                &flags)
+            for position in 0..<Int(count) { unsafe queue.append(owning: descriptors[position]) }
             if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
-            if received > 0 { return .bytes(received) }
+            if received > 0 {
+                buffer.commit(received)
+                return .bytes(received)
+            }
             if received == 0 { return .end }
             return errno == EAGAIN || errno == EINTR ? .nothing : .failed
         }
@@ -64,9 +76,10 @@ public struct Socket: ~Copyable {
 
     /// Writes as much as the socket takes.
     /// - Returns: bytes written; 0 when it takes none now; nil when the other side is gone.
-    public borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    public borrowing func send(_ bytes: Bytes) -> Int? {
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        let sent = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        // Safety: address and count are of the same bytes, which the kernel reads before it returns.
+        let sent = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
         if sent >= 0 { return sent }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
@@ -74,8 +87,9 @@ public struct Socket: ~Copyable {
     /// Writes as much as the socket takes, with `passed` going along with the first byte (SCM_RIGHTS). The other side gets a
     /// descriptor of its own; `passed` stays open here.
     /// - Returns: bytes written; 0 when it takes none now, the descriptor neither; nil when the other side is gone.
-    public borrowing func send(_ bytes: UnsafeRawBufferPointer, passing passed: Int32) -> Int? {
-        let sent = csys_send_descriptor(descriptor, bytes.baseAddress, bytes.count, passed)
+    public borrowing func send(_ bytes: Bytes, passing passed: Int32) -> Int? {
+        // Safety: as in `send`.
+        let sent = unsafe csys_send_descriptor(descriptor, bytes.baseAddress, bytes.count, passed)
         if sent >= 0 { return sent }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
@@ -91,7 +105,8 @@ public struct PeerCredentials: Sendable {
         var pid: Int32 = 0
         var uid: UInt32 = 0
         var gid: UInt32 = 0
-        guard csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
+        // Safety: the three numbers are of the types that the function writes.
+        guard unsafe csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
         self.uid = uid
         self.gid = gid
     }
@@ -113,12 +128,21 @@ public enum Signals {
     }
 }
 
+/// The heap of the process.
+public enum Heap {
+    /// Gives back to the system what is not used. Takes milliseconds when that is much.
+    public static func trim() { csys_trim_heap() }
+    /// Has blocks of so many bytes and more given back as soon as they are freed, however often there have been some.
+    public static func givesBack(blocksOf bytes: Int32) { csys_give_back_blocks(bytes) }
+}
+
 /// Limits of the process.
 public enum ProcessLimits {
     /// Raises the number of descriptors to what is allowed, and returns it.
     public static func raiseDescriptors() -> Int {
         var limit: UInt64 = 1024
-        _ = csys_raise_descriptor_limit(&limit)
+        // Safety: the limit is of the type that the function writes.
+        _ = unsafe csys_raise_descriptor_limit(&limit)
         return Int(clamping: limit)
     }
 }

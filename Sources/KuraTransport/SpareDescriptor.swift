@@ -24,6 +24,7 @@ public struct SpareDescriptor: ~Copyable {
     /// Takes a place again, when there is one.
     public mutating func refill() {
         guard descriptor < 0 else { return }
-        descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        // Safety: Swift lends the path as a C string for the call.
+        descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
     }
 }

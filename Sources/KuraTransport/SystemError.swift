@@ -14,8 +14,10 @@ public struct SystemError: Error, CustomStringConvertible, Sendable {
     }
 
     public var description: String {
-        let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
-            strerror_r(code, buffer.baseAddress!, 128) == 0 ? String(cString: buffer.baseAddress!) : "error \(code)"
+        // Safety: `strerror_r` writes no more than it is told, the final zero counted.
+        let text = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            unsafe strerror_r(code, buffer.baseAddress!, 128) == 0
+                ? String(cString: buffer.baseAddress!) : "error \(code)"
         }
         return path.map { "\(call) \($0): \(text)" } ?? "\(call): \(text)"
     }

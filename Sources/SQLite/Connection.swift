@@ -1,4 +1,9 @@
 import CSQLite
+import KuraBytes
+
+// Safety: the handle is SQLite's, open from `init` to `close`, after which it is nil; statements hold the connection
+// open by themselves. Texts are passed with their lengths and live until the call returns; the counter that the hook
+// writes to is freed after the connection is closed.
 
 /// One connection to one database file.
 ///
@@ -8,6 +13,9 @@ import CSQLite
 ///
 /// Extended result codes are on, the schema is not trusted, and SQL cannot corrupt the file
 /// (SQLITE_DBCONFIG_DEFENSIVE).
+///
+/// Safety: see above.
+@safe
 public final class Connection {
     public enum Mode: Sendable {
         case readWriteCreate, readWrite, readOnly
@@ -35,8 +43,8 @@ public final class Connection {
     /// The same, where `path` may be a URI, whose query can say `psow=0` and the like.
     init(path: String, mode: Mode, vfs: CountingVFS.Flavor, uri: Bool) throws(SQLiteError) {
         CountingVFS.register()
-        frames = .allocate(capacity: 1)
-        frames.initialize(to: 0)
+        unsafe frames = .allocate(capacity: 1)
+        unsafe frames.initialize(to: 0)
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
         switch mode {
         case .readWriteCreate: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -45,26 +53,25 @@ public final class Connection {
         }
         if uri { flags |= SQLITE_OPEN_URI }
         var opened: OpaquePointer?
-        var result = sqlite3_open_v2(path, &opened, flags, vfs.name)
+        var result = unsafe sqlite3_open_v2(path, &opened, flags, vfs.name)
         if result == SQLITE_OK {
-            result = kura_sqlite3_db_config_flag(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
+            result = unsafe kura_sqlite3_db_config_flag(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
         }
         if result == SQLITE_OK {
-            result = kura_sqlite3_db_config_flag(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            result = unsafe kura_sqlite3_db_config_flag(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         }
         guard result == SQLITE_OK else {
-            let error = SQLiteError(result, database: opened, phase: .execution)
+            let error = unsafe SQLiteError(result, database: opened, phase: .execution)
             // A handle comes also when opening failed.
-            sqlite3_close_v2(opened)
-            frames.deallocate()
+            unsafe sqlite3_close_v2(opened)
             throw error
         }
-        handle = opened
+        unsafe handle = unsafe opened
     }
 
     deinit {
         close()
-        frames.deallocate()
+        unsafe frames.deallocate()
     }
 
     /// Closes the connection; once is enough, more does no harm.
@@ -72,8 +79,8 @@ public final class Connection {
     /// Statements still alive keep the file open until they are finalized, so finalize them first. Using the
     /// connection afterwards throws SQLITE_MISUSE.
     public func close() {
-        sqlite3_close_v2(handle)
-        handle = nil
+        unsafe sqlite3_close_v2(handle)
+        unsafe handle = nil
     }
 
     // MARK: Running SQL
@@ -82,19 +89,19 @@ public final class Connection {
     ///
     /// The text is the program's own: values are bound to a `Statement`, never written into it.
     public func execute(_ sql: String) throws(SQLiteError) {
-        let database = try open()
+        let database = try unsafe open()
         var sql = sql
         let failure: SQLiteError? = sql.withUTF8 { utf8 in
-            var rest = UnsafeRawBufferPointer(utf8)
+            var rest = unsafe Bytes(utf8)
             while !rest.isEmpty {
-                let prepared = Self.compile(rest, on: database, flags: 0)
-                guard prepared.result == SQLITE_OK else {
-                    return SQLiteError(prepared.result, database: database, phase: .preparation)
+                let prepared = unsafe Self.compile(rest, on: database, flags: 0)
+                guard unsafe prepared.result == SQLITE_OK else {
+                    return unsafe SQLiteError(prepared.result, database: database, phase: .preparation)
                 }
-                rest = prepared.rest
+                rest = unsafe prepared.rest
                 // White space and comments give no statement.
-                guard let handle = prepared.handle else { continue }
-                let statement = Statement(owning: handle)
+                guard let handle = unsafe prepared.handle else { continue }
+                let statement = unsafe Statement(owning: handle)
                 do throws(SQLiteError) { try statement.run() } catch { return error }
             }
             return nil
@@ -117,27 +124,27 @@ public final class Connection {
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE that ended.
-    public var changes: Int { handle.map { Int(sqlite3_changes64($0)) } ?? 0 }
+    public var changes: Int { unsafe handle.map { unsafe Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// Rows changed since the connection was opened.
-    public var totalChanges: Int { handle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
+    public var totalChanges: Int { unsafe handle.map { unsafe Int(sqlite3_total_changes64($0)) } ?? 0 }
 
     /// BEGIN was run, and neither COMMIT nor a rollback since: SQLite rolls back by itself on some errors.
-    public var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+    public var isInTransaction: Bool { unsafe handle.map { unsafe sqlite3_get_autocommit($0) == 0 } ?? false }
 
     // MARK: Settings
 
     /// Keeps the -wal file when the last connection closes (SQLITE_FCNTL_PERSIST_WAL).
     public func setPersistWAL(_ on: Bool) throws(SQLiteError) {
-        let database = try open()
+        let database = try unsafe open()
         var value: Int32 = on ? 1 : 0
-        try check(sqlite3_file_control(database, nil, SQLITE_FCNTL_PERSIST_WAL, &value), database)
+        try unsafe check(sqlite3_file_control(database, nil, SQLITE_FCNTL_PERSIST_WAL, &value), database)
     }
 
     /// Whether closing the last connection checkpoints the WAL; SQLite's default is yes.
     public func setCheckpointOnClose(_ on: Bool) throws(SQLiteError) {
-        let database = try open()
-        try check(kura_sqlite3_db_config_flag(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1), database)
+        let database = try unsafe open()
+        try unsafe check(kura_sqlite3_db_config_flag(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, on ? 0 : 1), database)
     }
 
     /// Whether a transaction that outgrows the page cache writes pages to the WAL before it commits; at first it does.
@@ -152,25 +159,25 @@ public final class Connection {
 
     /// How long a call waits for another connection's lock before it throws an error that `isBusy`; 0 at first.
     public func setBusyTimeout(milliseconds: Int32) throws(SQLiteError) {
-        let database = try open()
-        try check(sqlite3_busy_timeout(database, milliseconds), database)
+        let database = try unsafe open()
+        try unsafe check(sqlite3_busy_timeout(database, milliseconds), database)
     }
 
     // MARK: Maintenance
 
     /// Has `walFrames` kept. Takes the place of automatic checkpoints, so call it after `PRAGMA wal_autocheckpoint=0`.
     public func trackWALFrames() throws(SQLiteError) {
-        let database = try open()
-        _ = sqlite3_wal_hook(
+        let database = try unsafe open()
+        _ = unsafe sqlite3_wal_hook(
             database,
             { context, _, _, frames in
-                context?.assumingMemoryBound(to: Int32.self).pointee = frames
+                unsafe context?.assumingMemoryBound(to: Int32.self).pointee = frames
                 return SQLITE_OK
-            }, frames)
+            }, unsafe frames)
     }
 
     /// Frames in the WAL after this connection's last commit; 0 before it, or when they are not tracked.
-    public var walFrames: Int { Int(frames.pointee) }
+    public var walFrames: Int { unsafe Int(frames.pointee) }
 
     /// Copies WAL frames into the database file.
     ///
@@ -179,7 +186,7 @@ public final class Connection {
     public func checkpoint(
         _ mode: CheckpointMode
     ) throws(SQLiteError) -> (logFrames: Int, checkpointedFrames: Int) {
-        let database = try open()
+        let database = try unsafe open()
         let wanted =
             switch mode {
             case .passive: SQLITE_CHECKPOINT_PASSIVE
@@ -189,7 +196,7 @@ public final class Connection {
             }
         var inLog: Int32 = -1
         var done: Int32 = -1
-        try check(sqlite3_wal_checkpoint_v2(database, nil, wanted, &inLog, &done), database)
+        try unsafe check(sqlite3_wal_checkpoint_v2(database, nil, wanted, &inLog, &done), database)
         return (Int(inLog), Int(done))
     }
 
@@ -197,59 +204,63 @@ public final class Connection {
     ///
     /// May come from another thread, as long as that thread knows that `close()` is not running nor has run.
     public func interrupt() {
-        if let handle { sqlite3_interrupt(handle) }
+        if let handle = unsafe handle { unsafe sqlite3_interrupt(handle) }
     }
 
     /// Gives the memory of cached pages that are not in use back.
     public func releaseMemory() {
-        if let handle { sqlite3_db_release_memory(handle) }
+        if let handle = unsafe handle { unsafe sqlite3_db_release_memory(handle) }
     }
 
     // MARK: Inside
 
     private func open() throws(SQLiteError) -> OpaquePointer {
-        guard let handle else { throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "the connection is closed") }
-        return handle
+        guard let handle = unsafe handle else {
+            throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "the connection is closed")
+        }
+        return unsafe handle
     }
 
     private func check(_ result: Int32, _ database: OpaquePointer) throws(SQLiteError) {
-        if result != SQLITE_OK { throw SQLiteError(result, database: database, phase: .execution) }
+        if result != SQLITE_OK { throw unsafe SQLiteError(result, database: database, phase: .execution) }
     }
 
     private func prepare(_ sql: String, flags: UInt32) throws(SQLiteError) -> Statement {
-        let database = try open()
+        let database = try unsafe open()
         var sql = sql
         let (result, handle, more) = sql.withUTF8 { utf8 in
-            let first = Self.compile(UnsafeRawBufferPointer(utf8), on: database, flags: flags)
-            var rest = first.rest
+            let first = unsafe Self.compile(Bytes(utf8), on: database, flags: flags)
+            var rest = unsafe first.rest
             var more = false
-            while first.result == SQLITE_OK, !rest.isEmpty, !more {
-                let next = Self.compile(rest, on: database, flags: 0)
-                more = next.result != SQLITE_OK || next.handle != nil
-                sqlite3_finalize(next.handle)
-                rest = next.rest
+            while unsafe first.result == SQLITE_OK, !rest.isEmpty, !more {
+                let next = unsafe Self.compile(rest, on: database, flags: 0)
+                more = unsafe next.result != SQLITE_OK || next.handle != nil
+                unsafe sqlite3_finalize(next.handle)
+                rest = unsafe next.rest
             }
-            return (first.result, first.handle, more)
+            return unsafe (first.result, first.handle, more)
         }
-        guard result == SQLITE_OK else { throw SQLiteError(result, database: database, phase: .preparation) }
-        guard let handle else { throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "no statement") }
-        let statement = Statement(owning: handle)
+        guard result == SQLITE_OK else { throw unsafe SQLiteError(result, database: database, phase: .preparation) }
+        guard let handle = unsafe handle else {
+            throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "no statement")
+        }
+        let statement = unsafe Statement(owning: handle)
         if more { throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "more than one statement") }
         return statement
     }
 
     /// Compiles the first statement of `utf8`; `rest` is what follows it.
     private static func compile(
-        _ utf8: UnsafeRawBufferPointer, on database: OpaquePointer, flags: UInt32
-    ) -> (result: Int32, handle: OpaquePointer?, rest: UnsafeRawBufferPointer) {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        guard let start = utf8.baseAddress else { return (SQLITE_OK, nil, none) }
-        let text = start.assumingMemoryBound(to: CChar.self)
+        _ utf8: Bytes, on database: OpaquePointer, flags: UInt32
+    ) -> (result: Int32, handle: OpaquePointer?, rest: Bytes) {
+        let none = Bytes()
+        guard let start = unsafe utf8.baseAddress else { return (SQLITE_OK, nil, none) }
+        let text = unsafe start.assumingMemoryBound(to: CChar.self)
         var handle: OpaquePointer?
         var tail: UnsafePointer<CChar>?
-        let result = sqlite3_prepare_v3(database, text, Int32(clamping: utf8.count), flags, &handle, &tail)
-        let used = tail.map { text.distance(to: $0) } ?? utf8.count
-        return (result, handle, UnsafeRawBufferPointer(rebasing: utf8[used...]))
+        let result = unsafe sqlite3_prepare_v3(database, text, Int32(clamping: utf8.count), flags, &handle, &tail)
+        let used = unsafe tail.map { unsafe text.distance(to: $0) } ?? utf8.count
+        return unsafe (result, handle, Bytes(rebasing: utf8[used...]))
     }
 }
 

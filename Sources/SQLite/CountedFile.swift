@@ -1,9 +1,14 @@
 import CSQLite
 import Glibc
+import KuraBytes
 
 /// One open file of the counting VFS: what SQLite asks of it, over the real unix file.
 ///
 /// A file belongs to a connection, so one thread at a time is here.
+///
+/// Safety: `real` lies in the memory that SQLite has allocated for the file, behind the header, until `xClose`
+/// returns; buffers are SQLite's, lent with their lengths for the call.
+@safe
 final class CountedFile {
     let real: UnsafeMutablePointer<sqlite3_file>
     private let role: FileRole
@@ -12,6 +17,10 @@ final class CountedFile {
     /// Used for WAL files; others leave it empty.
     private var joiner = FrameJoiner()
     private let reading: Reading
+    /// Where the file lies, when what is written to it is paced.
+    private let pacedPath: String?
+    private var pacing = PacedWriting()
+    private var pacingDescriptor: Int32?
 
     /// How reads are done.
     enum Reading {
@@ -19,15 +28,18 @@ final class CountedFile {
         case withoutWaiting(descriptor: Int32, isOwn: Bool)
     }
 
-    init(real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading) {
-        self.real = real
+    init(
+        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?
+    ) {
+        self.pacedPath = pacedPath
+        unsafe self.real = unsafe real
         self.role = role
         self.part = part
         self.reading = reading
         counter = Counter.of(role, part)
     }
 
-    private var methods: sqlite3_io_methods { real.pointee.pMethods.pointee }
+    private var methods: sqlite3_io_methods { unsafe real.pointee.pMethods.pointee }
 
     // MARK: Reading
 
@@ -43,9 +55,9 @@ final class CountedFile {
             switch reading {
             // sqlite3_open reads the first 100 bytes of the database, and nothing else reads those: opening may wait.
             case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
-                readWithoutWaiting(descriptor, bytes, at: offset)
+                unsafe readWithoutWaiting(descriptor, bytes, at: offset)
             case .real, .withoutWaiting:
-                noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+                unsafe noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
             }
         counter.add(reads: 1, bytes: result == SQLITE_OK ? bytes.count : 0)
         return result
@@ -54,11 +66,12 @@ final class CountedFile {
     private func readWithoutWaiting(
         _ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int64
     ) -> Int32 {
-        switch NonBlockingReads.read(descriptor, bytes, at: offset) {
+        switch unsafe NonBlockingReads.read(descriptor, bytes, at: offset) {
         case .all: return SQLITE_OK
         case .short(let count):
             // SQLite requires the rest to be zeros.
-            UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+            unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).initializeMemory(
+                as: UInt8.self, repeating: 0)
             return ResultCode.ioErrorShortRead
         case .wouldBlock: return failed(ResultCode.ioErrorRead, errno: EAGAIN)
         case .failed(let errno): return failed(ResultCode.ioErrorRead, errno: errno)
@@ -67,7 +80,7 @@ final class CountedFile {
 
     // MARK: Writing
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    func write(_ bytes: Bytes, at offset: Int64) -> Int32 {
         guard part == .wal else { return emit(bytes, at: offset) }
         if joiner.pageSize == 0, offset != 0 { learnPageSize() }
         switch joiner.take(bytes, at: offset) {
@@ -100,32 +113,44 @@ final class CountedFile {
     }
 
     /// One write to the real file.
-    private func emit(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    private func emit(_ bytes: Bytes, at offset: Int64) -> Int32 {
         if let fault = FaultPoints.hit(.vfsWrite, role: role) {
             return fault == .full ? SQLITE_FULL : failed(ResultCode.ioErrorWrite, errno: fault.errno ?? EIO)
         }
-        let result = methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
+        let result = unsafe methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
         if result == SQLITE_OK {
             counter.add(writes: 1, bytes: bytes.count)
+            if let pacedPath {
+                pacing.wrote(bytes.count, at: offset) { descriptorForPacing(pacedPath) }
+            }
             return result
         }
         var code: Int32 = 0
-        _ = methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
+        _ = unsafe methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
         // The unix VFS takes ENOSPC only for a full disk.
         return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
     }
 
+    private func descriptorForPacing(_ path: String) -> Int32 {
+        if let pacingDescriptor { return pacingDescriptor }
+        let descriptor =
+            unsafe part == .wal
+            ? NonBlockingReads.ownDescriptor(path: path) : NonBlockingReads.keptDescriptor(path: path)
+        pacingDescriptor = descriptor
+        return descriptor
+    }
+
     /// A WAL that was there before the first write of this file: its header tells.
     private func learnPageSize() {
-        withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
-            let result = methods.xRead(real, header.baseAddress, Int32(header.count), 0)
-            if result == SQLITE_OK { joiner.learn(header: UnsafeRawBufferPointer(header)) }
+        unsafe withUnsafeTemporaryAllocation(byteCount: FrameJoiner.headerSize, alignment: 8) { header in
+            let result = unsafe methods.xRead(real, header.baseAddress, Int32(header.count), 0)
+            if result == SQLITE_OK { unsafe joiner.learn(header: Bytes(header)) }
         }
     }
 
     func truncate(to size: Int64) -> Int32 {
         let result = flushForOthers()
-        return result == SQLITE_OK ? noting(methods.xTruncate(real, size)) : result
+        return unsafe result == SQLITE_OK ? noting(methods.xTruncate(real, size)) : result
     }
 
     func sync(_ flags: Int32) -> Int32 {
@@ -135,18 +160,19 @@ final class CountedFile {
             return fault == .skip ? SQLITE_OK : failed(ResultCode.ioErrorSync, errno: fault.errno ?? EIO)
         }
         counter.add(syncs: 1)
-        return noting(methods.xSync(real, flags))
+        return unsafe noting(methods.xSync(real, flags))
     }
 
     func size(_ size: UnsafeMutablePointer<sqlite3_int64>?) -> Int32 {
         let result = flushForOthers()
-        return result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
+        return unsafe result == SQLITE_OK ? noting(methods.xFileSize(real, size)) : result
     }
 
     /// Closes the real file. Frames still kept back are of a transaction that was not committed: they are dropped.
     func close() -> Int32 {
         if case .withoutWaiting(let descriptor, isOwn: true) = reading { Glibc.close(descriptor) }
-        return noting(methods.xClose(real))
+        if part == .wal, let pacingDescriptor, pacingDescriptor >= 0 { Glibc.close(pacingDescriptor) }
+        return unsafe noting(methods.xClose(real))
     }
 
     // MARK: Errors

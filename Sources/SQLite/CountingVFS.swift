@@ -1,6 +1,9 @@
 import CSQLite
 import Glibc
 
+// Safety: this is a table of C functions. SQLite calls them with a file of the size that was registered, a path that
+// ends with a zero, and places that it wants filled; the VFS itself and its name are never freed.
+
 /// A thin VFS over SQLite's unix VFS that counts what goes to disk, joins a commit's writes into one, and holds fault
 /// points.
 ///
@@ -50,66 +53,68 @@ public enum CountingVFS {
         // Counting every allocation takes a global lock, and nobody asks for the sums. Refused, without harm, when
         // the library was in use before.
         _ = kura_sqlite3_config_int(SQLITE_CONFIG_MEMSTATUS, 0)
-        guard let unix = sqlite3_vfs_find("unix") else { preconditionFailure("SQLite has no unix VFS") }
+        guard let unix = unsafe sqlite3_vfs_find("unix") else { preconditionFailure("SQLite has no unix VFS") }
         for flavor in [Flavor.counting, .nonBlockingReads] {
             let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-            vfs.initialize(to: description(of: flavor, over: unix))
-            let result = sqlite3_vfs_register(vfs, 0)
+            unsafe vfs.initialize(to: description(of: flavor, over: unix))
+            let result = unsafe sqlite3_vfs_register(vfs, 0)
             precondition(result == SQLITE_OK, "sqlite3_vfs_register: \(result)")
         }
     }()
 
     private static func description(of flavor: Flavor, over unix: UnsafeMutablePointer<sqlite3_vfs>) -> sqlite3_vfs {
-        var vfs = sqlite3_vfs()
+        var vfs = unsafe sqlite3_vfs()
         // Version 3 is about replacing system calls, which is left to the real one.
-        vfs.iVersion = 2
-        vfs.szOsFile = Int32(MemoryLayout<kura_sqlite3_file>.stride) + unix.pointee.szOsFile
-        vfs.mxPathname = unix.pointee.mxPathname
+        unsafe vfs.iVersion = 2
+        unsafe vfs.szOsFile = unsafe Int32(MemoryLayout<kura_sqlite3_file>.stride) + unix.pointee.szOsFile
+        unsafe vfs.mxPathname = unsafe unix.pointee.mxPathname
         // SQLite keeps the address for ever.
-        vfs.zName = UnsafePointer(strdup(flavor.name))
-        vfs.pAppData = UnsafeMutableRawPointer(unix)
+        unsafe vfs.zName = unsafe UnsafePointer(strdup(flavor.name))
+        unsafe vfs.pAppData = UnsafeMutableRawPointer(unix)
         switch flavor {
         case .counting:
-            vfs.xOpen = { vfs, path, file, flags, outFlags in
-                openFile(real(vfs), path, file!, flags, outFlags, waits: true)
+            unsafe vfs.xOpen = { vfs, path, file, flags, outFlags in
+                unsafe openFile(real(vfs), path, file!, flags, outFlags, waits: true)
             }
         case .nonBlockingReads:
-            vfs.xOpen = { vfs, path, file, flags, outFlags in
-                openFile(real(vfs), path, file!, flags, outFlags, waits: false)
+            unsafe vfs.xOpen = { vfs, path, file, flags, outFlags in
+                unsafe openFile(real(vfs), path, file!, flags, outFlags, waits: false)
             }
         }
-        vfs.xDelete = { vfs, path, syncsDirectory in
-            let result = real(vfs).pointee.xDelete(real(vfs), path, syncsDirectory)
+        unsafe vfs.xDelete = { vfs, path, syncsDirectory in
+            let result = unsafe real(vfs).pointee.xDelete(real(vfs), path, syncsDirectory)
             if result != SQLITE_OK {
                 LastErrno.note(result, errno: errno)
-            } else if let path, let part = FilePart(deleted: path) {
-                Counter.of(FileRole(path: path), part).addDelete()
+            } else if let path = unsafe path, let part = unsafe FilePart(deleted: path) {
+                unsafe Counter.of(FileRole(path: path), part).addDelete()
             }
             return result
         }
-        vfs.xAccess = { vfs, path, flags, result in real(vfs).pointee.xAccess(real(vfs), path, flags, result) }
-        vfs.xFullPathname = { vfs, path, count, full in
-            let result = real(vfs).pointee.xFullPathname(real(vfs), path, count, full)
+        unsafe vfs.xAccess = { vfs, path, flags, result in
+            unsafe real(vfs).pointee.xAccess(real(vfs), path, flags, result)
+        }
+        unsafe vfs.xFullPathname = { vfs, path, count, full in
+            let result = unsafe real(vfs).pointee.xFullPathname(real(vfs), path, count, full)
             if result != SQLITE_OK { LastErrno.note(result, errno: errno) }
             return result
         }
-        vfs.xDlOpen = { vfs, path in real(vfs).pointee.xDlOpen(real(vfs), path) }
-        vfs.xDlError = { vfs, count, text in real(vfs).pointee.xDlError(real(vfs), count, text) }
-        vfs.xDlSym = { vfs, library, symbol in real(vfs).pointee.xDlSym(real(vfs), library, symbol) }
-        vfs.xDlClose = { vfs, library in real(vfs).pointee.xDlClose(real(vfs), library) }
-        vfs.xRandomness = { vfs, count, bytes in real(vfs).pointee.xRandomness(real(vfs), count, bytes) }
-        vfs.xSleep = { vfs, microseconds in real(vfs).pointee.xSleep(real(vfs), microseconds) }
-        vfs.xCurrentTime = { vfs, time in real(vfs).pointee.xCurrentTime(real(vfs), time) }
-        vfs.xCurrentTimeInt64 = { vfs, time in real(vfs).pointee.xCurrentTimeInt64(real(vfs), time) }
-        vfs.xGetLastError = { _, _, _ in LastErrno.value }
-        return vfs
+        unsafe vfs.xDlOpen = { vfs, path in unsafe real(vfs).pointee.xDlOpen(real(vfs), path) }
+        unsafe vfs.xDlError = { vfs, count, text in unsafe real(vfs).pointee.xDlError(real(vfs), count, text) }
+        unsafe vfs.xDlSym = { vfs, library, symbol in unsafe real(vfs).pointee.xDlSym(real(vfs), library, symbol) }
+        unsafe vfs.xDlClose = { vfs, library in unsafe real(vfs).pointee.xDlClose(real(vfs), library) }
+        unsafe vfs.xRandomness = { vfs, count, bytes in unsafe real(vfs).pointee.xRandomness(real(vfs), count, bytes) }
+        unsafe vfs.xSleep = { vfs, microseconds in unsafe real(vfs).pointee.xSleep(real(vfs), microseconds) }
+        unsafe vfs.xCurrentTime = { vfs, time in unsafe real(vfs).pointee.xCurrentTime(real(vfs), time) }
+        unsafe vfs.xCurrentTimeInt64 = { vfs, time in unsafe real(vfs).pointee.xCurrentTimeInt64(real(vfs), time) }
+        unsafe vfs.xGetLastError = { _, _, _ in LastErrno.value }
+        return unsafe vfs
     }
 }
 
 // C function pointers cannot be made of closures that use a type's own functions, so these are of the file.
 
 private func real(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
-    vfs!.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
+    unsafe vfs!.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
 }
 
 private func openFile(
@@ -117,38 +122,42 @@ private func openFile(
     _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?, waits: Bool
 ) -> Int32 {
     // Without methods SQLite does not call xClose.
-    file.pointee.pMethods = nil
-    let real = UnsafeMutableRawPointer(file)
+    unsafe file.pointee.pMethods = nil
+    let real = unsafe UnsafeMutableRawPointer(file)
         .advanced(by: MemoryLayout<kura_sqlite3_file>.stride)
         .assumingMemoryBound(to: sqlite3_file.self)
-    real.pointee.pMethods = nil
+    unsafe real.pointee.pMethods = nil
     let part = FilePart(openFlags: flags)
-    let role = FileRole(path: path)
-    let isNew = path.map { flags & SQLITE_OPEN_CREATE != 0 && access($0, F_OK) != 0 } ?? true
-    let result = unix.pointee.xOpen(unix, path, real, flags, outFlags)
+    let role = unsafe FileRole(path: path)
+    let isNew = unsafe path.map { unsafe flags & SQLITE_OPEN_CREATE != 0 && access($0, F_OK) != 0 } ?? true
+    let result = unsafe unix.pointee.xOpen(unix, path, real, flags, outFlags)
     guard result == SQLITE_OK else {
         LastErrno.note(result, errno: errno)
-        if let methods = real.pointee.pMethods { _ = methods.pointee.xClose(real) }
+        if let methods = unsafe real.pointee.pMethods { _ = unsafe methods.pointee.xClose(real) }
         return result
     }
     var reading = CountedFile.Reading.real
-    if !waits, let path, part == .database || part == .wal {
+    if !waits, let path = unsafe path, part == .database || part == .wal {
         let descriptor =
-            part == .database
+            unsafe part == .database
             ? NonBlockingReads.keptDescriptor(path: path) : NonBlockingReads.ownDescriptor(path: path)
         guard descriptor >= 0 else {
             LastErrno.note(SQLITE_CANTOPEN, errno: errno)
-            _ = real.pointee.pMethods.pointee.xClose(real)
+            _ = unsafe real.pointee.pMethods.pointee.xClose(real)
             return SQLITE_CANTOPEN
         }
         reading = .withoutWaiting(descriptor: descriptor, isOwn: part == .wal)
     }
     if isNew { Counter.of(role, part).addCreate() }
-    let state = CountedFile(real: real, role: role, part: part, reading: reading)
-    let header = FileMethods.header(file)
-    header.pointee.real = real
-    header.pointee.state = Unmanaged.passRetained(state).toOpaque()
-    header.pointee.base.pMethods = FileMethods.table
+    // The tables are written in bulk, beside a log whose syncs clients wait for.
+    let isPaced = waits && role == .durable && (part == .database || part == .wal)
+    let state = unsafe CountedFile(
+        real: real, role: role, part: part, reading: reading,
+        pacedPath: isPaced ? path.map { unsafe String(cString: $0) } : nil)
+    let header = unsafe FileMethods.header(file)
+    unsafe header.pointee.real = unsafe real
+    unsafe header.pointee.state = unsafe Unmanaged.passRetained(state).toOpaque()
+    unsafe header.pointee.base.pMethods = unsafe FileMethods.table
     return SQLITE_OK
 }
 
@@ -167,7 +176,7 @@ extension FilePart {
 
     /// The part that SQLite deletes at `path`, or nil for shared memory.
     fileprivate init?(deleted path: UnsafePointer<CChar>) {
-        let path = String(cString: path)
+        let path = unsafe String(cString: path)
         if path.hasSuffix("-shm") { return nil }
         self = path.hasSuffix("-wal") ? .wal : path.hasSuffix("-journal") ? .journal : .temporary
     }

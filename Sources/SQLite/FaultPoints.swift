@@ -48,6 +48,8 @@ public enum FaultAction: Equatable, Sendable {
 /// point takes the role of a file: `vfs.write@durable:full:3`; then only hits of that role count.
 ///
 /// Any thread may call anything here. While nothing is armed, `hit` costs one relaxed load.
+///
+/// Safety: `rules` is only touched under the lock.
 public enum FaultPoints {
     public enum ParseError: Error, Equatable {
         /// The part of the specification that was not understood.
@@ -56,7 +58,7 @@ public enum FaultPoints {
 
     @usableFromInline static let isArmed = Atomic<Bool>(false)
     private static let lock = Lock()
-    // Only touched while `lock` is held.
+    // Safety: only touched while `lock` is held.
     private nonisolated(unsafe) static var rules: [Rule] = []
 
     /// Replaces what is armed; an empty specification arms nothing.
@@ -68,13 +70,13 @@ public enum FaultPoints {
             guard let rule = Rule(part) else { throw .invalid(String(part)) }
             parsed.append(rule)
         }
-        lock.withLock { rules = parsed }
+        lock.withLock { unsafe rules = parsed }
         isArmed.store(!parsed.isEmpty, ordering: .relaxed)
     }
 
     public static func disarm() {
         isArmed.store(false, ordering: .relaxed)
-        lock.withLock { rules = [] }
+        lock.withLock { unsafe rules = [] }
     }
 
     /// Says that the code has come to `point`, and does `kill` and `sleep` by itself.
@@ -94,8 +96,8 @@ public enum FaultPoints {
         let effect = lock.withLock {
             var first: Rule.Effect?
             // Every rule counts the hit, the first that strikes decides.
-            for index in rules.indices where rules[index].strikes(point, role: role) {
-                first = first ?? rules[index].effect
+            for index in unsafe rules.indices where unsafe rules[index].strikes(point, role: role) {
+                first = unsafe first ?? rules[index].effect
             }
             return first
         }
@@ -109,7 +111,7 @@ public enum FaultPoints {
         case .sleep(let milliseconds):
             var left = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
             var time = left
-            while nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
+            while unsafe nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
             return nil
         }
     }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 // Joins the writes of one WAL file.
 //
 // SQLite writes a WAL frame as its header of 24 bytes and then its page, two system calls a frame. The joiner
@@ -39,9 +41,9 @@ struct FrameJoiner: ~Copyable {
     static let headerSize = 32
     static let frameHeaderSize = 24
 
-    private var buffer: UnsafeMutableRawPointer?
+    private var buffer = ByteBuffer()
     private(set) var start: Int64 = 0
-    private(set) var count = 0
+    var count: Int { buffer.count }
     /// 0 while not known, and then everything passes.
     private(set) var pageSize = 0
     /// Where the next appended frame begins; nil while nothing was written.
@@ -51,18 +53,14 @@ struct FrameJoiner: ~Copyable {
     /// Where the page of a frame header that passed on would be.
     private var passedPage: Int64?
 
-    deinit {
-        buffer?.deallocate()
-    }
-
-    var block: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: buffer, count: count) }
+    var block: Bytes { buffer.bytes }
 
     func overlaps(_ offset: Int64, _ amount: Int) -> Bool {
         count > 0 && offset < start + Int64(count) && offset + Int64(amount) > start
     }
 
     /// Learns the page size from the file's header; a header that is no WAL's teaches nothing.
-    mutating func learn(header: UnsafeRawBufferPointer) {
+    mutating func learn(header: Bytes) {
         guard header.count >= Self.headerSize else { return }
         let magic = UInt32(bigEndian: header.loadUnaligned(fromByteOffset: 0, as: UInt32.self))
         let size = Int(UInt32(bigEndian: header.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))
@@ -71,7 +69,7 @@ struct FrameJoiner: ~Copyable {
     }
 
     /// Takes one write of SQLite's, copying what it keeps.
-    mutating func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Verdict {
+    mutating func take(_ bytes: Bytes, at offset: Int64) -> Verdict {
         let contiguous = count > 0 ? offset == start + Int64(count) : (end == nil || offset == end)
         if let frame = openFrame {
             guard contiguous, bytes.count == pageSize else { return .passOn }
@@ -89,7 +87,7 @@ struct FrameJoiner: ~Copyable {
     }
 
     /// Takes note of a write that passed on.
-    mutating func passed(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    mutating func passed(_ bytes: Bytes, at offset: Int64) {
         if offset == 0 {
             // A new header: the WAL starts over.
             learn(header: bytes)
@@ -107,7 +105,7 @@ struct FrameJoiner: ~Copyable {
     /// The block was written, or is never to be.
     mutating func clear(dropped: Bool) {
         if dropped { end = start }
-        count = 0
+        buffer.removeAll()
         openFrame = nil
     }
 
@@ -116,13 +114,9 @@ struct FrameJoiner: ~Copyable {
             && (offset - Int64(Self.headerSize)) % Int64(Self.frameHeaderSize + pageSize) == 0
     }
 
-    private mutating func keep(_ bytes: UnsafeRawBufferPointer) {
+    private mutating func keep(_ bytes: Bytes) {
         // The system gives the memory page by page as it is touched: a block of one frame costs two pages.
-        let buffer = self.buffer ?? .allocate(byteCount: Self.capacity, alignment: 16)
-        self.buffer = buffer
-        if let source = bytes.baseAddress {
-            buffer.advanced(by: count).copyMemory(from: source, byteCount: bytes.count)
-        }
-        count += bytes.count
+        if buffer.capacity == 0 { buffer.reserve(Self.capacity) }
+        buffer.append(bytes)
     }
 }

@@ -2,25 +2,28 @@ import Glibc
 
 /// A pthread mutex. Unlike the library's `Mutex`, which calls the kernel past it, ThreadSanitizer sees this one, so that
 /// what it guards can be checked.
+///
+/// Safety: the mutex is the lock's from `init` to `deinit`.
+@safe
 public struct Lock: ~Copyable, @unchecked Sendable {
     // A mutex may be used from every thread; its address never changes.
     private let handle: UnsafeMutablePointer<pthread_mutex_t>
 
     public init() {
-        handle = .allocate(capacity: 1)
-        handle.initialize(to: pthread_mutex_t())
-        pthread_mutex_init(handle, nil)
+        unsafe handle = .allocate(capacity: 1)
+        unsafe handle.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(handle, nil)
     }
 
     deinit {
-        pthread_mutex_destroy(handle)
-        handle.deallocate()
+        unsafe pthread_mutex_destroy(handle)
+        unsafe handle.deallocate()
     }
 
     /// Runs `body` while nobody else holds the lock. Not recursive.
     public borrowing func withLock<R>(_ body: () -> R) -> R {
-        pthread_mutex_lock(handle)
-        defer { pthread_mutex_unlock(handle) }
+        unsafe pthread_mutex_lock(handle)
+        defer { unsafe pthread_mutex_unlock(handle) }
         return body()
     }
 }

@@ -5,6 +5,9 @@ import Synchronization
 /// Reads that are answered from the page cache or not at all, for the event loop's connection.
 ///
 /// SQLite hides its descriptors, so each file gets another one for reading.
+///
+/// Safety: paths are C strings that SQLite keeps for the call, a buffer goes with its length, and the kernel fills one
+/// `stat`, which is ours.
 enum NonBlockingReads {
     enum Outcome: Equatable {
         case all
@@ -24,12 +27,12 @@ enum NonBlockingReads {
     static func keptDescriptor(path: UnsafePointer<CChar>) -> Int32 {
         kept.withLock { kept in
             var status = stat()
-            guard stat(path, &status) == 0 else { return -1 }
+            guard unsafe stat(path, &status) == 0 else { return -1 }
             let file = FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
             if let descriptor = kept[file] { return descriptor }
-            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return -1 }
-            guard fstat(descriptor, &status) == 0 else { return -1 }
+            guard unsafe fstat(descriptor, &status) == 0 else { return -1 }
             // The path may have been replaced between stat and open; what was opened counts.
             kept[FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))] = descriptor
             return descriptor
@@ -41,17 +44,17 @@ enum NonBlockingReads {
     /// SQLite takes no locks on WAL files, so closing is harmless. It is opened just after SQLite's own, which is the
     /// same inode as long as nobody unlinks the file between: writers set `setPersistWAL(true)`.
     static func ownDescriptor(path: UnsafePointer<CChar>) -> Int32 {
-        open(path, O_RDONLY | O_CLOEXEC)
+        unsafe open(path, O_RDONLY | O_CLOEXEC)
     }
 
     /// Reads without waiting for the disk, or plainly where the file system cannot say (EOPNOTSUPP, ENOSYS).
     static func read(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Outcome {
         var done = 0
         while done < bytes.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
-            var got = kura_pread_nowait(descriptor, rest.baseAddress, rest.count, offset + Int64(done))
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+            var got = unsafe kura_pread_nowait(descriptor, rest.baseAddress, rest.count, offset + Int64(done))
             if got < 0, errno == EOPNOTSUPP || errno == ENOSYS {
-                got = pread(descriptor, rest.baseAddress, rest.count, Int(offset) + done)
+                got = unsafe pread(descriptor, rest.baseAddress, rest.count, Int(offset) + done)
             }
             if got < 0 {
                 switch errno {

@@ -66,12 +66,13 @@ extension SQLiteError {
     /// The error of the call on `database` that has just returned `result` on this thread.
     init(_ result: Int32, database: OpaquePointer?, phase: Phase) {
         let primary = result & 0xff
-        let showsDetail = database != nil && (phase == .preparation || primary == SQLITE_CONSTRAINT)
-        let text = showsDetail ? sqlite3_errmsg(database) : sqlite3_errstr(result)
-        self.init(
+        // Safety: SQLite keeps both texts at least until the next call on the connection, and they are copied at once.
+        let showsDetail = unsafe database != nil && (phase == .preparation || primary == SQLITE_CONSTRAINT)
+        let text = unsafe showsDetail ? sqlite3_errmsg(database) : sqlite3_errstr(result)
+        unsafe self.init(
             extendedCode: result,
             systemErrno: LastErrno.take(of: result),
-            message: text.map { String(cString: $0) } ?? "no message")
+            message: text.map { unsafe String(cString: $0) } ?? "no message")
     }
 }
 

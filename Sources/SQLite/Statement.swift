@@ -1,60 +1,65 @@
 import CSQLite
+public import KuraBytes
 
 /// A prepared statement, finalized when it goes out of scope.
 ///
 /// It belongs to the thread that its connection belongs to. Parameters count from 1, columns from 0. Binding, stepping
 /// and reading columns allocate nothing here, except where `text` says so. Parameters stay bound over `reset`.
 /// Source: https://sqlite.org/c3ref/stmt.html
+///
+/// Safety: the handle is SQLite's, valid from `init` to `deinit`. Blobs and texts are bound with their lengths, and
+/// the caller keeps them as long as they are bound; a column's bytes are good until the next step.
+@safe
 public struct Statement: ~Copyable {
     private let handle: OpaquePointer
 
     /// Takes over `handle`.
     init(owning handle: OpaquePointer) {
-        self.handle = handle
+        unsafe self.handle = unsafe handle
     }
 
     deinit {
-        sqlite3_finalize(handle)
+        unsafe sqlite3_finalize(handle)
     }
 
     // MARK: Binding
 
     public func bind(_ index: Int32, _ value: Int64) throws(SQLiteError) {
-        try check(sqlite3_bind_int64(handle, index, value))
+        try unsafe check(sqlite3_bind_int64(handle, index, value))
     }
 
     /// Binds `bytes` as a BLOB without copying: the caller keeps them alive and unchanged until `reset` or `run`
     /// returns.
     ///
     /// An empty buffer is an empty blob, not NULL.
-    public func bind(_ index: Int32, bytes: UnsafeRawBufferPointer) throws(SQLiteError) {
+    public func bind(_ index: Int32, bytes: Bytes) throws(SQLiteError) {
         // A null address would bind NULL.
-        let address = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        try check(sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil))
+        let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+        try unsafe check(sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil))
     }
 
     /// Binds `utf8` as TEXT without copying: the caller keeps it alive and unchanged until `reset` or `run` returns.
     ///
     /// An empty buffer is an empty string, not NULL. That the bytes are valid UTF-8 is not checked.
-    public func bind(_ index: Int32, utf8: UnsafeRawBufferPointer) throws(SQLiteError) {
-        let address = utf8.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        let text = address.assumingMemoryBound(to: CChar.self)
-        try check(sqlite3_bind_text64(handle, index, text, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8)))
+    public func bind(_ index: Int32, utf8: Bytes) throws(SQLiteError) {
+        let address = unsafe utf8.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+        let text = unsafe address.assumingMemoryBound(to: CChar.self)
+        try unsafe check(sqlite3_bind_text64(handle, index, text, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8)))
     }
 
     /// Binds a copy of `text` as TEXT; SQLite allocates for it.
     public func bind(_ index: Int32, text: String) throws(SQLiteError) {
         var text = text
         let result = text.withUTF8 { utf8 in
-            let address = UnsafeRawPointer(utf8.baseAddress ?? empty.utf8Start)
-            return kura_sqlite3_bind_text_transient(
+            let address = unsafe UnsafeRawPointer(utf8.baseAddress ?? empty.utf8Start)
+            return unsafe kura_sqlite3_bind_text_transient(
                 handle, index, address.assumingMemoryBound(to: CChar.self), UInt64(utf8.count))
         }
         try check(result)
     }
 
     public func bindNull(_ index: Int32) throws(SQLiteError) {
-        try check(sqlite3_bind_null(handle, index))
+        try unsafe check(sqlite3_bind_null(handle, index))
     }
 
     // MARK: Running
@@ -63,16 +68,16 @@ public struct Statement: ~Copyable {
     ///
     /// - Returns: true when a row is there, false when the statement is done.
     public func step() throws(SQLiteError) -> Bool {
-        let result = sqlite3_step(handle)
+        let result = unsafe sqlite3_step(handle)
         if result == SQLITE_ROW { return true }
         if result == SQLITE_DONE { return false }
-        throw SQLiteError(result, database: sqlite3_db_handle(handle), phase: .execution)
+        throw unsafe SQLiteError(result, database: sqlite3_db_handle(handle), phase: .execution)
     }
 
     /// Ends the execution, so that the statement holds no snapshot and can run again.
     public func reset() {
         // It repeats the error of the last step, which was thrown there.
-        sqlite3_reset(handle)
+        unsafe sqlite3_reset(handle)
     }
 
     /// Runs the statement to its end and resets it, also when it fails. Rows are passed over.
@@ -84,19 +89,19 @@ public struct Statement: ~Copyable {
     // MARK: Reading the row
 
     public func int64(_ column: Int32) -> Int64 {
-        sqlite3_column_int64(handle, column)
+        unsafe sqlite3_column_int64(handle, column)
     }
 
     /// The bytes of a BLOB or TEXT column, valid until the next `step` or `reset`; none for NULL.
-    public func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+    public func bytes(_ column: Int32) -> Bytes {
         // In this order: the first call may convert, the second counts what it converted to.
-        let address = sqlite3_column_blob(handle, column)
-        let count = Int(sqlite3_column_bytes(handle, column))
-        return UnsafeRawBufferPointer(start: address, count: address == nil ? 0 : count)
+        let address = unsafe sqlite3_column_blob(handle, column)
+        let count = unsafe Int(sqlite3_column_bytes(handle, column))
+        return unsafe Bytes(start: address, count: address == nil ? 0 : count)
     }
 
     public func isNull(_ column: Int32) -> Bool {
-        sqlite3_column_type(handle, column) == SQLITE_NULL
+        unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
     /// A copy of a TEXT column; empty for NULL.
@@ -106,7 +111,7 @@ public struct Statement: ~Copyable {
 
     private func check(_ result: Int32) throws(SQLiteError) {
         if result != SQLITE_OK {
-            throw SQLiteError(result, database: sqlite3_db_handle(handle), phase: .execution)
+            throw unsafe SQLiteError(result, database: sqlite3_db_handle(handle), phase: .execution)
         }
     }
 }

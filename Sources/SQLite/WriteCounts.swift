@@ -4,22 +4,21 @@ import Synchronization
 public enum FileRole: Int, CaseIterable, Sendable {
     case log, durable, cache, other
 
+    /// Safety: SQLite's path ends with a zero and is there for the call.
     init(path: UnsafePointer<CChar>?) {
-        guard let path else {
+        guard let path = unsafe path else {
             // SQLite gives its temporary files no name.
             self = .other
             return
         }
-        let components = UnsafeBufferPointer(start: path, count: length(of: path)).split(separator: slash)
+        let components = unsafe String(cString: path).utf8.split(separator: UInt8(ascii: "/"))
         for directory in components.dropLast().reversed() {
-            if directory.elementsEqual(Self.names[0]) { self = .log; return }
-            if directory.elementsEqual(Self.names[1]) { self = .durable; return }
-            if directory.elementsEqual(Self.names[2]) { self = .cache; return }
+            if directory.elementsEqual("log".utf8) { self = .log; return }
+            if directory.elementsEqual("durable".utf8) { self = .durable; return }
+            if directory.elementsEqual("cache".utf8) { self = .cache; return }
         }
         self = .other
     }
-
-    private static let names = ["log", "durable", "cache"].map { $0.utf8.map { CChar(bitPattern: $0) } }
 }
 
 /// Which of a database's files. Shared memory (`-shm`) is not counted: it is never synced and need not survive.
@@ -128,12 +127,4 @@ final class Counter: Sendable {
     private static let all = (0..<FileRole.allCases.count * FilePart.allCases.count).map { _ in Counter() }
 
     static func of(_ role: FileRole, _ part: FilePart) -> Counter { all[WriteCounts.index(role, part)] }
-}
-
-private let slash = CChar(bitPattern: UInt8(ascii: "/"))
-
-private func length(of text: UnsafePointer<CChar>) -> Int {
-    var count = 0
-    while text[count] != 0 { count += 1 }
-    return count
 }

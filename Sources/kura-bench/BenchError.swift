@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: the text of `strerror` is copied at once, by the only thread.
+
 /// Why a run ended without a figure, and the exit code that says so.
 struct BenchError: Error {
     var message: String
@@ -12,6 +14,6 @@ struct BenchError: Error {
 
     /// A system call's failure, from the current `errno`.
     static func system(_ call: String) -> BenchError {
-        failed("\(call): \(String(cString: strerror(errno)))")
+        failed(unsafe "\(call): \(String(cString: strerror(errno)))")
     }
 }

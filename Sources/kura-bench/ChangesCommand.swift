@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `read` gets a buffer with its length; words are loaded from within the bytes that were checked to be there.
+
 /// `changes`: how long it takes until subscribers know of a write, and what they cost those who write.
 ///
 /// The writes come from another process, at a fixed rate, each to a key of its own; when each was due is in memory that
@@ -18,7 +20,7 @@ enum ChangesCommand {
 
         let writes = rate * seconds
         let path = "/dev/shm/kura-bench-\(getpid())"
-        defer { unlink(path) }
+        defer { unsafe unlink(path) }
         let times = try SendTimes(path: path, count: writes)
         if target.wire == .redis { try enableNotifications(target) }
         var subscribers = try Subscribers.connect(target, count: count)
@@ -66,14 +68,14 @@ enum ChangesCommand {
 
     private static func receive(_ descriptor: Int32, _ bytes: inout [UInt8]) throws -> Tally? {
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        let count = read(descriptor, &chunk, chunk.count)
+        let count = unsafe read(descriptor, &chunk, chunk.count)
         if count < 0 { return nil }
         guard count > 0 else { throw BenchError.failed("the writer failed") }
         bytes += chunk[..<count]
         guard bytes.count == Tally.wordCount * 8 else { return nil }
-        return Tally(
+        return unsafe Tally(
             words: bytes.withUnsafeBytes { bytes in
-                (0..<Tally.wordCount).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
+                (0..<Tally.wordCount).map { unsafe bytes.loadUnaligned(fromByteOffset: $0 * 8, as: UInt64.self) }
             })
     }
 

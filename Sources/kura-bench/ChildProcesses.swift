@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `read` and `write` get buffers with the lengths that are left in them.
+
 /// Generators that are processes of their own, of one connection each.
 ///
 /// A child connects, writes one byte to its standard output, waits for the end of its standard input (one pipe for
@@ -44,7 +46,9 @@ enum ChildProcesses {
         }
         for child in children {
             var byte: UInt8 = 0
-            guard read(child.results, &byte, 1) == 1 else { throw BenchError.failed("a generator did not start") }
+            guard unsafe read(child.results, &byte, 1) == 1 else {
+                throw BenchError.failed("a generator did not start")
+            }
         }
         close(go.write)
         goOpen = false
@@ -55,7 +59,7 @@ enum ChildProcesses {
 
     static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw BenchError.system("pipe") }
+        guard unsafe Glibc.pipe(&ends) == 0 else { throw BenchError.system("pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }
@@ -65,7 +69,9 @@ enum ChildProcesses {
         let size = words.count * 8
         var done = 0
         while done < size {
-            let count = words.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + done, size - done) }
+            let count = unsafe words.withUnsafeMutableBytes {
+                unsafe read(descriptor, $0.baseAddress! + done, size - done)
+            }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw BenchError.failed("a generator failed") }
             done += count
@@ -82,8 +88,8 @@ enum ChildProcesses {
         plan.generator = index
         var generator = try Generator.prepare(plan)
         var byte: UInt8 = 1
-        guard write(1, &byte, 1) == 1 else { throw BenchError.system("write") }
-        while read(0, &byte, 1) > 0 {}
+        guard unsafe write(1, &byte, 1) == 1 else { throw BenchError.system("write") }
+        while unsafe read(0, &byte, 1) > 0 {}
         try send(try generator.run())
     }
 
@@ -92,7 +98,7 @@ enum ChildProcesses {
         let words = tally.words
         var done = 0
         while done < words.count * 8 {
-            let count = words.withUnsafeBytes { write(1, $0.baseAddress! + done, $0.count - done) }
+            let count = unsafe words.withUnsafeBytes { unsafe write(1, $0.baseAddress! + done, $0.count - done) }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw BenchError.system("write")

@@ -10,6 +10,10 @@ struct PendingRequest {
 /// One connection's descriptor and fixed buffers; a plain value in the generator's table.
 ///
 /// The generator allocates it before the clock starts and calls `free` once.
+///
+/// Safety: the three blocks have the lengths that stand beside them, and the generator frees them once, after the last
+/// use.
+@safe
 struct Connection {
     let descriptor: Int32
     let input: UnsafeMutablePointer<UInt8>
@@ -32,24 +36,24 @@ struct Connection {
         self.depth = depth
         // One whole reply must fit, an error's text too; a whole batch should, up to a megabyte.
         inputCapacity = max(replySize + 16_384, min(depth * replySize, 1 << 20))
-        input = .allocate(capacity: inputCapacity)
-        input.initialize(repeating: 0, count: inputCapacity)
-        output = .allocate(capacity: depth * requestSize)
-        output.initialize(repeating: 0, count: depth * requestSize)
-        pending = .allocate(capacity: depth)
-        pending.initialize(repeating: PendingRequest(since: 0, isWrite: false), count: depth)
+        unsafe input = .allocate(capacity: inputCapacity)
+        unsafe input.initialize(repeating: 0, count: inputCapacity)
+        unsafe output = .allocate(capacity: depth * requestSize)
+        unsafe output.initialize(repeating: 0, count: depth * requestSize)
+        unsafe pending = .allocate(capacity: depth)
+        unsafe pending.initialize(repeating: PendingRequest(since: 0, isWrite: false), count: depth)
     }
 
     func free() {
-        input.deallocate()
-        output.deallocate()
-        pending.deallocate()
+        unsafe input.deallocate()
+        unsafe output.deallocate()
+        unsafe pending.deallocate()
     }
 
     /// Fills the output with as many copies of a template as fit in a batch: later only digits are patched.
     mutating func prerender(_ template: RequestTemplate) {
         for index in 0..<depth {
-            memcpy(output + index * template.bytes.count, template.bytes, template.bytes.count)
+            unsafe memcpy(output + index * template.bytes.count, template.bytes, template.bytes.count)
         }
     }
 
@@ -57,7 +61,7 @@ struct Connection {
     mutating func push(since: UInt64, isWrite: Bool) {
         var slot = pendingHead &+ pendingCount
         if slot >= depth { slot &-= depth }
-        pending[slot] = PendingRequest(since: since, isWrite: isWrite)
+        unsafe pending[slot] = PendingRequest(since: since, isWrite: isWrite)
         pendingCount &+= 1
     }
 
@@ -76,6 +80,6 @@ struct Connection {
     @inline(__always)
     mutating func keep(from consumed: Int) {
         inputCount &-= consumed
-        if inputCount > 0 && consumed > 0 { memmove(input, input + consumed, inputCount) }
+        if inputCount > 0 && consumed > 0 { unsafe memmove(input, input + consumed, inputCount) }
     }
 }

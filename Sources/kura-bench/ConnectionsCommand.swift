@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: the kernel fills one `rlimit`, which is ours.
+
 /// `connections`: what many idle connections cost a server, and whether each of them still answers.
 enum ConnectionsCommand {
     static func run(_ arguments: inout Arguments) throws {
@@ -50,11 +52,11 @@ enum ConnectionsCommand {
     static func raiseDescriptorLimit(to wanted: Int) throws {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { throw BenchError.system("getrlimit") }
+        guard unsafe getrlimit(resource, &limit) == 0 else { throw BenchError.system("getrlimit") }
         if limit.rlim_cur >= UInt(wanted) { return }
         limit.rlim_cur = UInt(wanted)
         limit.rlim_max = max(limit.rlim_max, UInt(wanted))
-        guard setrlimit(resource, &limit) == 0 else {
+        guard unsafe setrlimit(resource, &limit) == 0 else {
             throw BenchError.system("raising the limit of open files to \(wanted)")
         }
     }

@@ -8,13 +8,15 @@ enum Digits {
     /// Writes `number` as twelve digits with leading zeros.
     ///
     /// It must be below 100,000,000: the upper four digits stay as the template has them, `0000`.
+    ///
+    /// Safety: a key of twelve digits stands at `destination`.
     @inline(__always)
     static func patchKey(_ number: UInt32, at destination: UnsafeMutablePointer<UInt8>) {
         var rest = number
         var place = width - 1
         for _ in 0..<8 {
             let quotient = rest / 10
-            destination[place] = UInt8(truncatingIfNeeded: rest &- quotient &* 10) | 0x30
+            unsafe destination[place] = UInt8(truncatingIfNeeded: rest &- quotient &* 10) | 0x30
             rest = quotient
             place &-= 1
         }
@@ -25,19 +27,22 @@ enum Digits {
 ///
 /// It starts at the wall clock's microseconds: a later run, as long as runs stay below 1,000,000 writes a second on
 /// average, never repeats a counter of an earlier one, so no write stores what its key already holds.
+///
+/// Safety: twelve digits fit into the block, which is the counter's, and stand at every `destination`.
+@safe
 struct DecimalCounter: ~Copyable {
     private let digits = UnsafeMutablePointer<UInt8>.allocate(capacity: 16)
 
     init(startingAt start: UInt64) {
         var rest = start
         for place in stride(from: Digits.width - 1, through: 0, by: -1) {
-            digits[place] = UInt8(rest % 10) | 0x30
+            unsafe digits[place] = UInt8(rest % 10) | 0x30
             rest /= 10
         }
     }
 
     deinit {
-        digits.deallocate()
+        unsafe digits.deallocate()
     }
 
     /// Adds one and writes the twelve digits; wraps to zero after 999,999,999,999.
@@ -45,13 +50,13 @@ struct DecimalCounter: ~Copyable {
     func patchNext(at destination: UnsafeMutablePointer<UInt8>) {
         var place = Digits.width - 1
         while place >= 0 {
-            if digits[place] != 0x39 {
-                digits[place] &+= 1
+            if unsafe digits[place] != 0x39 {
+                unsafe digits[place] &+= 1
                 break
             }
-            digits[place] = 0x30
+            unsafe digits[place] = 0x30
             place &-= 1
         }
-        memcpy(destination, digits, Digits.width)
+        unsafe memcpy(destination, digits, Digits.width)
     }
 }

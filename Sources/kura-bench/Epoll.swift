@@ -19,6 +19,9 @@ private func systemWait(
 ) -> Int32
 
 /// An epoll instance and room for the events of one wait, closed with its owner.
+///
+/// Safety: `events` has room for `capacity` events, of which only those are read that the last wait has told.
+@safe
 final class Epoll {
     enum Interest: UInt32 {
         /// EPOLLIN
@@ -51,21 +54,21 @@ final class Epoll {
         descriptor = systemCreate(O_CLOEXEC)
         guard descriptor >= 0 else { throw BenchError.system("epoll_create1") }
         self.capacity = capacity
-        events = .allocate(byteCount: capacity * Epoll.eventSize, alignment: 8)
-        events.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * Epoll.eventSize)
+        unsafe events = .allocate(byteCount: capacity * Epoll.eventSize, alignment: 8)
+        unsafe events.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * Epoll.eventSize)
     }
 
     deinit {
         close(descriptor)
-        events.deallocate()
+        unsafe events.deallocate()
     }
 
     func control(_ change: Change, _ socket: Int32, _ interest: Interest, tag: UInt32) throws {
         let event = UnsafeMutableRawPointer.allocate(byteCount: Epoll.eventSize, alignment: 8)
-        defer { event.deallocate() }
-        event.storeBytes(of: interest.rawValue, as: UInt32.self)
-        event.storeBytes(of: tag, toByteOffset: Epoll.tagOffset, as: UInt32.self)
-        guard systemControl(descriptor, change.rawValue, socket, event) == 0 else {
+        defer { unsafe event.deallocate() }
+        unsafe event.storeBytes(of: interest.rawValue, as: UInt32.self)
+        unsafe event.storeBytes(of: tag, toByteOffset: Epoll.tagOffset, as: UInt32.self)
+        guard unsafe systemControl(descriptor, change.rawValue, socket, event) == 0 else {
             throw BenchError.system("epoll_ctl")
         }
     }
@@ -76,7 +79,7 @@ final class Epoll {
     @inline(__always)
     func wait(nanoseconds: UInt64) throws -> Int {
         var limit = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-        let count = systemWait(descriptor, events, Int32(capacity), &limit, nil)
+        let count = unsafe systemWait(descriptor, events, Int32(capacity), &limit, nil)
         if count < 0 {
             if errno == EINTR { return 0 }
             throw BenchError.system("epoll_pwait2")
@@ -86,6 +89,6 @@ final class Epoll {
 
     @inline(__always)
     func tag(of event: Int) -> UInt32 {
-        events.load(fromByteOffset: event &* Epoll.eventSize &+ Epoll.tagOffset, as: UInt32.self)
+        unsafe events.load(fromByteOffset: event &* Epoll.eventSize &+ Epoll.tagOffset, as: UInt32.self)
     }
 }

@@ -1,5 +1,8 @@
 import Glibc
 
+// Safety: the caller has `count` bytes at `start`; every place that is read lies before the last one at which a whole
+// key fits.
+
 // A GNU extension, which the toolchain's Glibc module leaves out; declared by its symbol, as epoll's calls are.
 @_silgen_name("memmem")
 private func find(
@@ -25,16 +28,16 @@ struct EventScanner {
     mutating func scan(_ start: UnsafePointer<UInt8>, _ count: Int, _ body: (Int) -> Void) -> Int {
         var position = 0
         let last = count - length
-        marker.withUnsafeBufferPointer { marker in
+        unsafe marker.withUnsafeBufferPointer { marker in
             while position <= last {
                 var found = position + stride
-                if found > last || memcmp(start + found, marker.baseAddress!, marker.count) != 0 {
-                    guard let next = find(start + position, count - position, marker.baseAddress!, marker.count)
+                if unsafe found > last || memcmp(start + found, marker.baseAddress!, marker.count) != 0 {
+                    guard let next = unsafe find(start + position, count - position, marker.baseAddress!, marker.count)
                     else {
                         position = max(position, last + 1)
                         return
                     }
-                    found = UnsafePointer(next.assumingMemoryBound(to: UInt8.self)) - start
+                    found = unsafe UnsafePointer(next.assumingMemoryBound(to: UInt8.self)) - start
                     guard found <= last else {
                         position = found
                         return
@@ -43,7 +46,7 @@ struct EventScanner {
                 var number = 0
                 var isNumber = true
                 for place in 0..<Digits.width {
-                    let digit = start[found + marker.count + place] &- 0x30
+                    let digit = unsafe start[found + marker.count + place] &- 0x30
                     if digit > 9 { isNumber = false }
                     number = number &* 10 &+ Int(digit)
                 }

@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `read` and `write` get buffers with the lengths that are left in them.
+
 /// One request and the first line of its reply on a blocking descriptor; for everything off the clock's hot path.
 enum Exchange {
     /// - Returns: the line without its line end.
@@ -7,7 +9,9 @@ enum Exchange {
         let bytes = Array(request.utf8)
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + sent, bytes.count - sent) }
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe write(descriptor, $0.baseAddress! + sent, bytes.count - sent)
+            }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw BenchError.system("write")
@@ -17,7 +21,7 @@ enum Exchange {
         var line: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while !line.contains(0x0A) {
-            let count = read(descriptor, &chunk, chunk.count)
+            let count = unsafe read(descriptor, &chunk, chunk.count)
             if count < 0 {
                 if errno == EINTR { continue }
                 throw BenchError.system("read")

@@ -6,6 +6,9 @@ import Glibc
 /// next. An open loop sends each request when it is due, on the next free connection, and counts its latency from
 /// then, so that a stalled server cannot hide how long requests waited for it (coordinated omission).
 /// Nothing is allocated between the first request and the last reply.
+///
+/// Safety: `connections` has `connectionCount` places and is freed once, by `close`.
+@safe
 struct Generator: ~Copyable {
     let plan: Plan
     let scanner: ReplyScanner
@@ -35,9 +38,9 @@ struct Generator: ~Copyable {
         let read = RequestTemplate.read(plan.target.wire, room: options.room)
         let write = RequestTemplate.write(
             plan.target.wire, room: options.room, valueSize: options.valueSize, generator: plan.generator)
-        let connections = try open(
+        let connections = try unsafe open(
             options, path: plan.target.path, poller: poller, requestSize: max(read.bytes.count, write.bytes.count))
-        return Generator(plan, poller: poller, read: read, write: write, connections: connections)
+        return unsafe Generator(plan, poller: poller, read: read, write: write, connections: connections)
     }
 
     /// Does not throw: in a throwing initialiser of a noncopyable type Swift 6.3.1 was seen to destroy unset fields.
@@ -48,7 +51,7 @@ struct Generator: ~Copyable {
         let options = plan.options
         self.plan = plan
         self.poller = poller
-        self.connections = connections
+        unsafe self.connections = unsafe connections
         connectionCount = options.connections
         readTemplate = read
         writeTemplate = write
@@ -64,7 +67,7 @@ struct Generator: ~Copyable {
         }
         // Of a mixture each request is copied in when it is sent: which kind comes next is drawn then.
         if percentWrites == 0 || percentWrites == 100 {
-            for index in 0..<connectionCount { connections[index].prerender(percentWrites == 0 ? read : write) }
+            for index in 0..<connectionCount { unsafe connections[index].prerender(percentWrites == 0 ? read : write) }
         }
     }
 
@@ -78,25 +81,25 @@ struct Generator: ~Copyable {
                 let connection = Connection(
                     descriptor: try poller.open(path, index: index), depth: options.depth, requestSize: requestSize,
                     replySize: options.valueSize + 256)
-                (connections + index).initialize(to: connection)
+                unsafe (connections + index).initialize(to: connection)
             } catch {
                 for opened in 0..<index {
-                    close(connections[opened].descriptor)
-                    connections[opened].free()
+                    unsafe close(connections[opened].descriptor)
+                    unsafe connections[opened].free()
                 }
-                connections.deallocate()
+                unsafe connections.deallocate()
                 throw error
             }
         }
-        return connections
+        return unsafe connections
     }
 
     deinit {
         for index in 0..<connectionCount {
-            close(connections[index].descriptor)
-            connections[index].free()
+            unsafe close(connections[index].descriptor)
+            unsafe connections[index].free()
         }
-        connections.deallocate()
+        unsafe connections.deallocate()
     }
 
     /// Offers the load and returns what was counted once every request has its reply.
@@ -125,9 +128,9 @@ struct Generator: ~Copyable {
             silentSince = now
             for event in 0..<ready {
                 let index = poller.index(event)
-                if connections[index].waitsForRoom { try flush(index) }
+                if unsafe connections[index].waitsForRoom { try flush(index) }
                 let time = try receive(index)
-                if connections[index].pendingCount == 0 && time < deadline { try sendBatch(index, at: time) }
+                if unsafe connections[index].pendingCount == 0 && time < deadline { try sendBatch(index, at: time) }
             }
         }
     }

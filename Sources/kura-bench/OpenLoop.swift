@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `free` is a ring of as many places as there are connections, and each is in it once at most.
+
 /// The open loop: requests leave at their times, whether or not the server keeps up.
 extension Generator {
     /// How long after the last intended time the requests still waiting for a free connection are sent.
@@ -10,8 +12,8 @@ extension Generator {
         let due = requestLimit < Int.max ? requestLimit : Int(plan.options.seconds * plan.options.rate)
         // A ring of the connections with room, each at most once: the load goes round them all.
         let free = UnsafeMutablePointer<Int32>.allocate(capacity: connectionCount)
-        defer { free.deallocate() }
-        for index in 0..<connectionCount { free[index] = Int32(index) }
+        defer { unsafe free.deallocate() }
+        for index in 0..<connectionCount { unsafe free[index] = Int32(index) }
         var freeHead = 0
         var freeCount = connectionCount
 
@@ -23,13 +25,13 @@ extension Generator {
         while issued < due || inFlight > 0 {
             var now = Clock.now()
             while issued < due && next <= now && freeCount > 0 {
-                let index = Int(free[freeHead])
+                let index = unsafe Int(free[freeHead])
                 append(index, since: next)
                 try flush(index)
                 freeHead = freeHead &+ 1 == connectionCount ? 0 : freeHead &+ 1
                 freeCount &-= 1
-                if connections[index].isOpen {
-                    free[(freeHead &+ freeCount) % connectionCount] = Int32(index)
+                if unsafe connections[index].isOpen {
+                    unsafe free[(freeHead &+ freeCount) % connectionCount] = Int32(index)
                     freeCount &+= 1
                 }
                 next = intended(issued)
@@ -47,11 +49,11 @@ extension Generator {
             }
             for event in 0..<ready {
                 let index = poller.index(event)
-                let wasOpen = connections[index].isOpen
-                if connections[index].waitsForRoom { try flush(index) }
+                let wasOpen = unsafe connections[index].isOpen
+                if unsafe connections[index].waitsForRoom { try flush(index) }
                 _ = try receive(index)
-                if !wasOpen && connections[index].isOpen {
-                    free[(freeHead &+ freeCount) % connectionCount] = Int32(index)
+                if unsafe !wasOpen && connections[index].isOpen {
+                    unsafe free[(freeHead &+ freeCount) % connectionCount] = Int32(index)
                     freeCount &+= 1
                 }
             }

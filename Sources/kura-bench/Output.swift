@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `write` gets a buffer with the length that is left in it.
+
 /// Lines on standard output and standard error.
 enum Output {
     static func line(_ text: String) { put(text, to: 1) }
@@ -9,9 +11,9 @@ enum Output {
         var bytes = Array((text + "\n").utf8)
         var done = 0
         let count = bytes.count
-        bytes.withUnsafeMutableBytes { buffer in
+        unsafe bytes.withUnsafeMutableBytes { buffer in
             while done < count {
-                let written = write(descriptor, buffer.baseAddress! + done, count - done)
+                let written = unsafe write(descriptor, buffer.baseAddress! + done, count - done)
                 if written < 0 {
                     if errno == EINTR { continue }
                     return

@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: `write` gets a literal with its length.
+
 /// Waits for the generator's connections: epoll, or nothing at all when a single connection blocks in read.
 struct Poller {
     let blocking: Bool
@@ -44,9 +46,9 @@ struct Poller {
 
     /// Lets an open loop wake when a request is due and not 50 µs later; where it cannot be had, latency tells.
     private static func refuseTimerSlack() {
-        let file = Glibc.open("/proc/self/timerslack_ns", O_WRONLY | O_CLOEXEC)
+        let file = unsafe Glibc.open("/proc/self/timerslack_ns", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
-        _ = write(file, "1", 1)
+        _ = unsafe write(file, "1", 1)
         close(file)
     }
 }

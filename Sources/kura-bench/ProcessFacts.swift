@@ -1,16 +1,18 @@
 import Glibc
 
+// Safety: `read` gets a buffer with its length.
+
 /// What /proc tells of a process.
 enum ProcessFacts {
     /// The whole of a small file; nil when it cannot be read.
     static func file(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            let count = read(descriptor, &chunk, chunk.count)
+            let count = unsafe read(descriptor, &chunk, chunk.count)
             guard count >= 0 else { return nil }
             if count == 0 { return String(decoding: bytes, as: UTF8.self) }
             bytes += chunk[0..<count]

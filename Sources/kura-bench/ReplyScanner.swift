@@ -1,5 +1,8 @@
 import Glibc
 
+// Safety: the caller has `count` bytes at `start`; places behind the first line end are not read, and words only after
+// a look at its length.
+
 /// Finds the replies in received bytes and tells what each is, reading as few bytes as it can.
 ///
 /// Kura answers one line a request: `{"jsonrpc":"2.0","id":1,"result"…` or the same with `"error"`. Redis answers
@@ -41,7 +44,7 @@ struct ReplyScanner {
         precondition(bytes.count == 32)
         shortestWithValue = bytes.count + ":{\"value\":\"\"".utf8.count + valueSize
         func word(_ index: Int) -> UInt64 {
-            bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) }
+            unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self) }
         }
         (word0, word1, word2, word3) = (word(0), word(1), word(2), word(3))
     }
@@ -49,17 +52,17 @@ struct ReplyScanner {
     /// The reply that begins at `start`, of which `count` bytes are there.
     @inline(__always)
     func next(_ start: UnsafePointer<UInt8>, _ count: Int, isRead: Bool) -> Reply {
-        isKura ? nextLine(start, count, isRead: isRead) : nextRESP(start, count, isRead: isRead)
+        unsafe isKura ? nextLine(start, count, isRead: isRead) : nextRESP(start, count, isRead: isRead)
     }
 
     @inline(__always)
     private func nextLine(_ start: UnsafePointer<UInt8>, _ count: Int, isRead: Bool) -> Reply {
-        guard count > 0, let end = memchr(start, 0x0A, count) else { return .incomplete }
-        let length = end - UnsafeMutableRawPointer(mutating: start) + 1
+        guard count > 0, let end = unsafe memchr(start, 0x0A, count) else { return .incomplete }
+        let length = unsafe end - UnsafeMutableRawPointer(mutating: start) + 1
         guard length > 32 else { return Reply(verdict: .refused, length: length) }
-        let raw = UnsafeRawPointer(start)
+        let raw = unsafe UnsafeRawPointer(start)
         let same =
-            (raw.loadUnaligned(as: UInt64.self) ^ word0)
+            unsafe (raw.loadUnaligned(as: UInt64.self) ^ word0)
             | (raw.loadUnaligned(fromByteOffset: 8, as: UInt64.self) ^ word1)
             | (raw.loadUnaligned(fromByteOffset: 16, as: UInt64.self) ^ word2)
             | (raw.loadUnaligned(fromByteOffset: 24, as: UInt64.self) ^ word3)
@@ -69,17 +72,17 @@ struct ReplyScanner {
 
     @inline(__always)
     private func nextRESP(_ start: UnsafePointer<UInt8>, _ count: Int, isRead: Bool) -> Reply {
-        guard count > 0, let end = memchr(start, 0x0A, count) else { return .incomplete }
-        let header = end - UnsafeMutableRawPointer(mutating: start) + 1
-        switch start[0] {
+        guard count > 0, let end = unsafe memchr(start, 0x0A, count) else { return .incomplete }
+        let header = unsafe end - UnsafeMutableRawPointer(mutating: start) + 1
+        switch unsafe start[0] {
         case 0x2B:  // +OK
             return Reply(verdict: isRead ? .refused : .fine, length: header)
         case 0x24 where isRead:  // $100 or $-1
-            if start[1] == 0x2D { return Reply(verdict: .missing, length: header) }
+            if unsafe start[1] == 0x2D { return Reply(verdict: .missing, length: header) }
             var size = 0
             var place = 1
             while place < header - 2 {
-                size = size &* 10 &+ Int(start[place] &- 0x30)
+                size = unsafe size &* 10 &+ Int(start[place] &- 0x30)
                 place &+= 1
             }
             let length = header &+ size &+ 2

@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: the address is a `sockaddr_un` whose path was checked to fit; options go with their sizes.
+
 /// A connected Unix stream socket, closed with its owner.
 struct Socket: ~Copyable {
     let descriptor: Int32
@@ -12,12 +14,12 @@ struct Socket: ~Copyable {
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
             throw BenchError.usage("the socket's path is too long for a Unix socket: \(path)")
         }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw BenchError.system("socket") }
-        let outcome = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        let outcome = unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         guard outcome == 0 else {
@@ -47,7 +49,7 @@ struct Socket: ~Copyable {
     /// How long a blocking read waits before it fails with EAGAIN.
     func limitReads(toSeconds seconds: Int) throws {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
-        guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0
+        guard unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0
         else { throw BenchError.system("setsockopt") }
     }
 }

@@ -1,5 +1,7 @@
 import Glibc
 
+// Safety: signal sets and facts about children are ours and of the types that the calls fill.
+
 /// `spawn`: starts a server, times it to its first reply, stays its parent, and tells at its end what it wrote.
 ///
 /// The first line of output is JSON with `pid` and `firstReplyMs`, the last with `exit`, `writeBytes` and `wchar`
@@ -15,9 +17,9 @@ enum SpawnCommand {
 
         // Blocked before the server exists: a SIGTERM right now must not leave it without a parent to end it.
         var signals = sigset_t()
-        sigemptyset(&signals)
-        for signal in [SIGTERM, SIGINT, SIGCHLD] { sigaddset(&signals, signal) }
-        sigprocmask(SIG_BLOCK, &signals, nil)
+        unsafe sigemptyset(&signals)
+        for signal in [SIGTERM, SIGINT, SIGCHLD] { unsafe sigaddset(&signals, signal) }
+        unsafe sigprocmask(SIG_BLOCK, &signals, nil)
 
         let start = Clock.now()
         let pid = try Spawn.start(arguments.command)
@@ -34,22 +36,22 @@ enum SpawnCommand {
 
         while true {
             var signal: Int32 = 0
-            sigwait(&signals, &signal)
+            unsafe sigwait(&signals, &signal)
             if signal != SIGCHLD {
                 kill(pid, signal)
                 continue
             }
-            var information = siginfo_t()
+            var information = unsafe siginfo_t()
             // WNOWAIT leaves it a zombie: its counters can still be read.
-            guard waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0 else {
+            guard unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT) == 0 else {
                 throw BenchError.system("waitid")
             }
-            if information.si_signo == SIGCHLD { break }
+            if unsafe information.si_signo == SIGCHLD { break }
         }
         let written = ProcessFacts.number("write_bytes", in: "/proc/\(pid)/io")
         let wchar = ProcessFacts.number("wchar", in: "/proc/\(pid)/io")
         var status: Int32 = 0
-        waitpid(pid, &status, 0)
+        unsafe waitpid(pid, &status, 0)
         let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
         Output.line(
             Format.object([
@@ -77,7 +79,7 @@ enum SpawnCommand {
                 last = failure
             }
             var status: Int32 = 0
-            if waitpid(pid, &status, WNOHANG) == pid {
+            if unsafe waitpid(pid, &status, WNOHANG) == pid {
                 throw BenchError.failed("the server ended before its first reply (status \(status))")
             }
             usleep(200)

@@ -1,6 +1,10 @@
 import Glibc
 
 /// Clients that are told of every write: one thread, one epoll, as many connections.
+///
+/// Safety: each block has room for what is read into it at once and what was carried over; they are freed with their
+/// owner.
+@safe
 struct Subscribers: ~Copyable {
     private struct Subscriber {
         var descriptor: Int32
@@ -41,18 +45,18 @@ struct Subscribers: ~Copyable {
 
     private init(_ descriptors: [Int32], _ epoll: Epoll, _ scanner: EventScanner) {
         subscribers = descriptors.map { Subscriber(descriptor: $0) }
-        carry = .allocate(capacity: max(1, descriptors.count) * Subscribers.carryRoom)
-        buffer = .allocate(capacity: Subscribers.room + Subscribers.carryRoom)
-        keys = .allocate(capacity: (Subscribers.room + Subscribers.carryRoom) / scanner.length + 1)
+        unsafe carry = .allocate(capacity: max(1, descriptors.count) * Subscribers.carryRoom)
+        unsafe buffer = .allocate(capacity: Subscribers.room + Subscribers.carryRoom)
+        unsafe keys = .allocate(capacity: (Subscribers.room + Subscribers.carryRoom) / scanner.length + 1)
         self.epoll = epoll
         self.scanner = scanner
     }
 
     deinit {
         for subscriber in subscribers { close(subscriber.descriptor) }
-        carry.deallocate()
-        buffer.deallocate()
-        keys.deallocate()
+        unsafe carry.deallocate()
+        unsafe buffer.deallocate()
+        unsafe keys.deallocate()
     }
 
     private static func subscribe(_ target: Target, _ descriptor: Int32) throws {
@@ -75,28 +79,28 @@ struct Subscribers: ~Copyable {
         for event in 0..<ready {
             let index = Int(epoll.tag(of: event))
             let carried = subscribers[index].carried
-            let place = carry + index * Subscribers.carryRoom
-            memcpy(buffer, place, carried)
-            let count = read(subscribers[index].descriptor, buffer + carried, Subscribers.room)
+            let place = unsafe carry + index * Subscribers.carryRoom
+            unsafe memcpy(buffer, place, carried)
+            let count = unsafe read(subscribers[index].descriptor, buffer + carried, Subscribers.room)
             guard count > 0 else {
                 if count < 0, errno == EAGAIN || errno == EINTR { continue }
                 throw BenchError.failed("the server closed a subscriber's connection")
             }
             let now = Clock.now()
             let whole = carried + count
-            let keys = self.keys
+            let keys = unsafe self.keys
             var found = 0
-            let used = scanner.scan(buffer, whole) { key in
-                keys[found] = key
+            let used = unsafe scanner.scan(buffer, whole) { key in
+                unsafe keys[found] = key
                 found += 1
             }
-            for position in 0..<found where keys[position] < times.count {
-                latencies.record(now &- times[keys[position]])
+            for position in 0..<found where unsafe keys[position] < times.count {
+                unsafe latencies.record(now &- times[keys[position]])
                 delivered &+= 1
             }
             // What is shorter than a key with its marker may be the beginning of one.
             let rest = min(whole - used, Subscribers.carryRoom - 1)
-            memcpy(place, buffer + whole - rest, rest)
+            unsafe memcpy(place, buffer + whole - rest, rest)
             subscribers[index].carried = rest
         }
     }

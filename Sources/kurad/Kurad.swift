@@ -103,7 +103,8 @@ struct Kurad {
     private static func print(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            // Safety: address and count are of the same bytes.
+            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else { exit(1) }
             rest = rest.dropFirst(count)
         }

@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import Testing
 
 /// A schema with values that it lets pass and values that it does not.
@@ -31,7 +32,7 @@ struct Case: CustomTestStringConvertible, Sendable {
 extension JSONSchema {
     static func compile(_ text: String, limits: SchemaLimits = SchemaLimits()) throws(SchemaError) -> JSONSchema {
         let bytes = Array(text.utf8)
-        let result: Result<JSONSchema, SchemaError> = bytes.withUnsafeBytes { bytes in
+        let result: Result<JSONSchema, SchemaError> = bytes.withBytes { bytes in
             do throws(SchemaError) { return .success(try compile(bytes, limits: limits)) } catch {
                 return .failure(error)
             }
@@ -40,10 +41,10 @@ extension JSONSchema {
     }
 
     func validate(_ value: String) -> Violation? {
-        Array(value.utf8).withUnsafeBytes { validate($0) }
+        Array(value.utf8).withBytes { validate($0) }
     }
 
     func violations(of value: String, upTo count: Int) -> [Violation] {
-        Array(value.utf8).withUnsafeBytes { violations(of: $0, upTo: count) }
+        Array(value.utf8).withBytes { violations(of: $0, upTo: count) }
     }
 }

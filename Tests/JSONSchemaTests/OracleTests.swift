@@ -1,5 +1,6 @@
 import Glibc
 import JSONSchema
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -25,8 +26,8 @@ import Testing
         while true {
             let length = getline(&line, &capacity, pipe)
             guard length > 0, let line else { break }
-            let text = UnsafeRawBufferPointer(start: line, count: length)
-            var walk = JSONWalk(UnsafeRawBufferPointer(rebasing: text.dropLast()), storage: WalkStorage())
+            let text = Bytes(start: line, count: length)
+            var walk = JSONWalk(Bytes(rebasing: text.dropLast()), storage: WalkStorage())
             guard let schemaText = walk.nextElement(), let value = walk.nextElement(), let verdict = walk.nextElement()
             else {
                 Issue.record("\(Self.script) printed no triple")

@@ -1,4 +1,5 @@
 @testable import JSONSchema
+import KuraBytes
 import Testing
 
 /// ECMA-262, 22.2, with the `u` flag.
@@ -107,7 +108,7 @@ import Testing
         let clock = ContinuousClock()
         var outcome = Pattern.Outcome.matches
         let time = clock.measure {
-            outcome = Array(subject.utf8).withUnsafeBytes { pattern.match($0, with: matcher) }
+            outcome = Array(subject.utf8).withBytes { pattern.match($0, with: matcher) }
         }
         #expect(outcome == .tooComplex)
         // Far above what was measured (below a millisecond in a release build), so that a busy machine does not fail it; without the meter
@@ -141,7 +142,7 @@ import Testing
     }
 
     private static func pattern(_ text: String) throws(PatternError) -> Pattern {
-        let result: Result<Pattern, PatternError> = Array(text.utf8).withUnsafeBytes { bytes in
+        let result: Result<Pattern, PatternError> = Array(text.utf8).withBytes { bytes in
             do throws(PatternError) { return .success(try Pattern(bytes)) } catch { return .failure(error) }
         }
         return try result.get()
@@ -150,6 +151,6 @@ import Testing
     private static func match(_ pattern: Pattern, _ subject: String) -> Pattern.Outcome {
         let matcher = PatternMatcher(limits: SchemaLimits())
         matcher.steps = 10_000
-        return Array(subject.utf8).withUnsafeBytes { pattern.match($0, with: matcher) }
+        return Array(subject.utf8).withBytes { pattern.match($0, with: matcher) }
     }
 }

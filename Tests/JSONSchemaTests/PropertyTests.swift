@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import Testing
 
 @Suite struct PropertyTests {
@@ -25,7 +26,7 @@ import Testing
 
     @Test func `a schema outlives the text that it was made of`() throws {
         var text = Array(#"{"properties":{"a":{"enum":["x"],"default":"x"}}}"#.utf8)
-        let schema = try text.withUnsafeBytes { try JSONSchema.compile($0) }
+        let schema = try text.withBytes { try JSONSchema.compile($0) }
         for index in text.indices { text[index] = UInt8(ascii: "#") }
         #expect(schema.validate(#"{"a":"x"}"#) == nil)
         #expect(schema.validate(#"{"a":"y"}"#)?.message == #"must be one of "x""#)

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// Bytes that end where readable memory ends: reading one past them is a crash, not luck.
 final class GuardedBytes {
@@ -21,14 +22,14 @@ final class GuardedBytes {
     }
 
     /// Runs `body` on `bytes`, placed against the end.
-    func with<R>(_ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    func with<R>(_ bytes: some Collection<UInt8>, _ body: (Bytes) throws -> R) rethrows -> R {
         precondition(bytes.count <= readable)
         let target = UnsafeMutableRawBufferPointer(start: base + readable - bytes.count, count: bytes.count)
         target.copyBytes(from: bytes)
-        return try withExtendedLifetime(self) { try body(UnsafeRawBufferPointer(target)) }
+        return try withExtendedLifetime(self) { try body(Bytes(target)) }
     }
 
-    static func with<R>(_ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    static func with<R>(_ bytes: some Collection<UInt8>, _ body: (Bytes) throws -> R) rethrows -> R {
         try GuardedBytes(capacity: max(bytes.count, 1)).with(bytes, body)
     }
 }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// What is wrong with a whole text; nil when it is JSON.
@@ -22,7 +23,7 @@ func fault(in text: String, _ grammar: JSONGrammar = .wire, depth: Int = JSONRea
 
 func compacted(_ text: [UInt8]) -> [UInt8] {
     var output = ByteBuffer()
-    text.withUnsafeBytes { JSONText.compact($0, into: &output) }
+    text.withBytes { JSONText.compact($0, into: &output) }
     return Array(output.bytes)
 }
 
@@ -32,7 +33,7 @@ func compacted(_ text: String) -> String {
 
 func unescaped(_ text: String) -> String {
     var output = ByteBuffer()
-    Array(text.utf8).withUnsafeBytes { JSONText.unescape($0, into: &output) }
+    Array(text.utf8).withBytes { JSONText.unescape($0, into: &output) }
     return String(decoding: output.bytes, as: UTF8.self)
 }
 

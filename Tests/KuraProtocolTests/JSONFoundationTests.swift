@@ -1,4 +1,5 @@
 import Foundation
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -86,11 +87,11 @@ private indirect enum Tree: Equatable {
         self = tree
     }
 
-    private init?(_ text: UnsafeRawBufferPointer) {
+    private init?(_ text: Bytes) {
         let storage = WalkStorage()
         var reader = JSONReader(text, names: NameStack())
         guard let value = try? reader.value() else { return nil }
-        let bytes = UnsafeRawBufferPointer(rebasing: text[Int(value.start)..<Int(value.end)])
+        let bytes = Bytes(rebasing: text[Int(value.start)..<Int(value.end)])
         switch value.kind {
         case .object:
             var members: [[UInt8]: Tree] = [:]

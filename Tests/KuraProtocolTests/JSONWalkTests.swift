@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -52,7 +53,7 @@ import Testing
     @Test func `a string's text gives its bytes, other texts none`() {
         func string(_ text: String) -> String? {
             let storage = WalkStorage()
-            return Array(text.utf8).withUnsafeBytes { bytes in
+            return Array(text.utf8).withBytes { bytes in
                 JSONWalk.string(bytes, storage: storage).map { String(decoding: $0, as: UTF8.self) }
             }
         }
@@ -62,7 +63,7 @@ import Testing
 
     @Test func `a name is not empty, not over its limit and has no control characters`() {
         func isName(_ text: String, limit: Int = 4) -> Bool {
-            Array(text.utf8).withUnsafeBytes { JSONWalk.isName($0, limit: limit) }
+            Array(text.utf8).withBytes { JSONWalk.isName($0, limit: limit) }
         }
         #expect(isName("a") && isName("abcd") && isName("é é".replacing(" ", with: ""), limit: 4) && isName("a/ b"))
         #expect(

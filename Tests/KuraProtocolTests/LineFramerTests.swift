@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -38,8 +39,8 @@ import Testing
             #expect(step { $0.last(in: $1) } == nil)
         }
 
-        private mutating func step(_ body: (inout LineFramer, UnsafeRawBufferPointer) -> LineFramer.Frame) -> Event? {
-            buffer.withUnsafeBytes { bytes in
+        private mutating func step(_ body: (inout LineFramer, Bytes) -> LineFramer.Frame) -> Event? {
+            buffer.withBytes { bytes in
                 switch body(&framer, bytes) {
                 case .line(let lower, let upper): .line(Array(bytes[lower..<upper]))
                 case .oversize: .oversize
@@ -162,17 +163,17 @@ import Testing
     @Test func `bytes that are known to hold no line end are not searched again`() {
         var framer = LineFramer(limit: 100)
         var buffer = Array("abcdef".utf8)
-        #expect(buffer.withUnsafeBytes { framer.next(in: $0) } == .incomplete)
+        #expect(buffer.withBytes { framer.next(in: $0) } == .incomplete)
         // Had it looked again, it would find this one.
         buffer[2] = 0x0A
         buffer += Array("gh\n".utf8)
-        #expect(buffer.withUnsafeBytes { framer.next(in: $0) } == .line(lower: 0, upper: 8))
+        #expect(buffer.withBytes { framer.next(in: $0) } == .line(lower: 0, upper: 8))
     }
 
     @Test func `a line that was put back is the next one again, also after the front was dropped`() {
         var framer = LineFramer(limit: 100)
         var buffer = Array("one\ntwo\nthree\nfo".utf8)
-        func next() -> LineFramer.Frame { buffer.withUnsafeBytes { framer.next(in: $0) } }
+        func next() -> LineFramer.Frame { buffer.withBytes { framer.next(in: $0) } }
         #expect(next() == .line(lower: 0, upper: 3))
         #expect(next() == .line(lower: 4, upper: 7))
         framer.putBack(to: 4)
@@ -194,7 +195,7 @@ import Testing
         let buffer = Array("a\nb\nc".utf8)
         let before = framer
         func lines() -> [LineFramer.Frame] {
-            buffer.withUnsafeBytes { bytes in (0..<3).map { _ in framer.next(in: bytes) } }
+            buffer.withBytes { bytes in (0..<3).map { _ in framer.next(in: bytes) } }
         }
         let first = lines()
         framer = before
@@ -202,11 +203,11 @@ import Testing
     }
 }
 
-struct LineFramerAbandonTests {
+@Suite struct LineFramerAbandonTests {
     @Test func `a line that is given up is skipped to its end, and the next one is a line again`() {
         var framer = LineFramer(limit: 100)
         var bytes = Array("{\"half".utf8)
-        bytes.withUnsafeBytes {
+        bytes.withBytes {
             #expect(framer.next(in: $0) == .incomplete)
             let (isFirst, isSecond) = (framer.abandon(in: $0), framer.abandon(in: $0))
             #expect(isFirst && !isSecond)
@@ -215,7 +216,7 @@ struct LineFramerAbandonTests {
         #expect(framer.consumed == bytes.count)
         framer.rebase()
         bytes = Array("rest}\n{}\n".utf8)
-        bytes.withUnsafeBytes {
+        bytes.withBytes {
             #expect(framer.next(in: $0) == .line(lower: 6, upper: 8))
             #expect(framer.next(in: $0) == .incomplete)
         }
@@ -224,7 +225,7 @@ struct LineFramerAbandonTests {
 
     @Test func `there is nothing to give up between two lines`() {
         var framer = LineFramer(limit: 100)
-        Array("{}\n".utf8).withUnsafeBytes {
+        Array("{}\n".utf8).withBytes {
             #expect(framer.next(in: $0) == .line(lower: 0, upper: 2))
             let isGivenUp = framer.abandon(in: $0)
             #expect(!isGivenUp)

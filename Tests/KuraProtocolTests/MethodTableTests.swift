@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
             }
         }
         #expect(index("", in: table) == nil)
-        #expect(table.index(of: UnsafeRawBufferPointer(start: nil, count: 0)) == nil)
+        #expect(table.index(of: Bytes()) == nil)
     }
 
     @Test func `a table of a thousand methods, or of none, finds what it has`() {

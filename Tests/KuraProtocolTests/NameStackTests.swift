@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -55,8 +56,8 @@ import Testing
             let value = hash(part, seed: 7)
             for shift in 0..<8 {
                 let moved = [UInt8](repeating: 0, count: shift) + part
-                moved.withUnsafeBytes { bytes in
-                    #expect(Hash.bytes(UnsafeRawBufferPointer(rebasing: bytes[shift...]), seed: 7) == value)
+                moved.withBytes { bytes in
+                    #expect(Hash.bytes(Bytes(rebasing: bytes[shift...]), seed: 7) == value)
                 }
             }
             #expect(hash(part, seed: 8) != value)
@@ -67,7 +68,7 @@ import Testing
                 #expect(hash(changed, seed: 7) != value, "\(length) \(place)")
             }
         }
-        let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+        let empty = Bytes()
         #expect(Hash.bytes(empty, seed: 7) == Hash.bytes(empty, seed: 7))
     }
 
@@ -81,7 +82,7 @@ import Testing
         seen = []
         for pair in 0..<65_536 {
             let bytes: [UInt8] = [1, UInt8(pair >> 8), UInt8(pair & 255)]
-            seen.insert(bytes.withUnsafeBytes { Hash.bytes($0, seed: 7) })
+            seen.insert(bytes.withBytes { Hash.bytes($0, seed: 7) })
         }
         #expect(seen.count == 65_536)
     }
@@ -90,7 +91,7 @@ import Testing
         var seen: Set<UInt64> = []
         var buckets = [Int](repeating: 0, count: 64)
         for number in 0..<100_000 {
-            let value = Array("key-\(number)".utf8).withUnsafeBytes { Hash.bytes($0, seed: 0x6B75_7261) }
+            let value = Array("key-\(number)".utf8).withBytes { Hash.bytes($0, seed: 0x6B75_7261) }
             seen.insert(value)
             buckets[Int(value & 63)] += 1
         }

@@ -1,9 +1,10 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
 @Suite struct RPCErrorTests {
     private func reply(_ error: RPCError, id: String = "7") -> String {
-        Array(id.utf8).withUnsafeBytes { id in written { $0.append(error: error, id: id) } }
+        Array(id.utf8).withBytes { id in written { $0.append(error: error, id: id) } }
     }
 
     @Test func `an error reply carries code, message, kind and whether to retry`() {
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func `what is known besides stands in data, numbers in full`() {
-        Array(#"na\"me"#.utf8).withUnsafeBytes { name in
+        Array(#"na\"me"#.utf8).withBytes { name in
             var error = RPCError(
                 .invalidParams, hint: "hint", parameter: name, limit: 5, currentRev: 9_007_199_254_740_991, index: 3)
             error.reason = "why"
@@ -73,7 +74,7 @@ import Testing
 
     @Test func `every kind renders to a reply that is JSON, and its prose to whole sentences`() {
         for kind in ErrorKind.allCases {
-            let reply = written { $0.append(error: RPCError(kind), id: UnsafeRawBufferPointer(start: nil, count: 0)) }
+            let reply = written { $0.append(error: RPCError(kind), id: Bytes()) }
             #expect(fault(in: reply) == nil)
             for prose in ["\(kind.facts.when)", "\(kind.facts.remedy)"] {
                 #expect(prose.hasSuffix(".") && !prose.contains("\n") && !prose.contains("|"), "\(kind): \(prose)")

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -27,7 +28,7 @@ import Testing
         reader.read(line: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method)\",\"params\":\(params)}", body)
     }
 
-    private func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+    private func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
     // MARK: Names and positions
 

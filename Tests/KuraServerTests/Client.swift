@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 /// A client of the simplest kind: a blocking socket, lines out, lines in.

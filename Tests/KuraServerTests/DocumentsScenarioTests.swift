@@ -176,4 +176,13 @@ import Testing
             try daemon.waitUntilFolded()
         }
     }
+
+    // What fuzzing found: a string here stopped the daemon, and `true` was a revision.
+    @Test(arguments: ["\"x\"", "\"7\"", "true", "{}", "[1]", "null", "-1", "0.5"])
+    func `a document's ifRev that is no revision is refused`(_ ifRev: String) throws {
+        let documents = "[{\"id\":\"a\",\"value\":1,\"ifRev\":\(ifRev)}]"
+        let params = "{\"collection\":\"c\",\"documents\":\(documents)}"
+        #expect(try client.refusal("documents.putMany", params)["kind"]?.text == "invalidParams")
+        try client.result("storage.ping")
+    }
 }

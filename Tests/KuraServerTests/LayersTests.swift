@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraStorage
 import Testing
 
@@ -16,14 +17,14 @@ private func table(_ values: [String: String]) -> LayerTable {
         let sorted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         #expect((0..<found.count).map { String(decoding: found.key($0), as: UTF8.self) } == sorted)
         for key in keys {
-            bytes(key).withUnsafeBytes { key in
+            bytes(key).withBytes { key in
                 #expect(
                     found[key].map { String(decoding: $0, as: UTF8.self) } == "v" + String(decoding: key, as: UTF8.self)
                 )
             }
         }
-        bytes("c").withUnsafeBytes { #expect(found[$0] == nil) }
-        bytes("c").withUnsafeBytes { #expect(LayerTable([])[$0] == nil) }
+        bytes("c").withBytes { #expect(found[$0] == nil) }
+        bytes("c").withBytes { #expect(LayerTable([])[$0] == nil) }
     }
 }
 
@@ -34,7 +35,7 @@ private func table(_ values: [String: String]) -> LayerTable {
     private func view(_ present: [Layer]) throws -> LayerView {
         func layer(_ layer: Layer) -> LayerTable? { present.contains(layer) ? table(["k": "\"\(layer)\""]) : nil }
         let schema = present.contains(.schema) ? "{\"properties\":{\"k\":{\"default\":\"schema\"}}}" : "{}"
-        let rules = try bytes(schema).withUnsafeBytes { try DomainRules($0, mode: .off) }
+        let rules = try bytes(schema).withBytes { try DomainRules($0, mode: .off) }
         return LayerView(
             domain: DomainLayers(locked: layer(.locked), registered: layer(.registered), rules: rules),
             session: layer(.session))
@@ -46,8 +47,8 @@ private func table(_ values: [String: String]) -> LayerTable {
         let present = Self.layers.enumerated().filter { mask & 1 << $0.offset != 0 }.map(\.element)
         let view = try view(present)
         let app = bytes("\"app\"")
-        try bytes("k").withUnsafeBytes { key in
-            try app.withUnsafeBytes { app in
+        try bytes("k").withBytes { key in
+            try app.withBytes { app in
                 let own = present.contains(.app) ? app : nil
                 #expect(view.winner(key, app: own)?.layer == present.first)
                 #expect(
@@ -69,13 +70,13 @@ private func table(_ values: [String: String]) -> LayerTable {
 
     @Test func `the merge gives every key once, in order, from a prefix and behind a cursor`() throws {
         let schema = "{\"properties\":{\"c\":{\"default\":1},\"pa\":{\"default\":1},\"named\":{}}}"
-        let rules = try bytes(schema).withUnsafeBytes { try DomainRules($0, mode: .off) }
+        let rules = try bytes(schema).withBytes { try DomainRules($0, mode: .off) }
         let view = LayerView(
             domain: DomainLayers(
                 locked: table(["b": "1", "pb": "1"]), registered: table(["a": "1", "b": "2", "pc": "3"]), rules: rules),
             session: table(["a": "0", "d": "4"]))
         func keys(_ prefix: String, _ after: String?, names: LayerTable? = nil) -> [String] {
-            bytes(prefix).withUnsafeBytes { prefix in
+            bytes(prefix).withBytes { prefix in
                 var merge = LayerMerge(view, prefix: prefix, after: after.map(bytes), names: names)
                 var keys: [String] = []
                 while let key = merge.key {
@@ -103,7 +104,7 @@ private func table(_ values: [String: String]) -> LayerTable {
     @Test func `locks have values and reasons, by domain and key`() throws {
         let locks = try locks("{\"app\": {\"k\": {\"value\": [1, 2], \"reason\": \"a \\\"good\\\" one\"}}, \"e\": {}}")
         #expect(locks.count == 1)
-        try bytes("app").withUnsafeBytes { domain in
+        try bytes("app").withBytes { domain in
             let table = try #require(locks[domain])
             #expect(String(decoding: table.value(0), as: UTF8.self) == "[1,2]")
             #expect(String(decoding: table.reason(0), as: UTF8.self) == "a \"good\" one")

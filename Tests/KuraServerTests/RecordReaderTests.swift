@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
         defer { borrowed.deallocate() }
         borrowed.copyBytes(from: bytes)
         try reader.read(
-            UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(borrowed)[..<bytes.count]), into: batch, now: 5)
+            Bytes(rebasing: Bytes(borrowed)[..<bytes.count]), into: batch, now: 5)
         var found = ("", "", false)
         batch.forEach { id, value, isNew in
             found = (String(decoding: id, as: UTF8.self), String(decoding: value, as: UTF8.self), isNew)
@@ -65,8 +66,8 @@ import Testing
     @Test func `a batch takes an id once and hands the second over to the next`() {
         let batch = ImportBatch()
         func put(_ id: String) -> Bool {
-            Array(id.utf8).withUnsafeBytes { id in
-                Array("1".utf8).withUnsafeBytes { batch.append(id: id, value: $0, isNewID: false) }
+            Array(id.utf8).withBytes { id in
+                Array("1".utf8).withBytes { batch.append(id: id, value: $0, isNewID: false) }
             }
             return batch.admitLast()
         }

@@ -1,3 +1,4 @@
+import KuraBytes
 import Testing
 
 @testable import KuraServer
@@ -23,7 +24,7 @@ import Testing
             case .malformed(let record): found.append("?\(record.line)")
             case .needsMore:
                 let piece = bytes[place..<place + min(chunk, bytes.count - place)]
-                if piece.isEmpty { splitter.finish() } else { piece.withUnsafeBytes { splitter.append($0) } }
+                if piece.isEmpty { splitter.finish() } else { piece.withBytes { splitter.append($0) } }
                 place += piece.count
             case .end:
                 return found
@@ -53,7 +54,7 @@ import Testing
                 case .malformed(let record): found.append("?\(record.line)")
                 case .needsMore:
                     if let part = parts.popFirst() {
-                        part.withUnsafeBytes { splitter.append($0) }
+                        part.withBytes { splitter.append($0) }
                     } else {
                         splitter.finish()
                     }
@@ -62,6 +63,11 @@ import Testing
             }
             #expect(found == wanted, "cut at \(cut)", sourceLocation: location)
         }
+    }
+
+    // What fuzzing found: a line that begins with CR was handed on with it, but without when an import went on there.
+    @Test func `a line end's CR that stands in front of a line is no part of it`() {
+        expect("1\n\r2\n \r\t3\n", ["1:1", "2:2", "3:3"])
     }
 
     @Test func `lines are records, blank ones are none, CR belongs to the end, the last may lack its own`() {
@@ -116,11 +122,11 @@ import Testing
         var splitter = RecordSplitter(limit: 1000, format: .lines)
         let chunk = [UInt8](repeating: 0x78, count: 4096)
         for _ in 0..<1000 {
-            chunk.withUnsafeBytes { splitter.append($0) }
+            chunk.withBytes { splitter.append($0) }
             #expect(splitter.next() == .needsMore)
         }
         #expect(splitter.inputEnd == 4096 * 1000)
-        #expect(splitter.room(4096).count == 4096)
+        splitter.fill(upTo: 4096) { #expect($0.spare.count >= 4096) }
         #expect(splitter.heldBytes <= 3 * 4096)
     }
 
@@ -128,7 +134,7 @@ import Testing
     func `an input can be gone on with behind any record`(text: String) {
         let all = split(text).map { $0.drop { $0 != ":" } }
         var splitter = RecordSplitter(limit: 1000)
-        Array(text.utf8).withUnsafeBytes { splitter.append($0) }
+        Array(text.utf8).withBytes { splitter.append($0) }
         splitter.finish()
         var count = 0
         while true {

@@ -1,3 +1,4 @@
+import KuraBytes
 import Testing
 
 @testable import KuraStorage
@@ -106,7 +107,7 @@ import Testing
 
     @Test func `bytes that are no records are found out`() {
         let broken = ChangeChunk(after: 0)
-        [UInt8](repeating: 7, count: 50).withUnsafeBytes { broken.append(rev: 1, records: $0) }
+        [UInt8](repeating: 7, count: 50).withBytes { broken.append(rev: 1, records: $0) }
         let page = ChangePage()
         page.begin(after: 0)
         #expect(throws: StorageFault.self) {

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import Testing
 
 @testable import KuraTransport
@@ -8,10 +9,12 @@ import Testing
     private let pair = Pair()
 
     private func receive(_ socket: borrowing Socket, into room: Int) -> (Socket.Received, [UInt8]) {
-        var buffer = [UInt8](repeating: 0, count: room)
-        let result = buffer.withUnsafeMutableBytes { socket.receive(into: $0) }
-        if case .bytes(let count) = result { return (result, Array(buffer[..<count])) }
-        return (result, [])
+        var buffer = ByteBuffer(capacity: room)
+        while buffer.capacity - buffer.count > room { buffer.append(0) }
+        let filled = buffer.count
+        let result = socket.receive(into: &buffer)
+        if case .bytes(let count) = result { #expect(buffer.count == filled + count) }
+        return (result, Array(buffer.bytes(filled..<buffer.count)))
     }
 
     @Test func `bytes come as they were sent, then nothing, then the end`() {
@@ -34,11 +37,11 @@ import Testing
         let socket = Socket(owning: dup(pair.left))
         let chunk = [UInt8](repeating: 7, count: 1 << 16)
         var total = 0
-        while let count = chunk.withUnsafeBytes({ socket.send($0) }), count > 0 { total += count }
+        while let count = chunk.withBytes({ socket.send($0) }), count > 0 { total += count }
         #expect(total > 0)
-        #expect(chunk.withUnsafeBytes { socket.send($0) } == 0)
+        #expect(chunk.withBytes { socket.send($0) } == 0)
         shutdown(pair.right, Int32(SHUT_RD))
-        #expect(chunk.withUnsafeBytes { socket.send($0) } == nil)
+        #expect(chunk.withBytes { socket.send($0) } == nil)
     }
 
     @Test func `descriptors that come along are closed`() {

@@ -80,7 +80,7 @@ extension SQLiteModule {
 
         @Test func `interrupt from another thread ends a statement`() async throws {
             let connection = try Connection(path: directory.durable, mode: .readWriteCreate)
-            // Only `interrupt` is called elsewhere, and the connection is open until that has ended.
+            // Safety: only `interrupt` is called elsewhere, and the connection is open until that has ended.
             nonisolated(unsafe) let shared = connection
             let interrupter = Task.detached {
                 while !Task.isCancelled {

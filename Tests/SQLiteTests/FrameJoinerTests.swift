@@ -1,4 +1,5 @@
 @testable import SQLite
+import KuraBytes
 import Testing
 
 extension SQLiteModule {
@@ -21,7 +22,7 @@ extension SQLiteModule {
 
         private func started() -> FrameJoiner {
             var joiner = FrameJoiner()
-            walHeader.withUnsafeBytes { header in
+            walHeader.withBytes { header in
                 #expect(joiner.take(header, at: 0) == .passOn)
                 joiner.passed(header, at: 0)
             }
@@ -99,7 +100,7 @@ extension SQLiteModule {
         @Test func `without a WAL header nothing is kept`() {
             var joiner = FrameJoiner()
             #expect(joiner.take(bytes(24), at: frame(0)) == .passOn)
-            bytes(32).withUnsafeBytes { joiner.learn(header: $0) }
+            bytes(32).withBytes { joiner.learn(header: $0) }
             #expect(joiner.pageSize == 0)
         }
 
@@ -114,10 +115,10 @@ extension SQLiteModule {
 
 extension FrameJoiner {
     fileprivate mutating func take(_ bytes: [UInt8], at offset: Int64) -> Verdict {
-        bytes.withUnsafeBytes { take($0, at: offset) }
+        bytes.withBytes { take($0, at: offset) }
     }
 
     fileprivate mutating func passed(_ bytes: [UInt8], at offset: Int64) {
-        bytes.withUnsafeBytes { passed($0, at: offset) }
+        bytes.withBytes { passed($0, at: offset) }
     }
 }

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 import Testing
 
@@ -25,17 +26,17 @@ extension SQLiteModule {
             let connection = try table()
             let insert = try connection.prepare("INSERT INTO t(v) VALUES(?1)")
             let bytes: [UInt8] = [0, 255, 7, 0]
-            try bytes.withUnsafeBytes { bytes in
+            try bytes.withBytes { bytes in
                 try insert.bind(1, bytes: bytes)
                 try insert.run()
             }
-            try insert.bind(1, bytes: UnsafeRawBufferPointer(start: nil, count: 0))
+            try insert.bind(1, bytes: Bytes())
             try insert.run()
-            try Array("蔵".utf8).withUnsafeBytes { utf8 in
+            try Array("蔵".utf8).withBytes { utf8 in
                 try insert.bind(1, utf8: utf8)
                 try insert.run()
             }
-            try insert.bind(1, utf8: UnsafeRawBufferPointer(start: nil, count: 0))
+            try insert.bind(1, utf8: Bytes())
             try insert.run()
             try insert.bind(1, text: "store\0house")
             try insert.run()

@@ -10,6 +10,7 @@ import section_full
 import section_kill
 import section_powercut
 import section_readthenlost
+import section_relaxed
 import section_sync
 from proof import Proof
 from report import Report
@@ -17,6 +18,7 @@ from report import Report
 SECTIONS = {
     "powercut": section_powercut.run,
     "readthenlost": section_readthenlost.run,
+    "relaxed": section_relaxed.run,
     "kill": section_kill.run,
     "sync": section_sync.run,
     "full": section_full.run,

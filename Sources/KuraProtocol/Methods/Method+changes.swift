@@ -73,7 +73,7 @@ extension Method {
                 Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
                 Field("value", .json, "With `values`: what was written; left out when deleted."),
                 Field(
-                    "client", .text(maxBytes: 128),
-                    "What the writer called itself in `session.hello`; left out otherwise."),
+                    "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),
+                    "What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise."),
             ]), maxItems: Int(Int32.max)), required: true, "One object an item, in the order of revisions.")
 }

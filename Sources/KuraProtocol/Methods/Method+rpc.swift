@@ -15,8 +15,12 @@ extension Method {
             "session.hello", .session, .read,
             "Introduces a client and returns the daemon's version, limits and capabilities.",
             parameters: [
-                Field("client", .name(maxBytes: 128), "Name of the application, for the log and the write bill."),
-                Field("version", .name(maxBytes: 64), "Version of the application; needs `client`."),
+                Field(
+                    "client", .name(maxBytes: WireLimits.clientBytes),
+                    "Name of the application, for the log and the write bill."),
+                Field(
+                    "version", .name(maxBytes: WireLimits.versionBytes),
+                    "Version of the application; needs `client`."),
                 Field(
                     "launch", .boolean,
                     "The application has just started: its first connection says so, once a start; needs `client`."),

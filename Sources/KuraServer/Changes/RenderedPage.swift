@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -108,8 +109,8 @@ extension Store {
         }
     }
 
-    init?(wireName: UnsafeRawBufferPointer) {
-        for store in Self.published where store.wireName.withUTF8Buffer({ wireName.elementsEqual($0) }) {
+    init?(wireName: Bytes) {
+        for store in Self.published where wireName.equals(store.wireName) {
             self = store
             return
         }

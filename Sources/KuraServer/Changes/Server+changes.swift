@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -136,7 +137,7 @@ extension Server {
     ) -> Bool {
         let wait = connection.feed.waits[position]
         var cursor = wait.cursor
-        let body: UnsafeRawBufferPointer?
+        let body: Bytes?
         do throws(StoreError) {
             let page = cursor < synced ? try call.changes.pages.page(wait.selector, after: cursor, storage) : nil
             if let page { cursor = page.rev }
@@ -151,7 +152,7 @@ extension Server {
                 return false
             default:
                 supply(connection)
-                wait.id.withUnsafeBytes { id in
+                wait.id.withBytes { id in
                     if case .error(let refusal) = Refusal(error, call: call) {
                         connection.output.append(error: refusal, id: id)
                     }
@@ -167,7 +168,7 @@ extension Server {
             return false
         }
         supply(connection)
-        wait.id.withUnsafeBytes { connection.output.appendReplyHead(id: $0) }
+        wait.id.withBytes { connection.output.appendReplyHead(id: $0) }
         connection.output.append("\"result\":")
         connection.output.append(changes: body, rev: cursor, hasMore: cursor < synced)
         connection.output.append("}\n")
@@ -177,7 +178,7 @@ extension Server {
 
 extension ByteBuffer {
     /// The notification of a page; nil for one that only tells how far the subscription is.
-    fileprivate mutating func append(event subscription: Int, rev: UInt64, _ changes: UnsafeRawBufferPointer?) {
+    fileprivate mutating func append(event subscription: Int, rev: UInt64, _ changes: Bytes?) {
         append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.changed\",\"params\":{\"subscription\":")
         append(integer: Int64(subscription))
         append(",\"rev\":")
@@ -196,7 +197,7 @@ extension ByteBuffer {
     }
 
     /// The result of `changes.list` and `changes.wait`; `changes` is an array, nil an empty one.
-    mutating func append(changes: UnsafeRawBufferPointer?, rev: UInt64, hasMore: Bool) {
+    mutating func append(changes: Bytes?, rev: UInt64, hasMore: Bool) {
         append("{\"changes\":")
         if let changes { append(changes) } else { append("[]") }
         append(",\"rev\":")

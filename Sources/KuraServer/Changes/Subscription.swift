@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraStorage
 
 /// What a subscription or a wait wants to see. Equal ones are one object, so that what is rendered for one serves all.

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraTransport
 
@@ -57,13 +58,11 @@ struct Crowd: ~Copyable {
     /// Descriptors that clients have passed and that wait.
     var descriptors = 0
     /// Room for what is thrown away.
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+    var scratch = ByteBuffer(capacity: 256 << 10)
 
     private var lastToken: UInt64 = 0
     private var sharedAt: UInt64 = 0
     private var now: UInt64 = 0
-
-    deinit { scratch.deallocate() }
 
     mutating func beginTurn() {
         turn &+= 1

@@ -1,3 +1,4 @@
+import KuraBytes
 import Glibc
 import KuraProtocol
 import KuraTransport
@@ -36,15 +37,14 @@ extension Connection {
     }
 
     /// Reads on in a line that is being skipped: its bytes go nowhere.
-    /// `scratch`: room that nobody else uses meanwhile.
-    func skip(_ scratch: UnsafeMutableRawBufferPointer, _ pool: BufferPool) -> Socket.Received {
-        let result = socket.receive(into: scratch, queue: &descriptors)
-        guard case .bytes(let count) = result, let base = scratch.baseAddress else { return result }
-        guard let end = memchr(base, 0x0A, count) else { return result }
+    /// `scratch`: room that nobody else uses meanwhile. `limit`: bytes that are read at most.
+    func skip(_ scratch: inout ByteBuffer, atMost limit: Int, _ pool: BufferPool) -> Socket.Received {
+        scratch.removeAll()
+        let result = socket.receive(into: &scratch, atMost: limit, queue: &descriptors)
+        guard case .bytes = result, let end = scratch.bytes.firstIndex(of: 0x0A) else { return result }
         // The framer sees the line's end, and what follows.
-        let from = UnsafeMutableRawPointer(end) - base
         if input.capacity == 0 { pool.supply(&input) }
-        input.append(UnsafeRawBufferPointer(rebasing: scratch[from..<count]))
+        input.append(scratch.bytes(end..<scratch.count))
         return result
     }
 

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraTransport
 
@@ -61,16 +62,20 @@ extension Server {
     private func refuse(_ socket: borrowing Socket) {
         var line = ByteBuffer()
         line.append(
-            error: RPCError(.overloaded, limit: limits.connections), id: UnsafeRawBufferPointer(start: nil, count: 0))
+            error: RPCError(.overloaded, limit: limits.connections), id: Bytes())
         line.append(0x0A)
         _ = socket.send(line.bytes)
         // What it has sent already goes unread, and would have its end reported as a failure.
-        _ = socket.receive(into: crowd.scratch)
+        crowd.scratch.removeAll()
+        _ = socket.receive(into: &crowd.scratch)
         facts.buffers.turnedAway += 1
         if let count = crowd.refusalLog.note(at: monotonicNow()) {
             journal.log(
                 .warning, "clients were turned away: no room for more connections",
-                [("clients", String(count)), ("open", String(connections.count)), ("limit", String(limits.connections))])
+                [
+                    ("clients", String(count)), ("open", String(connections.count)),
+                    ("limit", String(limits.connections)),
+                ])
         }
     }
 }

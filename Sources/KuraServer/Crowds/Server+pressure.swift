@@ -1,4 +1,4 @@
-import CSyscalls
+import KuraBytes
 import KuraProtocol
 import KuraTransport
 
@@ -14,8 +14,7 @@ extension Server {
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
-            let room = crowd.isShared ? Crowd.sharedPiece : crowd.scratch.count
-            received = connection.skip(.init(rebasing: crowd.scratch[..<room]), pool)
+            received = connection.skip(&crowd.scratch, atMost: crowd.isShared ? Crowd.sharedPiece : .max, pool)
         } else {
             received = connection.receive(
                 atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.isShared ? Crowd.sharedPiece : 1 << 20)
@@ -187,7 +186,7 @@ extension Server {
         guard time >= at else { return }
         crowd.trimAt = nil
         crowd.highWater = used
-        csys_trim_heap()
+        Heap.trim()
     }
 
     /// Reads again from those for whom there is room.
@@ -246,7 +245,7 @@ extension Server {
     private func giveUpLine(of connection: Connection) {
         connection.abandonLine()
         facts.buffers.refused += 1
-        connection.output.append(error: fullError, id: UnsafeRawBufferPointer(start: nil, count: 0))
+        connection.output.append(error: fullError, id: Bytes())
         connection.output.append(0x0A)
         if connection.crowd.isStarved {
             connection.crowd.isStarved = false

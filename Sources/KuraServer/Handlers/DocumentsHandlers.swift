@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -88,7 +89,7 @@ enum DocumentsHandlers {
         let isNewID = !call.reader.has(1)
         if isNewID {
             call.scratch.removeAll()
-            call.identifiers.next(at: storage.now).withUnsafeBytes { call.scratch.append($0) }
+            call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
         }
         let id = isNewID ? call.scratch.bytes : call.reader.string(1)
         let result = try call.run { () throws(StoreError) in
@@ -150,7 +151,7 @@ enum DocumentsHandlers {
             var id = entry.id
             if id == nil {
                 call.scratch.removeAll()
-                call.identifiers.next(at: storage.now).withUnsafeBytes { call.scratch.append($0) }
+                call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
                 id = call.scratch.bytes
             }
             do throws(StoreError) {
@@ -165,11 +166,11 @@ enum DocumentsHandlers {
 
 /// One element of `documents.putMany`.
 private struct DocumentEntry {
-    var id: UnsafeRawBufferPointer?
-    var value = UnsafeRawBufferPointer(start: nil, count: 0)
+    var id: Bytes?
+    var value = Bytes()
     var ifRev: Precondition = nil
 
-    init(_ element: UnsafeRawBufferPointer, _ call: Call) throws(RPCError) {
+    init(_ element: Bytes, _ call: Call) throws(RPCError) {
         guard element.first == UInt8(ascii: "{") else {
             throw RPCError(.invalidParams, hint: "a document is an object with value, id and ifRev")
         }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -37,7 +38,7 @@ extension Call {
             isFirst = false
             out.append(name)
             out.append("\":")
-            scope.name.withUnsafeBytes { out.append(quoted: $0) }
+            scope.name.withBytes { out.append(quoted: $0) }
             out.append(",\"count\":")
             out.append(integer: Int64(scope.count))
             out.append(",\"bytes\":")
@@ -55,7 +56,7 @@ extension Call {
     /// Calls `body` for each name in a list parameter.
     /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
     func forEachName(
-        of parameter: Int, limit: Int, _ body: (UnsafeRawBufferPointer) throws(Refusal) -> Void
+        of parameter: Int, limit: Int, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
         var walk = JSONWalk(reader.json(parameter), storage: walk)
         var index = 0
@@ -97,7 +98,7 @@ extension Refusal {
 
 extension ByteBuffer {
     /// `"key":value`, with a comma before all but the first.
-    mutating func append(member key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, isFirst: inout Bool) {
+    mutating func append(member key: Bytes, _ value: Bytes, isFirst: inout Bool) {
         if !isFirst { append(UInt8(ascii: ",")) }
         isFirst = false
         append(quoted: key)
@@ -108,12 +109,12 @@ extension ByteBuffer {
 
 /// Where a page of a list ended. Opaque to clients: a version digit and the last key in hexadecimal.
 enum Cursor {
-    static func append(key: UnsafeRawBufferPointer, to out: inout ByteBuffer) {
-        let digits: StaticString = "0123456789abcdef"
+    static func append(key: Bytes, to out: inout ByteBuffer) {
+        let digits = Bytes("0123456789abcdef")
         out.append("\"1")
         for byte in key {
-            out.append(digits.utf8Start[Int(byte >> 4)])
-            out.append(digits.utf8Start[Int(byte & 15)])
+            out.append(digits[Int(byte >> 4)])
+            out.append(digits[Int(byte & 15)])
         }
         out.append("\"")
     }

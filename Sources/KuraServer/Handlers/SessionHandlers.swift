@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import SQLite
@@ -11,15 +12,15 @@ enum SessionHandlers {
     ]
 
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.server.openRPC.withUnsafeBytes { JSONText.compact($0, into: &out) }
+        call.server.openRPC.withBytes { JSONText.compact($0, into: &out) }
     }
 
     static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         out.append("{\"pong\":true}")
     }
 
-    /// Capabilities that `enable` accepts; none is optional yet.
-    private static let capabilities: [String] = []
+    /// Capabilities that `enable` accepts.
+    private static let capabilities = ["outOfOrder"]
 
     static func hello(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard call.reader.has(0) || !call.reader.has(1) && !call.reader.boolean(2) else {
@@ -41,6 +42,7 @@ enum SessionHandlers {
                 }
                 index += 1
             }
+            if index > 0 { call.connection?.state.isUnordered = true }
         }
         if call.reader.has(0) { introduce(call, storage) }
         out.append("{\"server\":\"kurad\",\"version\":")

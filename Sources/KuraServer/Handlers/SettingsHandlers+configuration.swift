@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -149,8 +150,8 @@ extension SettingsHandlers {
         _ key: StaticString, _ text: String, _ domain: Bytes, _ configured: ConfigurationStore
     ) throws(StoreError) {
         let bytes = Array(text.utf8)
-        try bytes.withUnsafeBufferPointer { (bytes) throws(StoreError) in
-            _ = try configured.put(.settings, domain, key, Bytes(bytes))
+        try bytes.withBytes { (bytes) throws(StoreError) in
+            _ = try configured.put(.settings, domain, key, bytes)
         }
     }
 
@@ -208,7 +209,7 @@ extension SettingsHandlers {
         _ storage: isolated Storage
     ) -> Bool {
         let limit = Int(call.reader.integer(3) ?? 1000)
-        let empty = Bytes(start: nil, count: 0)
+        let empty = Bytes()
         let start = out.count
         var others = LayerMerge(view, prefix: empty, after: after, names: view?.domain?.rules?.names)
         var count = 0
@@ -241,7 +242,7 @@ extension SettingsHandlers {
     private static func append(
         description key: Bytes, _ layer: Layer, _ domain: DomainLayers?, isFirst: inout Bool, to out: inout ByteBuffer
     ) {
-        out.append(member: key, Bytes(start: nil, count: 0), isFirst: &isFirst)
+        out.append(member: key, Bytes(), isFirst: &isFirst)
         out.append("{\"layer\":")
         out.append(layer.quoted)
         if let fallback = domain?.fallback(key) {

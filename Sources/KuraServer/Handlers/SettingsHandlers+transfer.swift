@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -15,8 +16,8 @@ extension SettingsHandlers {
             page.begin(domain)
             // A domain that was asked for by name shows that it has nothing.
             if isNamed, after == nil { page.open(&out) }
-            _ = domain.withUnsafeBytes { name in
-                storage.settings.list(name, prefix: Bytes(start: nil, count: 0), afterKey: after) { item in
+            _ = domain.withBytes { name in
+                storage.settings.list(name, prefix: Bytes(), afterKey: after) { item in
                     page.add(item, &out)
                 }
             }
@@ -27,7 +28,7 @@ extension SettingsHandlers {
         out.append(unsigned: storage.rev)
         if let last = page.cursor {
             out.append(",\"cursor\":")
-            last.withUnsafeBytes { Cursor.append(key: $0, to: &out) }
+            last.withBytes { Cursor.append(key: $0, to: &out) }
         }
         out.append("}")
         call.shows(storage.rev)
@@ -111,7 +112,7 @@ private struct ExportPage {
     }
 
     mutating func open(_ out: inout ByteBuffer) {
-        domain.withUnsafeBytes { out.append(member: $0, Bytes(start: nil, count: 0), isFirst: &isFirstDomain) }
+        domain.withBytes { out.append(member: $0, Bytes(), isFirst: &isFirstDomain) }
         out.append("{")
         isOpen = true
     }
@@ -207,16 +208,16 @@ private struct SettingsImport {
         }
         guard replaces else { return }
         var gone: [[UInt8]] = []
-        _ = storage.settings.list(domain, prefix: Bytes(start: nil, count: 0), afterKey: nil) { item in
+        _ = storage.settings.list(domain, prefix: Bytes(), afterKey: nil) { item in
             let key = Array(item.key)
             if !named.contains(key) { gone.append(key) }
             return true
         }
         for key in gone {
-            try key.withUnsafeBufferPointer { (key) throws(Refusal) in
-                try refuseLocked(layers, domain, Bytes(key), call)
-                diff.note(.removed, domain, Bytes(key))
-                do throws(StoreError) { try batch.delete(Bytes(key)) } catch { throw Refusal(error, call: call) }
+            try key.withBytes { (key) throws(Refusal) in
+                try refuseLocked(layers, domain, key, call)
+                diff.note(.removed, domain, key)
+                do throws(StoreError) { try batch.delete(key) } catch { throw Refusal(error, call: call) }
             }
         }
     }
@@ -230,7 +231,8 @@ private struct SettingsImport {
         call.faultPath.append(
             text: "/" + Self.token(String(decoding: domain, as: UTF8.self)) + "/"
                 + Self.token(String(decoding: key, as: UTF8.self)))
-        error.path = call.faultPath.bytes
+        // Safety: the scratch is the call's, which outlives the error's rendering.
+        unsafe error.path = call.faultPath.bytes
         throw .error(error)
     }
 
@@ -277,9 +279,9 @@ private struct ImportDiff {
             out.append("\":[")
             for (index, name) in names[change.rawValue].enumerated() {
                 out.append(index > 0 ? ",{\"domain\":" : "{\"domain\":")
-                name.domain.withUnsafeBytes { out.append(quoted: $0) }
+                name.domain.withBytes { out.append(quoted: $0) }
                 out.append(",\"key\":")
-                name.key.withUnsafeBytes { out.append(quoted: $0) }
+                name.key.withBytes { out.append(quoted: $0) }
                 out.append("}")
             }
             out.append("]")

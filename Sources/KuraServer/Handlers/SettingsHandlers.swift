@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -31,7 +32,7 @@ enum TransactionHandlers {
     }
 
     private static func perform(
-        _ operation: UnsafeRawBufferPointer, _ index: Int, _ call: Call, _ connection: Connection,
+        _ operation: Bytes, _ index: Int, _ call: Call, _ connection: Connection,
         _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         guard index < WireLimits.transactionItems else {
@@ -55,7 +56,7 @@ extension Call {
     /// Performs a write that carries a request key: answers the first result when the key is known, else records the
     /// result with the changes it reports.
     func performOnce(
-        _ key: UnsafeRawBufferPointer, _ out: inout ByteBuffer, _ storage: isolated Storage
+        _ key: Bytes, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         // Without known credentials a connection shares its keys with others of its kind.
         let user = connection?.peer?.uid ?? .max
@@ -73,7 +74,7 @@ extension Call {
         do throws(Refusal) {
             try perform(&out, storage)
             var record = ByteBuffer()
-            RecordedResult.append(UnsafeRawBufferPointer(rebasing: out.bytes[start...]), of: reader, to: &record)
+            RecordedResult.append(Bytes(rebasing: out.bytes[start...]), of: reader, to: &record)
             try run { () throws(StoreError) in try storage.requests.record(user, key, record.bytes) }
         } catch {
             storage.abandon(transaction)
@@ -88,7 +89,7 @@ extension Call {
 
 /// A result as it is kept under its request key: `["method",result]`.
 private enum RecordedResult {
-    static func append(_ result: UnsafeRawBufferPointer, of reader: RequestReader, to out: inout ByteBuffer) {
+    static func append(_ result: Bytes, of reader: RequestReader, to out: inout ByteBuffer) {
         out.append("[\"")
         out.append(reader.methodName)
         out.append("\",")
@@ -97,12 +98,12 @@ private enum RecordedResult {
     }
 
     /// The result, when it is one of the method that is being called; nil otherwise.
-    static func result(in record: UnsafeRawBufferPointer, of reader: RequestReader) -> UnsafeRawBufferPointer? {
+    static func result(in record: Bytes, of reader: RequestReader) -> Bytes? {
         let name = reader.methodName
         let head = 2 + name.count
         guard record.count > head + 3, record[head] == UInt8(ascii: "\""),
             record[2..<head].elementsEqual(name)
         else { return nil }
-        return UnsafeRawBufferPointer(rebasing: record[(head + 2)..<(record.count - 1)])
+        return Bytes(rebasing: record[(head + 2)..<(record.count - 1)])
     }
 }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -39,8 +40,8 @@ extension Call {
     func layers(_ domain: Bytes, _ annex: ScopeAnnex?, _ storage: isolated Storage) -> DomainLayers? {
         guard let annex else { return nil }
         if !annex.isStale, let reading = annex.reading {
-            // Settings keep nothing else in an annex.
-            return unsafeDowncast(reading, to: DomainLayers.self)
+            // Safety: an annex of settings is kept by `layers` alone, which keeps layers.
+            return unsafe unsafeDowncast(reading, to: DomainLayers.self)
         }
         let layers = read(domain, storage)
         annex.keep(layers)
@@ -89,7 +90,8 @@ extension Call {
         faultText.append(locked.reason(index))
         var error = RPCError(.locked)
         error.layer = Layer.locked.word
-        error.explanation = faultText.bytes
+        // Safety: the text is the call's, which outlives the error's rendering.
+        unsafe error.explanation = faultText.bytes
         return error
     }
 }

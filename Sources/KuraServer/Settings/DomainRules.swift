@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -62,7 +63,7 @@ final class DomainRules {
                 property.defaultText.map { text in
                     // As it stands in the schema, which may have white space.
                     var compact = ByteBuffer()
-                    text.withUnsafeBytes { JSONText.compact($0, into: &compact) }
+                    text.withBytes { JSONText.compact($0, into: &compact) }
                     return LayerTable.Item(key: Array(property.name.utf8), value: Array(compact.bytes))
                 }
             })
@@ -169,15 +170,16 @@ extension Call {
 
     /// An error with text of its own.
     func fault(
-        _ kind: ErrorKind, path: String, _ message: String, parameter: UnsafeRawBufferPointer? = nil
+        _ kind: ErrorKind, path: String, _ message: String, parameter: Bytes? = nil
     ) -> RPCError {
         faultPath.removeAll()
         faultPath.append(text: path)
         faultText.removeAll()
         faultText.append(text: message)
         var error = RPCError(kind, parameter: parameter)
-        error.path = faultPath.bytes
-        error.explanation = faultText.bytes
+        // Safety: both texts are the call's, which outlives the error's rendering.
+        unsafe error.path = faultPath.bytes
+        unsafe error.explanation = faultText.bytes
         return error
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import KuraBytes
 import KuraStorage
 
 /// Values by key in the order of the keys' bytes, never changed once made: one layer around a domain's settings.
@@ -23,35 +23,27 @@ final class LayerTable: @unchecked Sendable {
         var reasonEnd: Int
     }
     private let entries: ContiguousArray<Entry>
-    private let base: UnsafeMutableRawPointer
+    private let text: ByteBuffer
     /// Bytes of keys, values and reasons.
-    let bytes: Int
+    var bytes: Int { text.count }
 
     /// `items`: in any order, no key twice.
     init(_ items: [Item]) {
-        bytes = items.reduce(0) { $0 + $1.key.count + $1.value.count + $1.reason.count }
-        base = .allocate(byteCount: max(bytes, 1), alignment: 1)
-        var end = 0
+        var text = ByteBuffer(capacity: items.reduce(0) { $0 + $1.key.count + $1.value.count + $1.reason.count })
         var entries: ContiguousArray<Entry> = []
         entries.reserveCapacity(items.count)
         for item in items.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-            var entry = Entry(start: end, keyEnd: 0, valueEnd: 0, reasonEnd: 0)
-            entry.keyEnd = Self.copy(item.key, to: base, &end)
-            entry.valueEnd = Self.copy(item.value, to: base, &end)
-            entry.reasonEnd = Self.copy(item.reason, to: base, &end)
+            var entry = Entry(start: text.count, keyEnd: 0, valueEnd: 0, reasonEnd: 0)
+            text.append(item.key)
+            entry.keyEnd = text.count
+            text.append(item.value)
+            entry.valueEnd = text.count
+            text.append(item.reason)
+            entry.reasonEnd = text.count
             entries.append(entry)
         }
         self.entries = entries
-    }
-
-    deinit {
-        base.deallocate()
-    }
-
-    private static func copy(_ source: [UInt8], to base: UnsafeMutableRawPointer, _ end: inout Int) -> Int {
-        source.withUnsafeBytes { if let from = $0.baseAddress { memcpy(base + end, from, $0.count) } }
-        end += source.count
-        return end
+        self.text = text
     }
 
     var count: Int { entries.count }
@@ -60,7 +52,7 @@ final class LayerTable: @unchecked Sendable {
     func value(_ index: Int) -> Bytes { slice(entries[index].keyEnd, entries[index].valueEnd) }
     func reason(_ index: Int) -> Bytes { slice(entries[index].valueEnd, entries[index].reasonEnd) }
 
-    private func slice(_ start: Int, _ end: Int) -> Bytes { Bytes(start: base + start, count: end - start) }
+    private func slice(_ start: Int, _ end: Int) -> Bytes { text.bytes(start..<end) }
 
     /// Where the key stands; nil when it is not there.
     func index(of key: Bytes) -> Int? {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraStorage
 
 /// Where a setting's value can come from, highest first.
@@ -40,7 +41,7 @@ enum Layer: Int, CaseIterable {
             case .default: "\"default\""
             case .none: "\"none\""
             }
-        return Bytes(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        return Bytes(text)
     }
 }
 
@@ -107,7 +108,7 @@ struct LayerMerge {
     private mutating func add(_ layer: Layer, _ table: LayerTable?, _ after: [UInt8]?) {
         guard let table else { return }
         var next = table.lowerBound(of: prefix)
-        after?.withUnsafeBytes { after in
+        after?.withBytes { after in
             next = max(next, table.lowerBound(of: after))
             if next < table.count, table.key(next).equals(after) { next += 1 }
         }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraStorage
 import KuraTransport
 import Synchronization
@@ -73,7 +74,7 @@ extension Server {
         let concerned = Set(facts.locks.domains.keys).union(locks.domains.keys)
         facts.locks = locks
         for domain in concerned {
-            let annex = domain.withUnsafeBytes { storage.settings.annex(making: $0) }
+            let annex = domain.withBytes { storage.settings.annex(making: $0) }
             guard let annex else {
                 journal.log(.error, "a domain's locks do not hold: there are too many domains")
                 continue

@@ -1,4 +1,5 @@
 import JSONSchema
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -34,8 +35,8 @@ final class SchemaCheck {
     }
 
     func isOf(_ domain: Bytes, _ text: Bytes, _ mode: DomainRules.Mode) -> Bool {
-        rules.mode == mode && self.domain.withUnsafeBytes { $0.equals(domain) }
-            && self.text.withUnsafeBytes { $0.equals(text) }
+        rules.mode == mode && self.domain.withBytes { $0.equals(domain) }
+            && self.text.withBytes { $0.equals(text) }
     }
 
     /// Goes on for a slice, or to the end.
@@ -61,8 +62,8 @@ final class SchemaCheck {
     private func walk(_ storage: isolated Storage, deadline: UInt64) -> Bool {
         var isLate = false
         var work = 0
-        _ = domain.withUnsafeBytes { domain in
-            storage.settings.list(domain, prefix: Bytes(start: nil, count: 0), afterKey: cursor) { item in
+        _ = domain.withBytes { domain in
+            storage.settings.list(domain, prefix: Bytes(), afterKey: cursor) { item in
                 work += 64
                 if item.rev > checkedRev {
                     check(item.key, item.value)
@@ -97,8 +98,8 @@ final class SchemaCheck {
         var result: [SettingViolation] = []
         for key in found.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             // It may have been deleted since it was looked at.
-            let isThere = domain.withUnsafeBytes { domain in
-                key.withUnsafeBytes { storage.settings.get(domain, $0).item != nil }
+            let isThere = domain.withBytes { domain in
+                key.withBytes { storage.settings.get(domain, $0).item != nil }
             }
             if isThere, let violation = found[key] { result.append(violation) }
         }

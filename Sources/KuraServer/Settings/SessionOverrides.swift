@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraStorage
 
 /// Settings that a connection has overridden for itself. They are in memory only and end with it.
@@ -30,7 +31,7 @@ final class SessionOverrides {
 
     func table(_ domain: Bytes) -> LayerTable? {
         // Mostly one: applications override their own settings.
-        for entry in domains where entry.name.withUnsafeBytes({ $0.equals(domain) }) { return entry.table }
+        for entry in domains where entry.name.withBytes({ $0.equals(domain) }) { return entry.table }
         return nil
     }
 
@@ -55,17 +56,17 @@ final class SessionOverrides {
     /// Takes away one override, those of a domain, or all.
     func clear(_ domain: Bytes?, _ key: Bytes?) {
         guard let domain else {
-            for name in domains.map(\.name) { name.withUnsafeBytes { replace($0, nil) } }
+            for name in domains.map(\.name) { name.withBytes { replace($0, nil) } }
             return
         }
         guard let table = table(domain) else { return }
         var rest: [LayerTable.Item] = []
-        if let key { rest = table.items.filter { item in !item.key.withUnsafeBytes { $0.equals(key) } } }
+        if let key { rest = table.items.filter { item in !item.key.withBytes { $0.equals(key) } } }
         replace(domain, rest.isEmpty ? nil : LayerTable(rest))
     }
 
     private func replace(_ domain: Bytes, _ table: LayerTable?) {
-        let index = domains.firstIndex { $0.name.withUnsafeBytes { $0.equals(domain) } }
+        let index = domains.firstIndex { $0.name.withBytes { $0.equals(domain) } }
         let old = index.map { domains[$0].table }
         if let index { domains.remove(at: index) }
         if let table { domains.append((Array(domain), table)) }

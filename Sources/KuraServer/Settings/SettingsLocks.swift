@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -21,18 +22,20 @@ struct SettingsLocks: Sendable {
     /// - Throws: what is wrong with the file, for the operator; names of settings are told, values never.
     init(file path: String) throws(Configuration.Refusal) {
         guard let text = Configuration.contents(of: path) else {
-            throw Configuration.Refusal(description: "settingsLocks: \(path): \(String(cString: strerror(errno)))")
+            // Safety: the text of `strerror` is copied at once, before other threads start or on the loop alone.
+            throw Configuration.Refusal(
+                description: unsafe "settingsLocks: \(path): \(String(cString: strerror(errno)))")
         }
         do throws(Configuration.Refusal) {
-            try text.withUnsafeBufferPointer { (text) throws(Configuration.Refusal) in
-                try read(UnsafeRawBufferPointer(text))
+            try text.withBytes { (text) throws(Configuration.Refusal) in
+                try read(text)
             }
         } catch { throw Configuration.Refusal(description: "settingsLocks: \(path): \(error.description)") }
     }
 
     init(text: [UInt8]) throws(Configuration.Refusal) {
-        try text.withUnsafeBufferPointer { (text) throws(Configuration.Refusal) in
-            try read(UnsafeRawBufferPointer(text))
+        try text.withBytes { (text) throws(Configuration.Refusal) in
+            try read(text)
         }
     }
 
@@ -41,13 +44,12 @@ struct SettingsLocks: Sendable {
     /// How many settings are locked.
     var count: Int { domains.values.reduce(0) { $0 + $1.count } }
 
-    private mutating func read(_ text: UnsafeRawBufferPointer) throws(Configuration.Refusal) {
+    private mutating func read(_ text: Bytes) throws(Configuration.Refusal) {
         guard text.count <= Self.fileLimit else {
             throw Configuration.Refusal(description: "more than \(Self.fileLimit) bytes")
         }
         let compact = try Configuration.checkedObject(text)
-        try compact.withUnsafeBufferPointer { (text) throws(Configuration.Refusal) in
-            let text = UnsafeRawBufferPointer(text)
+        try compact.withBytes { (text) throws(Configuration.Refusal) in
             try Self.forEachMember(text, "the file") { (domain, keys) throws(Configuration.Refusal) in
                 let name = try Self.name(domain, limit: WireLimits.scopeBytes, "a domain")
                 var items: [LayerTable.Item] = []
@@ -60,7 +62,7 @@ struct SettingsLocks: Sendable {
     }
 
     private static func item(
-        _ key: UnsafeRawBufferPointer, _ lock: UnsafeRawBufferPointer, of domain: String
+        _ key: Bytes, _ lock: Bytes, of domain: String
     ) throws(Configuration.Refusal) -> LayerTable.Item {
         let place = domain + "/" + (try name(key, limit: WireLimits.keyBytes, "a key of \(domain)"))
         var value: [UInt8]?
@@ -88,7 +90,7 @@ struct SettingsLocks: Sendable {
     }
 
     private static func name(
-        _ bytes: UnsafeRawBufferPointer, limit: Int, _ what: String
+        _ bytes: Bytes, limit: Int, _ what: String
     ) throws(Configuration.Refusal) -> String {
         guard JSONWalk.isName(bytes, limit: limit) else {
             throw Configuration.Refusal(
@@ -98,8 +100,8 @@ struct SettingsLocks: Sendable {
     }
 
     private static func forEachMember(
-        _ object: UnsafeRawBufferPointer, _ place: String,
-        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(Configuration.Refusal) -> Void
+        _ object: Bytes, _ place: String,
+        _ body: (Bytes, Bytes) throws(Configuration.Refusal) -> Void
     ) throws(Configuration.Refusal) {
         guard object.first == UInt8(ascii: "{") else {
             throw Configuration.Refusal(description: "\(place) is not a JSON object")

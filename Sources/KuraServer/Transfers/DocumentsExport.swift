@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -56,7 +57,10 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
             } catch { throw refusal(error) }
         }
         var information = stat()
-        guard fstat(descriptor.number, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor.number, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+            return
+        }
         // Told to be written means on the disk, here too.
         guard fdatasync(descriptor.number) == 0 || errno == EINVAL || errno == EROFS else {
             throw RPCError(.transferFailed, hint: "the file could not be synced")

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -72,8 +73,11 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
         while true {
             switch splitter.next() {
             case .needsMore:
-                switch channel.interruption.read(descriptor.number, into: splitter.room(Self.chunk)) {
-                case .bytes(let count): splitter.commit(count)
+                let outcome = splitter.fill(upTo: Self.chunk) {
+                    channel.interruption.read(descriptor.number, atMost: Self.chunk, into: &$0)
+                }
+                switch outcome {
+                case .bytes: break
                 case .end: splitter.finish()
                 case .interrupted: throw refusal(.cancelled)
                 case .failed(let code): throw Self.failure(code)
@@ -104,7 +108,8 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
     /// Notes how long the input is, when it is a file.
     private func measure(_ descriptor: Int32) {
         var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
         total = Int(information.st_size) - max(0, Int(lseek(descriptor, 0, SEEK_CUR)))
     }
 
@@ -113,11 +118,10 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
         guard options.offset > 0 else { return }
         if total != nil, lseek(descriptor, off_t(options.offset), SEEK_CUR) >= 0 { return }
         var left = options.offset
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunk, alignment: 16)
-        defer { room.deallocate() }
+        var passed = ByteBuffer()
         while left > 0 {
-            let piece = UnsafeMutableRawBufferPointer(rebasing: room[..<min(left, room.count)])
-            switch channel.interruption.read(descriptor, into: piece) {
+            passed.removeAll()
+            switch channel.interruption.read(descriptor, atMost: min(left, Self.chunk), into: &passed) {
             case .bytes(let count): left -= count
             case .end: return
             case .interrupted: throw refusal(.cancelled)
@@ -226,6 +230,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
 /// Milliseconds since 1970.
 private func wallClock() -> Int64 {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    // Safety: the kernel fills one `timespec`, which is ours.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -30,7 +31,7 @@ final class RecordReader {
 
     /// Appends the document that `record` holds to `batch`.
     /// `now`: milliseconds since 1970, for new ids.
-    func read(_ record: UnsafeRawBufferPointer, into batch: ImportBatch, now: Int64) throws(RecordFault) {
+    func read(_ record: Bytes, into batch: ImportBatch, now: Int64) throws(RecordFault) {
         let text = try check(record)
         if let idField {
             guard text.first == UInt8(ascii: "{") else { throw RecordFault(message: "no object, so it has no id") }
@@ -40,11 +41,11 @@ final class RecordReader {
             try store(id: id, value, batch)
         } else {
             try checkSize(text)
-            identifiers.next(at: now).withUnsafeBytes { batch.append(id: $0, value: text, isNewID: true) }
+            identifiers.next(at: now).withBytes { batch.append(id: $0, value: text, isNewID: true) }
         }
     }
 
-    private func check(_ record: UnsafeRawBufferPointer) throws(RecordFault) -> UnsafeRawBufferPointer {
+    private func check(_ record: Bytes) throws(RecordFault) -> Bytes {
         names.truncate(to: 0)
         var reader = JSONReader(record, names: names)
         let value: JSONValue
@@ -58,18 +59,18 @@ final class RecordReader {
         return compact.bytes
     }
 
-    private func checkSize(_ value: UnsafeRawBufferPointer) throws(RecordFault) {
+    private func checkSize(_ value: Bytes) throws(RecordFault) {
         guard value.count <= DocumentsStore.valueLimit else { throw RecordFault(message: "longer than 8 MiB") }
     }
 
     private func store(
-        id: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ batch: ImportBatch
+        id: Bytes, _ value: Bytes, _ batch: ImportBatch
     ) throws(RecordFault) {
         try checkSize(value)
         batch.append(id: id, value: value, isNewID: false)
     }
 
-    private func member(_ name: [UInt8], of object: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    private func member(_ name: [UInt8], of object: Bytes) -> Bytes? {
         var walk = JSONWalk(object, storage: walk)
         while let (found, value) = walk.nextMember() {
             if found.elementsEqual(name) { return value }
@@ -78,7 +79,7 @@ final class RecordReader {
     }
 
     /// An id's bytes: a string's contents, or a number as it is written.
-    private func name(_ value: UnsafeRawBufferPointer) throws(RecordFault) -> UnsafeRawBufferPointer {
+    private func name(_ value: Bytes) throws(RecordFault) -> Bytes {
         var id = value
         switch value.first {
         case UInt8(ascii: "\"")?: id = JSONWalk.string(value, storage: idWalk) ?? value
@@ -93,12 +94,12 @@ final class RecordReader {
 
     /// Id and value of a record that is an object of just these two, the id being a name.
     private func exported(
-        _ text: UnsafeRawBufferPointer
-    ) -> (id: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+        _ text: Bytes
+    ) -> (id: Bytes, value: Bytes)? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         var walk = JSONWalk(text, storage: walk)
-        var id: UnsafeRawBufferPointer?
-        var value: UnsafeRawBufferPointer?
+        var id: Bytes?
+        var value: Bytes?
         while let (name, found) = walk.nextMember() {
             if name.elementsEqual("id".utf8) {
                 guard found.first == UInt8(ascii: "\""), let contents = JSONWalk.string(found, storage: idWalk),
@@ -141,7 +142,7 @@ final class ImportBatch: @unchecked Sendable {
     var count: Int { entries.count }
     var isFull: Bool { entries.count >= Self.countLimit || text.count >= Self.byteLimit }
 
-    func append(id: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, isNewID: Bool) {
+    func append(id: Bytes, value: Bytes, isNewID: Bool) {
         let start = text.count
         text.append(id)
         let middle = text.count
@@ -162,20 +163,20 @@ final class ImportBatch: @unchecked Sendable {
         let last = entries.removeLast()
         let rest = ImportBatch()
         rest.append(
-            id: UnsafeRawBufferPointer(rebasing: text.bytes[last.id..<last.value]),
-            value: UnsafeRawBufferPointer(rebasing: text.bytes[last.value..<last.end]), isNewID: last.isNewID)
+            id: Bytes(rebasing: text.bytes[last.id..<last.value]),
+            value: Bytes(rebasing: text.bytes[last.value..<last.end]), isNewID: last.isNewID)
         _ = rest.admitLast()
         text.truncate(to: last.id)
         return rest
     }
 
     func forEach<E: Error>(
-        _ body: (_ id: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ isNewID: Bool) throws(E) -> Void
+        _ body: (_ id: Bytes, _ value: Bytes, _ isNewID: Bool) throws(E) -> Void
     ) throws(E) {
         for entry in entries {
             try body(
-                UnsafeRawBufferPointer(rebasing: text.bytes[entry.id..<entry.value]),
-                UnsafeRawBufferPointer(rebasing: text.bytes[entry.value..<entry.end]), entry.isNewID)
+                Bytes(rebasing: text.bytes[entry.id..<entry.value]),
+                Bytes(rebasing: text.bytes[entry.value..<entry.end]), entry.isNewID)
         }
     }
 }

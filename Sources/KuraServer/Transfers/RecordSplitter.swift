@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 
 /// Cuts an input of any length into records: lines (NDJSON) or the elements of one JSON array, as a value without I/O.
@@ -79,22 +80,19 @@ struct RecordSplitter: ~Copyable {
 
     // MARK: Filling
 
-    /// Room for at least `count` bytes; `commit` says how many were filled.
-    mutating func room(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    /// Has `body` append up to `count` bytes.
+    mutating func fill<R>(upTo count: Int, _ body: (inout ByteBuffer) -> R) -> R {
         window.removeFirst(cursor)
         base += cursor
         scanned -= cursor
         record.lower -= cursor
         cursor = 0
         window.reserve(count)
-        return UnsafeMutableRawBufferPointer(rebasing: window.spare[..<count])
+        return body(&window)
     }
 
-    mutating func commit(_ count: Int) { window.commit(count) }
-
-    mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        room(bytes.count).copyMemory(from: bytes)
-        commit(bytes.count)
+    mutating func append(_ bytes: Bytes) {
+        fill(upTo: bytes.count) { $0.append(bytes) }
     }
 
     /// There is no more.
@@ -103,8 +101,8 @@ struct RecordSplitter: ~Copyable {
     // MARK: Splitting
 
     /// A record's bytes; good until the next call of a mutating function.
-    func bytes(of record: Record) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: window.bytes[record.lower..<record.upper])
+    func bytes(of record: Record) -> Bytes {
+        window.bytes(record.lower..<record.upper)
     }
 
     mutating func next() -> Event {
@@ -167,10 +165,7 @@ struct RecordSplitter: ~Copyable {
     private mutating func nextLine() -> Event {
         while true {
             let from = max(cursor, scanned)
-            let start = window.bytes.baseAddress
-            let found = from < window.count ? memchr(start! + from, 0x0A, window.count - from) : nil
-            guard let found else { return lastLine() }
-            let newline = UnsafeRawPointer(found) - start!
+            guard let newline = window.bytes.firstIndex(of: 0x0A, from: from) else { return lastLine() }
             let line = made(cursor, newline, line: self.line, end: newline + 1)
             self.line += 1
             cursor = newline + 1
@@ -207,7 +202,8 @@ struct RecordSplitter: ~Copyable {
         }
         if line.upper - line.lower > limit { return .oversize(line) }
         var line = line
-        while line.lower < line.upper, byte(line.lower) == 0x20 || byte(line.lower) == 0x09 {
+        // CR too: going on at a record passes over it as well.
+        while line.lower < line.upper, [0x20, 0x09, 0x0D].contains(byte(line.lower)) {
             line.lower += 1
             line.offset += 1
         }

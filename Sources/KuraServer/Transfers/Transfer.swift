@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -52,7 +53,7 @@ extension ByteBuffer {
     /// A notification of how far the transfer has come, with its line end.
     mutating func append(progress: TransferProgress, id: [UInt8]) {
         append("{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"id\":")
-        id.withUnsafeBytes { append($0) }
+        id.withBytes { append($0) }
         append(",\"done\":")
         append(integer: Int64(progress.done))
         if let total = progress.total {
@@ -70,13 +71,13 @@ extension ByteBuffer {
 
     /// The reply that an outcome makes, without its line end.
     mutating func append(_ outcome: TransferOutcome, id: [UInt8], rev: UInt64) {
-        id.withUnsafeBytes { id in
+        id.withBytes { id in
             switch outcome.answer {
             case .error(let error): append(error: error, id: id)
             case .result(let text):
                 appendReplyHead(id: id)
                 append("\"result\":")
-                text.withUnsafeBytes { append($0) }
+                text.withBytes { append($0) }
                 append(",\"rev\":")
                 append(unsigned: rev)
                 append("}}")

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
@@ -133,7 +134,7 @@ extension Call {
         switch outcome.answer {
         case .error(let error): throw .error(error)
         case .result(let text):
-            text.withUnsafeBytes { out.append($0) }
+            text.withBytes { out.append($0) }
             out.append(",\"rev\":")
             out.append(unsigned: rev)
             out.append("}")

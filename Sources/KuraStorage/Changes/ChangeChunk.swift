@@ -1,4 +1,4 @@
-import Glibc
+import KuraBytes
 
 /// A run of the log's rows as they were committed, none left out: all that follow one revision, up to another.
 ///
@@ -17,38 +17,25 @@ final class ChangeChunk: @unchecked Sendable {
     /// The first row follows this revision.
     let after: UInt64
     private(set) var rows: ContiguousArray<Row> = []
-    private var base: UnsafeMutableRawPointer?
-    private var used = 0
-    private var capacity = 0
+    private var buffer = ByteBuffer()
 
     init(after: UInt64) {
         self.after = after
-    }
-
-    deinit {
-        free(base)
     }
 
     /// Revision of the last change in here; `after` while there is none.
     var lastRev: UInt64 { rows.last?.rev ?? after }
     var isEmpty: Bool { rows.isEmpty }
     /// Bytes of the rows' records.
-    var recordBytes: Int { used }
+    var recordBytes: Int { buffer.count }
     /// Bytes that the chunk takes.
-    var footprint: Int { capacity + rows.capacity * MemoryLayout<Row>.stride }
+    var footprint: Int { buffer.capacity + rows.capacity * MemoryLayout<Row>.stride }
 
     /// Moves what is there: records lent before are no longer good.
     func append(rev: UInt64, records: Bytes) {
-        if used + records.count > capacity {
-            var wanted = max(capacity, 4096)
-            while wanted < used + records.count { wanted *= 2 }
-            guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
-            base = grown
-            capacity = wanted
-        }
-        if records.count > 0 { memcpy(base! + used, records.baseAddress!, records.count) }
-        rows.append(Row(rev: rev, offset: used, count: records.count))
-        used += records.count
+        if buffer.capacity == 0 { buffer.reserve(4096) }
+        rows.append(Row(rev: rev, offset: buffer.count, count: records.count))
+        buffer.append(records)
     }
 
     /// Whether the change that follows `rev` is in here.
@@ -68,6 +55,6 @@ final class ChangeChunk: @unchecked Sendable {
     /// A row's records, good until the next append and as long as the chunk.
     func records(_ position: Int) -> Bytes {
         let row = rows[position]
-        return Bytes(start: base.map { $0 + row.offset }, count: row.count)
+        return buffer.bytes(row.offset..<row.offset + row.count)
     }
 }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// Which changes a reader of the feed wants.
 public struct ChangeFilter: Hashable, Sendable {
     /// One bit a store, at its raw value.
@@ -21,8 +23,8 @@ public struct ChangeFilter: Hashable, Sendable {
 
     func admits(_ record: LogRecord) -> Bool {
         guard stores & 1 << UInt32(record.store.rawValue) != 0 else { return false }
-        if let scope, !scope.withUnsafeBytes({ $0.equals(record.scope) }) { return false }
-        return prefix.isEmpty || prefix.withUnsafeBytes { record.key.starts(with: $0) }
+        if let scope, !scope.withBytes({ $0.equals(record.scope) }) { return false }
+        return prefix.isEmpty || prefix.withBytes { record.key.starts(with: $0) }
     }
 }
 

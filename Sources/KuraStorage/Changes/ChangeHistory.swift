@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Where the loop gets the log's rows from: those committed lately from memory, older ones from closed segments, a chunk at

@@ -1,4 +1,5 @@
 import Glibc
+public import KuraBytes
 
 /// A stretch of the feed as a reader gets it: of each item that changed and that the filter admits, its newest state within
 /// the stretch, in the order of revisions.
@@ -100,9 +101,9 @@ public final class ChangePage {
 
     private func add(_ record: LogRecord, values: Bool) {
         if entries.count * 2 >= slots.count { grow() }
-        let hash = KeyHash.hash(
+        let hash = Hash.bytes(
             record.key,
-            seed: KeyHash.hash(record.scope, seed: UInt64(record.store.rawValue)))
+            seed: Hash.bytes(record.scope, seed: UInt64(record.store.rawValue)))
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] != 0 {
             let known = Int(slots[slot]) - 1

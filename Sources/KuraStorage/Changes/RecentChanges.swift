@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// The rows committed lately, in memory: what nearly every subscriber reads, and for the rows of the segment being
 /// written, which belongs to the loop alone, the only place to read them from.
 ///

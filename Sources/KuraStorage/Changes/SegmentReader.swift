@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Reads closed segments for the change feed. Lives on the housekeeper's thread, which also closes and retires segments,

@@ -1,3 +1,4 @@
+public import KuraBytes
 import SQLite
 
 /// A walk over a collection's documents as the tables have them, deleted ones left out.
@@ -124,12 +125,5 @@ final class DocumentStatements {
         one = try connection.prepare("SELECT body FROM documents WHERE collection = ?1 AND id = ?2")
         byRow = try connection.prepare(
             "SELECT row, id, rev, isDeleted, body FROM documents WHERE row > ?1 AND row < ?2 ORDER BY row")
-    }
-}
-
-extension [UInt8] {
-    /// `withUnsafeBytes` with the body's own error type.
-    fileprivate func withBytes<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
-        try withUnsafeBufferPointer { (bytes) throws(E) -> R in try body(Bytes(bytes)) }
     }
 }

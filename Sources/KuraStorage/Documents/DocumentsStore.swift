@@ -1,4 +1,5 @@
 import Glibc
+public import KuraBytes
 
 /// Documents: JSON values by collection and id, never lost and never purged by themselves.
 ///
@@ -117,7 +118,7 @@ public final class DocumentsStore {
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try ledger.stage(
-                scope, key: id, value: Bytes(start: nil, count: 0), isTombstone: true, carrying: old.value, old: old,
+                scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
                 oldBytes: old.value.count, newBytes: 0
             ) { item in Self.succeed(item, old) }
         }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// UUIDs in the order of their making (RFC 9562, 5.7): 48 bits of milliseconds, 12 of a counter, 62 random ones.
 ///

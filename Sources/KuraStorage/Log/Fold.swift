@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// The changes that the fold thread writes in one transaction: all up to a revision.

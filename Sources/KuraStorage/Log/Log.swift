@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Synchronization
 
@@ -150,8 +151,8 @@ final class Log {
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 let path = Segment.path(configuration.logDirectory, number)
-                unlink(path)
-                unlink(path + "-wal")
+                FileSystem.tryToRemove(path)
+                FileSystem.tryToRemove(path + "-wal")
                 next.fail()
             }
         }
@@ -188,11 +189,11 @@ final class Log {
             housekeeper.submit {
                 reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
-                unlink(path)
+                FileSystem.tryToRemove(path)
                 if !FileSystem.exists(spare) {
-                    rename(path + "-wal", spare)
+                    FileSystem.tryToRename(path + "-wal", spare)
                 } else {
-                    unlink(path + "-wal")
+                    FileSystem.tryToRemove(path + "-wal")
                 }
             }
         }

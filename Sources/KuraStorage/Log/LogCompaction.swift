@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Copies rows of small commits into one segment, with hardly any room to begin with.
@@ -52,9 +53,7 @@ struct LogCompaction: ~Copyable {
                 continue
             }
             rows.removeLast(rows.count - first)
-            guard truncate(wal, first > 0 ? off_t(ends[first - 1]) : 0) == 0 else {
-                throw FileSystem.fail("truncate", wal)
-            }
+            try FileSystem.truncate(wal, to: first > 0 ? ends[first - 1] : 0)
             batchBytes = min(2 * batchBytes, 512 << 10)
         }
         try Segment.remove(number, in: directory)
@@ -69,8 +68,8 @@ struct LogCompaction: ~Copyable {
             if rev < end { taken.append((rev, at, Array(records))) }
         }
         for row in taken {
-            try row.records.withUnsafeBufferPointer { (records) throws(StorageFault) in
-                try copy.append(rev: row.rev, at: row.at, records: Bytes(records))
+            try row.records.withBytes { (records) throws(StorageFault) in
+                try copy.append(rev: row.rev, at: row.at, records: records)
             }
         }
         try copy.finish()

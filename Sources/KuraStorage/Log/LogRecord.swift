@@ -1,4 +1,4 @@
-import Glibc
+import KuraBytes
 
 /// One change as the log keeps it.
 ///
@@ -32,7 +32,7 @@ struct LogRecord {
     static func next(in row: Bytes, at offset: inout Int) throws(StorageFault) -> LogRecord? {
         guard offset < row.count else { return nil }
         guard row.count - offset >= headLength else { throw .damagedLog }
-        func number<T: FixedWidthInteger>(_ position: Int, _ type: T.Type) -> T {
+        func number<T: FixedWidthInteger & BitwiseCopyable>(_ position: Int, _ type: T.Type) -> T {
             T(littleEndian: row.loadUnaligned(fromByteOffset: offset + position, as: T.self))
         }
         let length = Int(number(0, UInt32.self)) + 4
@@ -58,60 +58,32 @@ struct LogRecord {
 
 /// The records of one turn, encoded; its memory is used again from turn to turn.
 struct RecordBuffer: ~Copyable {
-    private var base: UnsafeMutableRawPointer
-    private(set) var count = 0
-    private var capacity = 64 << 10
-
-    init() {
-        base = malloc(capacity)!
-    }
-
-    deinit {
-        free(base)
-    }
-
-    var bytes: Bytes { Bytes(start: base, count: count) }
+    private static let ordinary = 64 << 10
+    private var buffer = ByteBuffer(capacity: Self.ordinary)
+    var count: Int { buffer.count }
+    var bytes: Bytes { buffer.bytes }
 
     mutating func append(_ record: LogRecord) {
         let length =
             LogRecord.headLength + record.scope.count + record.key.count + record.writer.count + record.value.count
-        reserve(length)
-        let start = base + count
-        start.storeBytes(of: UInt32(length - 4).littleEndian, toByteOffset: 0, as: UInt32.self)
-        start.storeBytes(of: record.store.rawValue, toByteOffset: 4, as: UInt8.self)
-        start.storeBytes(of: record.isTombstone ? 1 : 0, toByteOffset: 5, as: UInt8.self)
-        start.storeBytes(of: UInt16(record.scope.count).littleEndian, toByteOffset: 6, as: UInt16.self)
-        start.storeBytes(of: UInt16(record.key.count).littleEndian, toByteOffset: 8, as: UInt16.self)
-        start.storeBytes(of: UInt16(record.writer.count).littleEndian, toByteOffset: 10, as: UInt16.self)
-        start.storeBytes(of: UInt32(record.value.count).littleEndian, toByteOffset: 12, as: UInt32.self)
-        start.storeBytes(of: record.rev.littleEndian, toByteOffset: 16, as: UInt64.self)
-        count += LogRecord.headLength
-        copy(record.scope)
-        copy(record.key)
-        copy(record.writer)
-        copy(record.value)
+        buffer.reserve(length)
+        buffer.append(littleEndian: UInt32(length - 4))
+        buffer.append(record.store.rawValue)
+        buffer.append(record.isTombstone ? 1 : 0)
+        buffer.append(littleEndian: UInt16(record.scope.count))
+        buffer.append(littleEndian: UInt16(record.key.count))
+        buffer.append(littleEndian: UInt16(record.writer.count))
+        buffer.append(littleEndian: UInt32(record.value.count))
+        buffer.append(littleEndian: record.rev)
+        buffer.append(record.scope)
+        buffer.append(record.key)
+        buffer.append(record.writer)
+        buffer.append(record.value)
     }
 
     mutating func truncate(to length: Int) {
-        count = length
+        buffer.truncate(to: length)
         // What one large turn needed is not kept for ever.
-        if length == 0, capacity > 4 << 20 {
-            capacity = 64 << 10
-            free(base)
-            base = malloc(capacity)!
-        }
-    }
-
-    private mutating func copy(_ source: Bytes) {
-        guard source.count > 0 else { return }
-        memcpy(base + count, source.baseAddress!, source.count)
-        count += source.count
-    }
-
-    private mutating func reserve(_ length: Int) {
-        guard count + length > capacity else { return }
-        while capacity < count + length { capacity *= 2 }
-        guard let grown = realloc(base, capacity) else { fatalError("out of memory") }
-        base = grown
+        if length == 0, buffer.capacity > 4 << 20 { buffer = ByteBuffer(capacity: Self.ordinary) }
     }
 }

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import SQLite
 
 /// One file of the log: a SQLite database whose rows all lie in its WAL.
@@ -147,25 +148,26 @@ final class Segment: @unchecked Sendable {
     private static func fill(_ wal: String, capacity: Int, recycled: String?) throws(StorageFault) {
         // A page at a time: one large write would lie in large folios of the page cache, each of which the kernel counts as
         // written whole whenever a commit touches it.
-        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
-        defer { zeros.deallocate() }
-        zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        var page = ByteBuffer(capacity: 4096)
+        for _ in 0..<4096 { page.append(0) }
         let descriptor = try FileSystem.open(recycled ?? wal, O_RDWR | O_CREAT)
         defer { Glibc.close(descriptor) }
         var offset = 0
         if let recycled {
             // Without its header no frame counts: SQLite writes a new one with other salts. Durable before the file gets
             // its new name, so that no old frame is ever seen under it.
-            try FileSystem.write(descriptor, .init(rebasing: zeros[..<4096]), at: 0, path: recycled)
+            try FileSystem.write(descriptor, page.bytes, at: 0, path: recycled)
             CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: 4096, syncs: 1)
             guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", recycled) }
             offset = FileSystem.size(recycled)
             try FileSystem.rename(recycled, wal)
         }
+        var pacing = PacedWriting()
         while offset < capacity {
-            let length = min(zeros.count, capacity - offset)
-            try FileSystem.write(descriptor, .init(rebasing: zeros[..<length]), at: offset, path: wal)
+            let length = min(page.count, capacity - offset)
+            try FileSystem.write(descriptor, page.bytes(0..<length), at: offset, path: wal)
             CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: length)
+            pacing.wrote(length, at: Int64(offset)) { descriptor }
             offset += length
         }
         guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }
@@ -215,7 +217,7 @@ final class Segment: @unchecked Sendable {
         let commits = try WALCommits(path: wal)
         let end = commits.ends.last ?? 0
         guard commits.isReadable, end < FileSystem.size(wal) else { return }
-        guard truncate(wal, off_t(end)) == 0 else { throw FileSystem.fail("truncate", wal) }
+        try FileSystem.truncate(wal, to: end)
     }
 
     /// Takes all rows from a segment, which keeps its number. Nobody may have it open.

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import SQLite
 
 /// Rows on their way into a fresh segment: many to a transaction, so that a page is written once however many rows lie on

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// Where the commits of a segment's WAL end, read without SQLite.
 ///
@@ -12,6 +13,7 @@ struct WALCommits {
     /// The file is a WAL that was never written, or one that can be read here: nothing behind the last commit counts.
     private(set) var isReadable = false
 
+    private static let headerSize = 32
     private var sums: (UInt32, UInt32) = (0, 0)
 
     /// Empty when there is no WAL, or one whose checksums are of the other byte order.
@@ -20,25 +22,27 @@ struct WALCommits {
         let descriptor = try FileSystem.open(path, O_RDONLY)
         defer { close(descriptor) }
         let frameSize = Segment.frameSize
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: frameSize, alignment: 8)
-        defer { buffer.deallocate() }
-        let bytes = Bytes(buffer)
+        var buffer = ByteBuffer(capacity: frameSize)
         func word(_ offset: Int) -> UInt32 {
-            UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            UInt32(bigEndian: buffer.bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         }
-        buffer.initializeMemory(as: UInt8.self, repeating: 0)
-        guard pread(descriptor, buffer.baseAddress, 32, 0) >= 0 else { throw FileSystem.fail("read", path) }
-        isReadable = bytes.allSatisfy { $0 == 0 }
-        guard word(0) == 0x377f_0682, word(8) == Segment.pageSize else { return }
-        add(Bytes(rebasing: bytes[..<24]))
+        /// False when the file has no `count` bytes there.
+        func read(_ count: Int, at offset: Int) throws(StorageFault) -> Bool {
+            buffer.removeAll()
+            return try FileSystem.read(descriptor, atMost: count, at: offset, into: &buffer, path: path) == count
+        }
+        let hasHeader = try read(Self.headerSize, at: 0)
+        isReadable = buffer.bytes.allSatisfy { $0 == 0 }
+        guard hasHeader, word(0) == 0x377f_0682, word(8) == Segment.pageSize else { return }
+        add(buffer.bytes(0..<24))
         guard sums == (word(24), word(28)) else { return }
         isReadable = true
         let salts = (word(16), word(20))
-        var offset = 32
-        while pread(descriptor, buffer.baseAddress, frameSize, off_t(offset)) == frameSize {
+        var offset = Self.headerSize
+        while try read(frameSize, at: offset) {
             guard (word(8), word(12)) == salts else { return }
-            add(Bytes(rebasing: bytes[..<8]))
-            add(Bytes(rebasing: bytes[24...]))
+            add(buffer.bytes(0..<8))
+            add(buffer.bytes(24..<frameSize))
             guard sums == (word(16), word(20)) else { return }
             offset += frameSize
             if word(4) != 0 { ends.append(offset) }

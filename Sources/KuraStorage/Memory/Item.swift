@@ -1,4 +1,5 @@
-import Glibc
+import CSyscalls
+import KuraBytes
 
 /// One durable item as it lies in memory: a fixed head, then the key's bytes, then the value's.
 ///
@@ -48,32 +49,62 @@ struct Item {
     }
 }
 
-typealias ItemRef = UnsafeMutablePointer<Item>
+/// Where an item lies.
+///
+/// Safety: an address comes from `make` and from nowhere else, and is good while the item has references, which the loop
+/// counts: whoever keeps an address holds a reference (the table, the fold queue, a staged change) or is kept by one who does
+/// (the links between items, which go when the item leaves the table). Key and value lie behind the head, as long as it says,
+/// in the memory that was asked for with both. AddressSanitizer sees each item as a block of its own.
+@safe
+struct ItemRef: Hashable {
+    private let address: UnsafeMutablePointer<Item>
 
-extension UnsafeMutablePointer where Pointee == Item {
+    private init(_ address: UnsafeMutablePointer<Item>) {
+        unsafe self.address = address
+    }
+
     /// A new item with one reference; its key and value are copied in.
     static func make(key: Bytes, value: Bytes) -> ItemRef {
         let size = MemoryLayout<Item>.stride + key.count + value.count
-        let item = ItemArena.allocate(size).bindMemory(to: Item.self, capacity: 1)
-        item.initialize(to: Item())
-        item.pointee.keyLength = UInt32(key.count)
-        item.pointee.valueLength = UInt32(value.count)
-        item.pointee.references = 1
-        let tail = UnsafeMutableRawPointer(item) + MemoryLayout<Item>.stride
-        if key.count > 0 { memcpy(tail, key.baseAddress!, key.count) }
-        if value.count > 0 { memcpy(tail + key.count, value.baseAddress!, value.count) }
-        return item
+        let item = unsafe ItemArena.allocate(size).bindMemory(to: Item.self, capacity: 1)
+        unsafe item.initialize(to: Item())
+        unsafe item.pointee.keyLength = UInt32(key.count)
+        unsafe item.pointee.valueLength = UInt32(value.count)
+        unsafe item.pointee.references = 1
+        let tail = unsafe UnsafeMutableRawPointer(item) + MemoryLayout<Item>.stride
+        if let source = unsafe key.baseAddress { unsafe tail.copyMemory(from: source, byteCount: key.count) }
+        if let source = unsafe value.baseAddress {
+            unsafe (tail + key.count).copyMemory(from: source, byteCount: value.count)
+        }
+        return unsafe ItemRef(item)
     }
 
-    var key: Bytes {
-        Bytes(start: UnsafeRawPointer(self) + MemoryLayout<Item>.stride, count: Int(pointee.keyLength))
+    static func == (left: ItemRef, right: ItemRef) -> Bool { unsafe left.address == right.address }
+
+    func hash(into hasher: inout Hasher) { unsafe hasher.combine(address) }
+
+    var pointee: Item {
+        unsafeAddress { unsafe UnsafePointer(address) }
+        nonmutating unsafeMutableAddress { unsafe address }
     }
 
-    var value: Bytes {
-        Bytes(
-            start: UnsafeRawPointer(self) + MemoryLayout<Item>.stride + Int(pointee.keyLength),
-            count: Int(pointee.valueLength))
+    var key: Bytes { unsafe Bytes(start: tail, count: Int(pointee.keyLength)) }
+
+    var value: Bytes { unsafe Bytes(start: tail + Int(pointee.keyLength), count: Int(pointee.valueLength)) }
+
+    private var tail: UnsafeRawPointer { unsafe UnsafeRawPointer(address) + MemoryLayout<Item>.stride }
+
+    /// Has key and value fetched while the head is looked at: they lie in the neighbouring lines.
+    func prefetch() {
+        unsafe csys_prefetch(UnsafeRawPointer(address) + 64)
+        unsafe csys_prefetch(UnsafeRawPointer(address) + 128)
     }
+
+    /// Where the item's link to the next one of its bucket lies.
+    var chainAddress: UnsafeMutablePointer<ItemRef?> {
+        unsafe (UnsafeMutableRawPointer(address) + Self.chainOffset).assumingMemoryBound(to: ItemRef?.self)
+    }
+    private static let chainOffset = MemoryLayout<Item>.offset(of: \.chain)!
 
     private var size: Int { MemoryLayout<Item>.stride + Int(pointee.keyLength) + Int(pointee.valueLength) }
 
@@ -88,27 +119,7 @@ extension UnsafeMutablePointer where Pointee == Item {
 
     func release() {
         pointee.references -= 1
-        if pointee.references == 0 { ItemArena.release(self, size) }
-    }
-}
-
-/// Borrowed bytes: good only as long as whoever lends them says.
-public typealias Bytes = UnsafeRawBufferPointer
-
-extension Bytes {
-    public func equals(_ other: Bytes) -> Bool {
-        count == other.count && (count == 0 || memcmp(baseAddress!, other.baseAddress!, count) == 0)
-    }
-
-    /// Order of bytes, as SQLite's BINARY collation and BLOBs have it.
-    public func precedes(_ other: Bytes) -> Bool {
-        let shared = Swift.min(count, other.count)
-        let order = shared == 0 ? 0 : memcmp(baseAddress!, other.baseAddress!, shared)
-        return order != 0 ? order < 0 : count < other.count
-    }
-
-    public func starts(with prefix: Bytes) -> Bool {
-        count >= prefix.count && (prefix.count == 0 || memcmp(baseAddress!, prefix.baseAddress!, prefix.count) == 0)
+        if pointee.references == 0 { unsafe ItemArena.release(address, size) }
     }
 }
 

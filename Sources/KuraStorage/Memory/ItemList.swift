@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A doubly linked list through items' own links; an item is in one list at most. Belongs to the loop.
 struct ItemList {
     private(set) var newest: ItemRef?

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A settings domain or a document collection: its name, its numbers, and for settings its members.
 ///
 /// Belongs to the loop. `count`, `bytes` and `lastRev` are as of the newest change.
@@ -32,7 +34,7 @@ final class Scope {
     }
 
     func withName<R>(_ body: (Bytes) -> R) -> R {
-        name.withUnsafeBytes(body)
+        name.withBytes(body)
     }
 }
 
@@ -55,7 +57,7 @@ final class ScopeTable {
     }
 
     func find(_ store: Store, _ name: Bytes) -> Scope? {
-        if let scope = recent[Int(store.rawValue)], scope.name.withUnsafeBytes({ $0.equals(name) }) { return scope }
+        if let scope = recent[Int(store.rawValue)], scope.name.withBytes({ $0.equals(name) }) { return scope }
         guard let position = index[Key(store: store.rawValue, name: Array(name))] else { return nil }
         recent[Int(store.rawValue)] = all[position]
         return all[position]
@@ -92,7 +94,7 @@ final class ScopeTable {
     /// Scopes of a store that hold or held something, in the order of their names.
     func list(_ store: Store) -> [Scope] {
         all.filter { $0.store == store && $0.lastRev > 0 }
-            .sorted { left, right in left.name.withUnsafeBytes { l in right.name.withUnsafeBytes { l.precedes($0) } } }
+            .sorted { left, right in left.name.withBytes { l in right.name.withBytes { l.precedes($0) } } }
     }
 }
 

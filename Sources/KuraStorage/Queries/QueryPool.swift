@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Glibc
+public import KuraBytes
 import SQLite
 import Synchronization
 

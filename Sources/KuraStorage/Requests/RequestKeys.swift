@@ -1,3 +1,5 @@
+public import KuraBytes
+
 /// First results of writes that carried a `requestKey`, so that a write sent again after a lost connection is answered
 /// and not done twice.
 ///
@@ -55,7 +57,7 @@ public final class RequestKeys {
             // What has just been recorded stays.
             guard item.pointee.rev <= ledger.rev else { return }
             try ledger.stage(
-                scope, key: item.key, value: Bytes(start: nil, count: 0), isTombstone: true, old: item,
+                scope, key: item.key, value: Bytes(), isTombstone: true, old: item,
                 oldBytes: item.key.count + item.value.count, newBytes: 0
             ) { _ in }
         }
@@ -67,7 +69,7 @@ public final class RequestKeys {
 
     private func scope(of user: UInt32, making: Bool) -> Scope? {
         let name = Array(String(user).utf8)
-        return name.withUnsafeBytes { name in
+        return name.withBytes { name in
             making ? ledger.scopes.findOrMake(.requests, name) : ledger.scopes.find(.requests, name)
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+public import KuraBytes
 
 /// Settings: small values by domain and key, in memory whole, durable through the log.
 ///
@@ -58,7 +59,7 @@ public final class SettingsStore {
         _ domain: Bytes, prefix: Bytes, afterKey: [UInt8]?, _ body: (StoredItem) -> Bool
     ) -> UInt64 {
         guard let afterKey else { return list(domain, prefix: prefix, after: nil, body) }
-        return afterKey.withUnsafeBytes { list(domain, prefix: prefix, after: $0, body) }
+        return afterKey.withBytes { list(domain, prefix: prefix, after: $0, body) }
     }
 
     func list(_ domain: Bytes, prefix: Bytes, after: Bytes?, _ body: (StoredItem) -> Bool) -> UInt64 {
@@ -184,9 +185,9 @@ public final class SettingsStore {
         let (sum, overflow) = current.addingReportingOverflow(step)
         guard !overflow, sum.magnitude <= 9_007_199_254_740_991 else { throw .outOfRange }
         let digits = Array(String(sum).utf8)
-        let result = try digits.withUnsafeBufferPointer { (utf8) throws(StoreError) in
-            try check(Bytes(utf8))
-            return try put(domain, key, Bytes(utf8), ifRev: nil)
+        let result = try digits.withBytes { (utf8) throws(StoreError) in
+            try check(utf8)
+            return try put(domain, key, utf8, ifRev: nil)
         }
         return (sum, result)
     }
@@ -214,7 +215,7 @@ public final class SettingsStore {
     private func stageDeletion(_ scope: Scope, _ key: Bytes, _ old: ItemRef) throws(StoreError) {
         let oldBytes = old.key.count + old.value.count
         try ledger.stage(
-            scope, key: key, value: Bytes(start: nil, count: 0), isTombstone: true, old: old, oldBytes: oldBytes,
+            scope, key: key, value: Bytes(), isTombstone: true, old: old, oldBytes: oldBytes,
             newBytes: 0
         ) { _ in }
         bytes -= oldBytes

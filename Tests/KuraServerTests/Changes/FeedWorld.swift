@@ -79,6 +79,7 @@ final class FeedWorld {
 
     func turn() {
         guard let daemon else { return }
+        // Safety: the loop that it runs on is asked, and ends before the test does.
         nonisolated(unsafe) let server = daemon.server
         daemon.storage.assumeIsolated { storage in
             server.takeTurn(0, storage)

@@ -1,9 +1,10 @@
+import KuraBytes
 import KuraProtocol
 import Testing
 
 @testable import KuraServer
 
-struct BufferBudgetTests {
+@Suite struct BufferBudgetTests {
     @Test func `the bound is a quarter of the memory, at most 256 MiB, and lower when it is told`() {
         #expect(BufferBudget.bound(memory: 64 << 20, configured: nil) == 16 << 20)
         #expect(BufferBudget.bound(memory: 64 << 30, configured: nil) == 256 << 20)

@@ -1,3 +1,5 @@
+import Glibc
+import KuraBytes
 import Testing
 
 @testable import KuraProtocol
@@ -61,7 +63,7 @@ import Testing
         let reader = RequestReader()
         func read(_ method: String) throws {
             let text = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method)\"}".utf8)
-            text.withUnsafeBytes { _ = try? reader.read($0, batchLimit: 1) }
+            text.withBytes { _ = try? reader.read($0, batchLimit: 1) }
         }
         try read("storage.ping")
         #expect(crowd.weight(bytes: 200, reader) == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KuraServer
 
-struct HostMemoryTests {
+@Suite struct HostMemoryTests {
     /// A directory that looks like a host's `proc` and `sys`.
     private func host(_ files: [String: String]) throws -> String {
         var template = Array("/tmp/kura-host-XXXXXX".utf8CString)

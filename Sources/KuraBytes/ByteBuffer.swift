@@ -2,7 +2,12 @@ import Glibc
 
 /// A growable run of bytes that is filled, read and emptied again without giving its memory back.
 ///
-/// It owns one `malloc`ed block. Appending may move the block, so a pointer into it is good until the next append.
+/// Appending may move the block, so what `bytes` lends is good until the next change.
+///
+/// Safety: it owns one `malloc`ed block of `room` bytes at `base`, of which `length` are filled; every function keeps
+/// 0 ≤ `length` ≤ `room`, and with `room` above 0 there is a block. Ranges and offsets that come from outside are checked.
+/// `spare` alone gives an address away, which its signature says.
+@safe
 public struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer?
     @usableFromInline var length: Int = 0
@@ -18,23 +23,26 @@ public struct ByteBuffer: ~Copyable {
     }
 
     deinit {
-        free(base)
+        unsafe free(base)
     }
 
     public var isEmpty: Bool { count == 0 }
 
     /// The bytes as they are now; good until the next mutation.
-    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+    public var bytes: Bytes { unsafe Bytes(start: base, count: length) }
+
+    /// A part of them.
+    public func bytes(_ range: Range<Int>) -> Bytes { bytes.extracting(range) }
 
     /// Room behind the last byte, at least one byte when `reserve` was called; `commit` says how much was filled.
     public var spare: UnsafeMutableRawBufferPointer {
-        guard let base else { return UnsafeMutableRawBufferPointer(start: nil, count: 0) }
-        return UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
+        guard let base = unsafe base else { return unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        return unsafe UnsafeMutableRawBufferPointer(start: base + length, count: room - length)
     }
 
     /// Takes `added` bytes that were written to `spare` as appended.
     public mutating func commit(_ added: Int) {
-        precondition(added >= 0 && count + added <= capacity, "commit past the reserved room")
+        precondition(added >= 0 && length + added <= room, "commit past the reserved room")
         length += added
     }
 
@@ -47,8 +55,8 @@ public struct ByteBuffer: ~Copyable {
     @usableFromInline
     mutating func grow(by additional: Int) {
         let wanted = capacity(reserving: additional)
-        guard let grown = realloc(base, wanted) else { fatalError("out of memory") }
-        base = grown
+        guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
+        unsafe base = grown
         room = wanted
     }
 
@@ -64,35 +72,48 @@ public struct ByteBuffer: ~Copyable {
     /// Gives back what lies behind the last byte; keeps everything that has been appended.
     public mutating func shrink() {
         guard length > 0 else { return releaseMemory() }
-        guard length < room, let shrunk = realloc(base, length) else { return }
-        base = shrunk
+        guard length < room, let shrunk = unsafe realloc(base, length) else { return }
+        unsafe base = shrunk
         room = length
     }
 
     @inlinable
-    public mutating func append(_ source: UnsafeRawBufferPointer) {
-        guard let from = source.baseAddress, source.count > 0 else { return }
+    public mutating func append(_ source: Bytes) {
+        guard source.count > 0, let from = unsafe source.start else { return }
         reserve(source.count)
-        (base.unsafelyUnwrapped + length).copyMemory(from: from, byteCount: source.count)
+        unsafe (base.unsafelyUnwrapped + length).copyMemory(from: from, byteCount: source.count)
         length += source.count
     }
 
     @inlinable
+    public mutating func append(_ source: [UInt8]) {
+        source.withBytes { append($0) }
+    }
+
+    @inlinable
     public mutating func append(_ text: StaticString) {
-        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        append(Bytes(text))
     }
 
     @inlinable
     public mutating func append(_ byte: UInt8) {
         if length == room { grow(by: 1) }
-        (base.unsafelyUnwrapped + length).storeBytes(of: byte, as: UInt8.self)
+        unsafe (base.unsafelyUnwrapped + length).storeBytes(of: byte, as: UInt8.self)
         length += 1
+    }
+
+    /// Appends an integer's bytes, lowest first.
+    @inlinable
+    public mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
+        reserve(MemoryLayout<T>.size)
+        unsafe (base.unsafelyUnwrapped + length).storeBytes(of: value.littleEndian, as: T.self)
+        length += MemoryLayout<T>.size
     }
 
     /// For cold paths: replies of the hot ones are made of bytes.
     public mutating func append(text: String) {
         var text = text
-        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+        text.withUTF8 { unsafe append(Bytes($0)) }
     }
 
     /// Forgets everything from `end` on.
@@ -106,19 +127,27 @@ public struct ByteBuffer: ~Copyable {
         precondition(dropped >= 0 && dropped <= length)
         guard dropped > 0 else { return }
         length -= dropped
-        if length > 0 { memmove(base!, base! + dropped, length) }
+        if length > 0 { unsafe memmove(base!, base! + dropped, length) }
+    }
+
+    /// Takes a range out; what follows moves up.
+    public mutating func remove(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        guard let base = unsafe base, !range.isEmpty else { return }
+        unsafe memmove(base + range.lowerBound, base + range.upperBound, length - range.upperBound)
+        length -= range.count
     }
 
     /// Overwrites a range with spaces.
     public mutating func blank(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= length)
-        guard let base, !range.isEmpty else { return }
-        memset(base + range.lowerBound, 0x20, range.count)
+        guard let base = unsafe base, !range.isEmpty else { return }
+        unsafe memset(base + range.lowerBound, 0x20, range.count)
     }
 
     public mutating func overwrite(at offset: Int, with byte: UInt8) {
         precondition(offset >= 0 && offset < count)
-        (base! + offset).storeBytes(of: byte, as: UInt8.self)
+        unsafe (base! + offset).storeBytes(of: byte, as: UInt8.self)
     }
 
     public mutating func removeAll() {
@@ -127,62 +156,9 @@ public struct ByteBuffer: ~Copyable {
 
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
-        free(base)
-        base = nil
+        unsafe free(base)
+        unsafe base = nil
         length = 0
         room = 0
-    }
-}
-
-/// Blocks of memory between their uses, so that a connection that speaks now and then costs no `malloc` each time.
-///
-/// Keeps a few blocks of ordinary size; larger ones go back to the system. Used by one thread.
-public final class BufferPool {
-    private var blocks: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
-    private let limit: Int
-    private let largest: Int
-
-    /// - Parameters:
-    ///   - limit: blocks that are kept at most.
-    ///   - largest: bytes of the largest block that is kept.
-    public init(limit: Int = 64, largest: Int = 64 << 10) {
-        self.limit = limit
-        self.largest = largest
-        blocks.reserveCapacity(limit)
-    }
-
-    deinit {
-        for block in blocks { free(block.base) }
-    }
-
-    /// Gives the blocks back to the system.
-    public func removeAll() {
-        for block in blocks { free(block.base) }
-        blocks.removeAll(keepingCapacity: true)
-        bytes = 0
-    }
-
-    /// Bytes of the blocks that wait here.
-    public private(set) var bytes = 0
-
-    /// Gives `buffer`, which has no memory, a block when one is there.
-    public func supply(_ buffer: inout ByteBuffer) {
-        guard buffer.base == nil, let block = blocks.popLast() else { return }
-        bytes -= block.capacity
-        buffer.base = block.base
-        buffer.room = block.capacity
-    }
-
-    /// Empties `buffer` and takes its block.
-    public func reclaim(_ buffer: inout ByteBuffer) {
-        guard let base = buffer.base, buffer.room <= largest, blocks.count < limit else {
-            buffer.releaseMemory()
-            return
-        }
-        blocks.append((base, buffer.room))
-        bytes += buffer.room
-        buffer.base = nil
-        buffer.length = 0
-        buffer.room = 0
     }
 }

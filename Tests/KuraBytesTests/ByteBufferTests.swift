@@ -1,4 +1,4 @@
-import KuraProtocol
+import KuraBytes
 import Testing
 
 @Suite struct ByteBufferTests {
@@ -7,7 +7,7 @@ import Testing
         var expected: [UInt8] = []
         for number in 0..<5000 {
             let part = Array("\(number),".utf8)
-            part.withUnsafeBytes { buffer.append($0) }
+            part.withBytes { buffer.append($0) }
             buffer.append(UInt8(ascii: ";"))
             buffer.append("static")
             buffer.append(text: "蔵")
@@ -51,7 +51,7 @@ import Testing
 
     @Test func `appending nothing takes no memory`() {
         var buffer = ByteBuffer()
-        buffer.append(UnsafeRawBufferPointer(start: nil, count: 0))
+        buffer.append(Bytes())
         buffer.append(text: "")
         buffer.reserve(0)
         #expect(buffer.isEmpty && buffer.capacity == 0 && Array(buffer.bytes) == [])

@@ -1,0 +1,51 @@
+import Glibc
+
+/// Comparing and searching with the C library's functions, which look at many bytes at once.
+///
+/// Safety: each call gets an address and a count of the same `Bytes`, or the smaller count of two, after a look whether there
+/// are any: `memcmp` and `memchr` want no null address, not even for no bytes.
+extension Bytes {
+    @inlinable
+    public func equals(_ other: Bytes) -> Bool {
+        count == other.count && isSame(other, count)
+    }
+
+    @inlinable
+    public func equals(_ word: StaticString) -> Bool { equals(Bytes(word)) }
+
+    @inlinable
+    public func starts(with prefix: Bytes) -> Bool {
+        count >= prefix.count && isSame(prefix, prefix.count)
+    }
+
+    /// Order of bytes, as SQLite's BINARY collation and BLOBs have it.
+    public func precedes(_ other: Bytes) -> Bool {
+        let shared = Swift.min(count, other.count)
+        let order =
+            if shared > 0, let left = unsafe start, let right = unsafe other.start {
+                unsafe memcmp(left, right, shared)
+            } else {
+                Int32(0)
+            }
+        return order != 0 ? order < 0 : count < other.count
+    }
+
+    /// `shared` is neither side's bytes exceeded.
+    @usableFromInline
+    func isSame(_ other: Bytes, _ shared: Int) -> Bool {
+        guard shared > 0, let left = unsafe start, let right = unsafe other.start else { return true }
+        return unsafe memcmp(left, right, shared) == 0
+    }
+
+    /// Position of the first `byte` at or behind `from`; nil when there is none.
+    public func firstIndex(of byte: UInt8, from: Int) -> Int? {
+        precondition(from >= 0 && from <= count, "a search outside of the bytes")
+        guard from < count, let start = unsafe start, let found = unsafe memchr(start + from, Int32(byte), count - from)
+        else { return nil }
+        return unsafe UnsafeRawPointer(found) - start
+    }
+
+    public func firstIndex(of byte: UInt8) -> Int? { firstIndex(of: byte, from: 0) }
+
+    public func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte, from: 0) != nil }
+}

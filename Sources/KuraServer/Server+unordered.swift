@@ -1,0 +1,49 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Connections that have waived the order of replies (`session.hello {enable: ["outOfOrder"]}`).
+extension Server {
+    /// Answers the lines behind a request that waits, until one of them has to wait as well.
+    ///
+    /// What is answered leaves the input when the turn is in the log: a turn that is taken back answers it again.
+    func answerAhead(_ connection: Connection, _ storage: isolated Storage) {
+        // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
+        guard connection.state.isUnordered, connection.state.batch == nil, connection.descriptors.isEmpty,
+            !connection.state.isStuck
+        else { return }
+        guard connection.crowd.deferredUntil == 0 else {
+            connection.hasAhead = true
+            return
+        }
+        storage.setWriter(connection.clientName)
+        let wait = connection.state.wait
+        defer { connection.state.wait = wait }
+        let start = connection.framer.consumed
+        var framer = connection.framer
+        if connection.state.overtaken == 0 {
+            // The request that waits.
+            guard case .line = framer.next(in: connection.input.bytes) else { return }
+            connection.state.overtaken = framer.consumed - start
+        } else {
+            framer.skip(to: start + connection.state.overtaken)
+        }
+        var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
+        while true {
+            guard budget > 0, connection.output.count < outputRoom(connection) else {
+                connection.hasAhead = true
+                return
+            }
+            guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
+            guard connection.input.bytes[lower] != UInt8(ascii: "["), answer(connection, lower, upper, storage) else {
+                // Its turn comes with the request that waits; what it has begun to wait for is asked for again then.
+                connection.state.isStuck = true
+                return
+            }
+            budget -= 1
+            connection.state.overtaken = framer.consumed - start
+            connection.answeredAhead(lower..<framer.consumed)
+        }
+    }
+}

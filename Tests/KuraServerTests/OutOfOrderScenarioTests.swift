@@ -1,0 +1,89 @@
+import Testing
+
+/// `session.hello {enable: ["outOfOrder"]}` over a real socket.
+@Suite struct OutOfOrderScenarioTests {
+    private static let list = Client.request("documents.list", "{\"collection\":\"c\"}", id: "1")
+
+    // A list waits for its query's thread, so it never is answered in the turn in which it is read.
+    private func put(_ value: Int, id: String) -> String {
+        Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(value)}", id: id)
+    }
+
+    private func get(id: String) -> String {
+        Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: id)
+    }
+
+    private func ids(_ client: Client, _ count: Int) throws -> [Int?] {
+        try (0..<count).map { _ in try client.reply()["id"]?.int }
+    }
+
+    private func open(_ daemon: TemporaryDaemon, enabling: Bool) throws -> Client {
+        let client = try daemon.connect()
+        if enabling { try client.result("session.hello", "{\"enable\":[\"outOfOrder\"]}") }
+        return client
+    }
+
+    @Test func `replies come in the order of the requests, until the client waives it`() throws {
+        let daemon = try TemporaryDaemon()
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let requests = Self.list + put(1, id: "2") + get(id: "3") + "{]\n" + get(id: "4")
+        let ordered = try open(daemon, enabling: false)
+        ordered.send(requests)
+        #expect(try ids(ordered, 5) == [1, 2, 3, nil, 4])
+        let client = try open(daemon, enabling: true)
+        client.send(requests)
+        #expect(try ids(client, 5) == [2, 3, nil, 4, 1])
+    }
+
+    @Test func `what waits behind what waits keeps its place`() throws {
+        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=600:1+")
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let client = try open(daemon, enabling: true)
+        let second = Client.request("documents.list", "{\"collection\":\"c\",\"limit\":1}", id: "2")
+        client.send(Self.list + get(id: "3") + second + get(id: "4") + "[" + get(id: "5").dropLast() + "]\n")
+        #expect(try client.reply()["id"]?.int == 3)
+        client.send(Client.request("storage.ping", id: "6") + get(id: "7"))
+        // Out of band, as ever.
+        #expect(try client.reply()["id"]?.int == 6)
+        let rest = try (0..<5).map { _ in try client.reply() }
+        #expect(rest[0]["id"]?.int == 1)
+        let later = rest.dropFirst().map { $0["id"]?.int ?? $0[0]?["id"]?.int }
+        #expect(Set(later) == [2, 4, 5, 7])
+    }
+
+    @Test func `a client may ask for much while one request waits`() throws {
+        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=4000:1+")
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let client = try open(daemon, enabling: true)
+        client.send(Self.list)
+        // More than is read ahead of a request that waits, and more than a turn's budget.
+        let filler = String(repeating: "x", count: 1000)
+        for round in 0..<10 {
+            let writes = (0..<100).map { number in
+                Client.request(
+                    "settings.put", "{\"domain\":\"d\",\"key\":\"\(number)\",\"value\":\"\(round)\(filler)\"}",
+                    id: "\(100 + number)")
+            }
+            client.send(writes.joined())
+            #expect(try ids(client, 100) == (100..<200).map { $0 }, "round \(round)")
+        }
+        #expect(try client.reply()["id"]?.int == 1)
+        #expect(try client.result("settings.list", "{\"domain\":\"d\"}")["values"]?.members.count == 100)
+    }
+
+    @Test func `a turn that finds the disk full refuses the writes that were answered ahead, once`() throws {
+        let daemon = try TemporaryDaemon()
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.append:full:1")
+        let client = try open(daemon, enabling: true)
+        client.send(Self.list + put(1, id: "2") + get(id: "3"))
+        let replies = try (0..<3).map { _ in try client.reply() }
+        #expect(replies.map { $0["id"]?.int } == [2, 3, 1])
+        #expect(replies[0]["error"]?["data"]?["kind"] == .string("noSpace"))
+        #expect(replies[1]["result"]?["rev"]?.int == 0)
+        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["rev"]?.int == 0)
+        let next = try client.call("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":2}")
+        #expect(next["result"]?["rev"]?.int == 2)
+    }
+}

@@ -1,0 +1,263 @@
+"""One client: what it sends follows from its seed, what it gets is judged as it comes."""
+
+import array
+import os
+import random
+import socket
+import time
+from collections import deque
+
+from generate import Generator, compact
+from judge import NULL, NotWire, expected, identity, read
+
+# Replies that a client leaves open before it waits for some.
+MOST_OPEN = 100
+SHARED_IDS = (NULL, ("number", "1.5"), ("number", "1000.0"))
+
+
+class Violation(Exception):
+    """The daemon did what it must not do."""
+
+
+class ModelKey:
+    """A setting that one client at a time writes: its value is the last one acknowledged, or one sent since."""
+
+    def __init__(self, name):
+        self.name = name
+        self.value = None
+        self.possible = []
+
+    def admits(self, value):
+        return value == self.value or value in self.possible
+
+
+class Client:
+    def __init__(self, serial, seed, world, model):
+        self.dice = random.Random(f"{seed}/{serial}")
+        self.serial = serial
+        self.world = world
+        self.model = model
+        self.generator = Generator(self.dice, world.description, world.roots)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(world.path)
+        self.socket.setblocking(False)
+        self.left = self.dice.choice([1, 5, 40, 150])
+        # A client with a model key goes on to the end; of the others some leave in the midst of it.
+        self.leaves = not model and self.dice.random() < 0.3
+        self.reads_late = not model and self.dice.random() < 0.1
+        self.pieces = deque()
+        self.input = b""
+        self.ordered = deque()
+        self.loose = {}
+        self.is_ordered = True
+        self.is_half_closed = False
+        self.is_over = False
+        self.moved = time.monotonic()
+        self.reads_from = time.monotonic() + (self.dice.random() * 3 if self.reads_late else 0)
+
+    # MARK: Sending
+
+    def send_more(self):
+        """Makes and sends some of what is left."""
+        if self.left and not self.pieces and len(self.ordered) + len(self.loose) < MOST_OPEN:
+            text, descriptors = b"", []
+            for _ in range(min(self.left, self.dice.choice([1, 1, 1, 2, 8, 30]))):
+                self.left -= 1
+                line, model = self.model_line() if self.model and self.dice.random() < 0.3 else (None, None)
+                if line is None:
+                    line = self.generator.line(self.world.limits["lineBytes"])
+                    if b"documents." in line and b'"fd"' in line or self.dice.random() < 0.01:
+                        descriptors += [self.descriptor() for _ in range(self.dice.choice([1, 1, 1, 2, 0]))]
+                self.expect(line, model)
+                text += line + b"\n"
+                self.world.lines += 1
+            if not self.left and self.dice.random() < 0.2:
+                # The last line may lack its end.
+                text = text[:-1]
+            self.cut(text, descriptors)
+        while self.pieces:
+            text, descriptors = self.pieces[0]
+            try:
+                rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+                sent = self.socket.sendmsg([text], rights)
+            except BlockingIOError:
+                return
+            except (BrokenPipeError, ConnectionResetError):
+                if self.reads_late:
+                    return self.end()
+                raise Violation(f"client {self.serial}: the daemon hung up")
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.moved = time.monotonic()
+            self.pieces.popleft()
+            if sent < len(text):
+                self.pieces.appendleft((text[sent:], []))
+            if self.dice.random() < 0.3:
+                return
+        if not self.left and not self.is_half_closed:
+            if self.leaves:
+                return self.end()
+            self.is_half_closed = True
+            self.socket.shutdown(socket.SHUT_WR)
+
+    def cut(self, text, descriptors):
+        """Puts the text into pieces, and the descriptors in front of some."""
+        dice = self.dice
+        start = 0
+        while start < len(text):
+            size = len(text) if dice.random() < 0.6 else dice.randrange(1, 200)
+            own = [descriptors.pop(0) for _ in range(dice.randrange(len(descriptors) + 1))]
+            if start + size >= len(text):
+                own += descriptors
+                descriptors = []
+            self.pieces.append((text[start : start + size], own))
+            start += size
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def descriptor(self):
+        kind = self.dice.randrange(5)
+        if kind == 0:
+            reader, writer = os.pipe()
+            os.write(writer, self.generator.records()[:60000])
+            os.close(writer)
+            return reader
+        if kind == 1:
+            # Nobody reads what is written there.
+            reader, writer = os.pipe()
+            os.close(reader)
+            return writer
+        if kind == 2:
+            return os.open(self.dice.choice(["/dev/null", "/", "/dev/zero"][:2]), os.O_RDONLY)
+        memory = os.memfd_create("records")
+        os.write(memory, self.generator.records())
+        os.lseek(memory, 0, os.SEEK_SET)
+        return memory
+
+    def model_line(self):
+        """A read or write of the key that nobody else writes."""
+        key = {"domain": "model", "key": self.model.name}
+        request = {"jsonrpc": "2.0", "id": self.generator.identifier()}
+        if self.dice.random() < 0.5:
+            value = str(self.dice.randrange(1 << 60)) + "v" * self.dice.choice([0, 10, 300])
+            self.model.possible.append(value)
+            return compact(request | {"method": "settings.put", "params": key | {"value": value}}), ("put", value)
+        return compact(request | {"method": "settings.get", "params": key}), ("get", None)
+
+    def expect(self, line, model):
+        found = expected(line, self.world.limits, self.world.out_of_band)
+        if b"outOfOrder" in line:
+            # From here on replies may come as they are ready.
+            self.is_ordered = False
+            for one in self.ordered:
+                self.loose.setdefault(tuple(one.ids), []).append(one)
+            self.ordered.clear()
+        if not found:
+            return
+        found.model = model
+        found.may_wait = b"changes.wait" in line
+        found.method = self.method_of(line)
+        if self.is_ordered and not found.is_loose:
+            self.ordered.append(found)
+        else:
+            self.loose.setdefault(tuple(found.ids), []).append(found)
+
+    @staticmethod
+    def method_of(line):
+        try:
+            value = read(line.removesuffix(b"\r"))
+        except NotWire:
+            return None
+        return value.get("method") if isinstance(value, dict) and isinstance(value.get("method"), str) else None
+
+    # MARK: Receiving
+
+    def receive(self):
+        if time.monotonic() < self.reads_from:
+            return
+        try:
+            data = self.socket.recv(1 << 18)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            # Who reads late may find that the daemon has stopped waiting.
+            if not self.reads_late and (self.input or not self.is_half_closed or self.open_replies()):
+                raise Violation(f"client {self.serial}: hung up with {self.open_replies()} replies open: {self.shown()}")
+            return self.end()
+        self.moved = time.monotonic()
+        *lines, self.input = (self.input + data).split(b"\n")
+        for line in lines:
+            self.take(line)
+
+    def open_replies(self):
+        """Replies that must come without anybody's doing."""
+        count = 0
+        for one in self.ordered:
+            if one.may_wait:
+                return count
+            count += 1
+        return count + sum(not one.may_wait for ones in self.loose.values() for one in ones)
+
+    def shown(self):
+        return [one.ids for one in list(self.ordered)[:3]] + list(self.loose)[:3]
+
+    def take(self, line):
+        self.world.replies += 1
+        try:
+            value = read(line)
+        except NotWire as error:
+            raise Violation(f"client {self.serial}: no JSON ({error}): {line[:300]!r}")
+        if isinstance(value, dict) and "method" in value:
+            if "id" in value or list(value)[0] != "jsonrpc" or not isinstance(value.get("params"), dict):
+                raise Violation(f"client {self.serial}: no notification: {line[:300]!r}")
+            self.world.notices += 1
+            return
+        replies = value if isinstance(value, list) else [value]
+        ids = [identity(reply.get("id")) if isinstance(reply, dict) else NULL for reply in replies]
+        found = self.find(ids, isinstance(value, list))
+        if not found:
+            raise Violation(f"client {self.serial}: nobody waits for {line[:300]!r}, but for {self.shown()}")
+        for reply in replies:
+            # Under an id that several requests share, none can tell whose result it is.
+            is_shared = found.ids[0] in SHARED_IDS or found.is_batch
+            fault = self.world.judge.fault(reply, None if is_shared else found.method)
+            if fault:
+                raise Violation(f"client {self.serial}: {fault}: {line[:600]!r}")
+        if found.model:
+            self.check_model(found.model, value)
+
+    def find(self, ids, is_batch):
+        if self.ordered and self.ordered[0].ids == ids and self.ordered[0].is_batch == is_batch:
+            return self.ordered.popleft()
+        found = self.loose.get(tuple(ids), [])
+        for one in found:
+            if one.is_batch == is_batch:
+                found.remove(one)
+                if not found:
+                    del self.loose[tuple(ids)]
+                return one
+        return None
+
+    def check_model(self, model, reply):
+        action, value = model
+        if "error" in reply:
+            if reply["error"]["data"]["kind"] not in ("overloaded", "noSpace"):
+                raise Violation(f"client {self.serial}: a plain {action} was refused: {reply}")
+            return
+        self.world.model_checks += 1
+        if action == "put":
+            # What was sent before it is past; in order means that nothing else can be seen.
+            while self.model.possible and self.model.possible.pop(0) != value:
+                pass
+            self.model.value = value
+        elif self.is_ordered and not (reply["result"].get("value") == self.model.value):
+            raise Violation(f"client {self.serial}: {self.model.name} is {self.model.value!r}, read {reply['result']}")
+
+    def end(self):
+        for _, descriptors in self.pieces:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        self.socket.close()
+        self.is_over = True
