@@ -149,7 +149,8 @@ import Testing
                     var flags: Int32 = 0
                     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                     poll(&ready, 1, -1)
-                    let size = csys_recvmsg(descriptor, &chunk, chunk.count, &descriptors, Int32(descriptors.count), &count, &flags)
+                    let size = csys_recvmsg(
+                        descriptor, &chunk, chunk.count, &descriptors, Int32(descriptors.count), &count, &flags)
                     for position in 0..<Int(count) { close(descriptors[position]) }
                     passed += Int(count)
                     if size == 0 || size > 0 && chunk[size - 1] == 0x0A { break }

@@ -39,7 +39,9 @@ private func processLimit(
             #expect(try small.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["value"]?.int == 1)
             try daemon.connect().result("storage.ping")
         }
-        try daemon.waitUntil { ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 && ($0["buffers"]?["pauses"]?.int ?? 0) > 0 }
+        try daemon.waitUntil {
+            ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 && ($0["buffers"]?["pauses"]?.int ?? 0) > 0
+        }
         #expect(try number("peakBytes", small) <= 1 << 20)
         var told = 0
         for hoarder in hoarders {
@@ -98,7 +100,9 @@ private func processLimit(
         #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k3\"}")["value"] == .string(value))
         // In a batch, too, and the members before it have their replies.
         let get = { (index: Int) in
-            String(Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\(index % 8)\"}", id: "\(index)").dropLast())
+            String(
+                Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\(index % 8)\"}", id: "\(index)")
+                    .dropLast())
         }
         client.send("[\((0..<30).map(get).joined(separator: ","))]\n")
         let replies = try #require(try client.reply().array)
@@ -189,13 +193,15 @@ private func processLimit(
             "documents.export", "{\"collection\":\"c\",\"fd\":true}", descriptors: [ends[1]])
         #expect(exported["exported"]?.int == 1)
         // Whose descriptors were closed is told so, and gets nobody else's.
-        hoarders[9].send("\"2.0\",\"id\":1,\"method\":\"documents.export\",\"params\":{\"collection\":\"c\",\"fd\":true}}\n")
+        hoarders[9].send(
+            "\"2.0\",\"id\":1,\"method\":\"documents.export\",\"params\":{\"collection\":\"c\",\"fd\":true}}\n")
         #expect(try hoarders[9].reply()["error"]?["data"]?["kind"] == .string("descriptorMissing"))
         #expect(daemon.log.contains("more descriptors than can be kept"))
     }
 
     @Test func `subscriptions count, and end with their connection`() throws {
-        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"bufferBytes\":1048576,\"subscriptions\":65536}}")
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"limits\":{\"bufferBytes\":1048576,\"subscriptions\":65536}}")
         let client = try daemon.connect()
         let watcher = try daemon.connect()
         let before = try number("bytes", client)
@@ -220,7 +226,8 @@ private func processLimit(
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()
         let ones = [UInt8](repeating: UInt8(ascii: "1"), count: 1_000_000)
-        client.send(Array("[".utf8) + Array(ones.map { [$0] }.joined(separator: [UInt8(ascii: ",")])) + Array("]\n".utf8))
+        client.send(
+            Array("[".utf8) + Array(ones.map { [$0] }.joined(separator: [UInt8(ascii: ",")])) + Array("]\n".utf8))
         #expect(try client.reply()["error"]?["data"]?["kind"] == .string("batchTooLarge"))
         // What follows is not looked at.
         client.send("[" + String(repeating: "1,", count: 1001) + "what is this\n")
