@@ -120,7 +120,10 @@ struct Crowd: ~Copyable {
     func timeToNext(at time: UInt64) -> UInt64? {
         var next = UInt64.max
         for connection in deferred { next = min(next, connection.crowd.deferredUntil) }
-        next = min(next, reclaimAt ?? .max, stallCheckAt ?? .max, acceptAgainAt ?? .max, trimAt ?? .max)
+        if let reclaimAt { next = min(next, reclaimAt) }
+        if let stallCheckAt { next = min(next, stallCheckAt) }
+        if let acceptAgainAt { next = min(next, acceptAgainAt) }
+        if let trimAt { next = min(next, trimAt) }
         return next == .max ? nil : next > time ? next - time : 0
     }
 }

@@ -105,10 +105,9 @@ private func processLimit(
                     .dropLast())
         }
         client.send("[\((0..<30).map(get).joined(separator: ","))]\n")
-        let replies = try #require(try client.reply().array)
-        #expect(replies.count == 30)
-        #expect(replies[0]["result"]?["value"] == .string(value))
-        #expect(replies[29]["error"]?["data"]?["kind"] == .string("overloaded"))
+        let replies = try client.reply()
+        #expect(replies[0]?["result"]?["value"] == .string(value))
+        #expect(replies[29]?["error"]?["data"]?["kind"] == .string("overloaded"))
         #expect(try number("overloaded", client) >= 2)
     }
 
