@@ -85,12 +85,27 @@ int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     *pid = credentials.pid; *uid = credentials.uid; *gid = credentials.gid;
     return 0;
 }
+int csys_peer_groups(int socket, uint32_t *groups, int *count) {
+    socklen_t length = (socklen_t)*count * sizeof *groups;
+    int result = getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &length);
+    *count = (int)(length / sizeof *groups);
+    return result;
+}
 int csys_unix_address(const char *path, struct sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
     if (strlen(path) >= sizeof address->sun_path) { errno = ENAMETOOLONG; return -1; }
     strcpy(address->sun_path, path);
     return 0;
+}
+long csys_notify(int socket, const char *name, const void *bytes, size_t length) {
+    struct sockaddr_un address;
+    size_t count = strlen(name);
+    if (csys_unix_address(name, &address) != 0) return -1;
+    // Abstract names begin with a zero and have no end of their own.
+    if (name[0] == '@') address.sun_path[0] = 0;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count + (name[0] == '@' ? 0 : 1));
+    return sendto(socket, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address, size);
 }
 int csys_bind_unix(int socket, const char *path) {
     struct sockaddr_un address;

@@ -29,7 +29,7 @@ public struct ByteBuffer: ~Copyable {
     public var isEmpty: Bool { count == 0 }
 
     /// The bytes as they are now; good until the next mutation.
-    public var bytes: Bytes { unsafe Bytes(start: base, count: length) }
+    public var bytes: Bytes { unsafe Bytes(known: base, count: length) }
 
     /// A part of them.
     public func bytes(_ range: Range<Int>) -> Bytes { bytes.extracting(range) }

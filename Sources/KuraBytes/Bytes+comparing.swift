@@ -47,5 +47,8 @@ extension Bytes {
 
     public func firstIndex(of byte: UInt8) -> Int? { firstIndex(of: byte, from: 0) }
 
-    public func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte, from: 0) != nil }
+    public func contains(_ byte: UInt8) -> Bool {
+        guard count > 0, let start = unsafe start else { return false }
+        return unsafe memchr(start, Int32(byte), count) != nil
+    }
 }

@@ -36,6 +36,13 @@ public struct Bytes {
         self.count = unsafe start == nil ? 0 : count
     }
 
+    /// The same for a count that is known to be right, and 0 without an address.
+    @inlinable
+    init(known start: UnsafeRawPointer?, count: Int) {
+        unsafe self.start = start
+        self.count = count
+    }
+
     @inlinable
     public init(_ buffer: UnsafeRawBufferPointer) {
         unsafe start = buffer.baseAddress
@@ -74,7 +81,21 @@ public struct Bytes {
     public func extracting(_ range: Range<Int>) -> Bytes {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a range outside of the bytes")
         guard let start = unsafe start else { return self }
-        return unsafe Bytes(start: start + range.lowerBound, count: range.count)
+        return unsafe Bytes(known: start + range.lowerBound, count: range.upperBound - range.lowerBound)
+    }
+
+    /// The byte at a position that the caller has compared with `count` itself, for the innermost loops.
+    @unsafe @inlinable
+    public subscript(unchecked position: Int) -> UInt8 {
+        unsafe start.unsafelyUnwrapped.load(fromByteOffset: position, as: UInt8.self)
+    }
+
+    /// The same for an integer.
+    @unsafe @inlinable
+    public func loadUnaligned<T: FixedWidthInteger & BitwiseCopyable>(
+        uncheckedByteOffset offset: Int, as type: T.Type
+    ) -> T {
+        unsafe start.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type)
     }
 
     /// The integer whose bytes, in the machine's order, begin at `offset`.

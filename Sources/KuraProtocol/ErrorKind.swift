@@ -7,6 +7,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
     case requestKeyReused
     case locked, schemaViolation
+    case forbidden
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
     case compacted, epochChanged, tooManySubscriptions
     case descriptorMissing, pathDenied, badRecord, transferFailed
@@ -79,7 +80,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .quotaExceeded:
             Facts(
                 name: "quotaExceeded", code: -32005, message: "Quota exceeded", retryable: false,
-                when: "The store as a whole would grow over `data.limit` bytes. Other keys are untouched.",
+                when: """
+                    The store as a whole would grow over `data.limit` bytes, or what the connection's role or user may fill over \
+                    `data.limit` bytes or items, as `data.hint` says. Nothing else is touched.
+                    """,
                 remedy: "Delete what is not needed; settings are for small values, documents and blobs for large ones.")
         case .typeMismatch:
             Facts(
@@ -110,6 +114,15 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     pointer, empty for the whole), `data.reason` what the schema asks for there. Nothing was written.
                     """,
                 remedy: "Write a value that fits; `settings.describe` shows the schema.")
+        case .forbidden:
+            Facts(
+                name: "forbidden", code: -32022, message: "Forbidden", retryable: false,
+                when: """
+                    The connection's role has not been granted this: `data.grant` is what is missing, by store, scope (left \
+                    out: any would do) and verbs. It says nothing of whether the thing exists. With id null: this user has no \
+                    role on this socket, and the connection ends.
+                    """,
+                remedy: "`session.hello` shows the role and its grants; the daemon's administrator gives them.")
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,

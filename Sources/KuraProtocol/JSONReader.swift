@@ -79,6 +79,26 @@ public struct JSONReader {
         self.names = names
     }
 
+    /// The byte at a position that has been compared with `end`.
+    ///
+    /// Safety: every caller looks whether its position is below `end`, the number of the text's bytes, and none is below 0:
+    /// `index` only grows. Debug builds, with which all tests run, look again; in release builds a second look would cost a
+    /// twentieth of a request.
+    @inline(__always)
+    private func byte(_ position: Int) -> UInt8 {
+        assert(position >= 0 && position < end)
+        return unsafe text[unchecked: position]
+    }
+
+    /// The eight bytes from a position on.
+    ///
+    /// Safety: as for `byte`; the caller has looked whether there are eight.
+    @inline(__always)
+    private func word(_ position: Int) -> UInt64 {
+        assert(position >= 0 && end - position >= 8)
+        return unsafe text.loadUnaligned(uncheckedByteOffset: position, as: UInt64.self)
+    }
+
     func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason: reason, offset: index) }
 
     // MARK: Tokens
@@ -87,18 +107,18 @@ public struct JSONReader {
     @inline(__always)
     public mutating func peek() -> UInt8? {
         skipWhitespace()
-        return index < end ? text[index] : nil
+        return index < end ? byte(index) : nil
     }
 
     @inline(__always)
     mutating func skipWhitespace() {
-        guard index < end, text[index] <= 0x20 else { return }
+        guard index < end, byte(index) <= 0x20 else { return }
         skipSpaces()
     }
 
     private mutating func skipSpaces() {
         while index < end {
-            switch text[index] {
+            switch byte(index) {
             case 0x20, 0x09, 0x0A, 0x0D:
                 index += 1
                 sawWhitespace = true
@@ -179,27 +199,27 @@ public struct JSONReader {
     }
 
     private mutating func skipNumber() throws(JSONFault) {
-        if text[index] == UInt8(ascii: "-") { index += 1 }
+        if byte(index) == UInt8(ascii: "-") { index += 1 }
         guard index < end else { throw fault(.unexpectedEnd) }
-        if text[index] == UInt8(ascii: "0") {
+        if byte(index) == UInt8(ascii: "0") {
             index += 1
         } else {
             try skipDigits()
         }
-        if index < end, text[index] == UInt8(ascii: ".") {
+        if index < end, byte(index) == UInt8(ascii: ".") {
             index += 1
             try skipDigits()
         }
-        if index < end, text[index] | 0x20 == UInt8(ascii: "e") {
+        if index < end, byte(index) | 0x20 == UInt8(ascii: "e") {
             index += 1
-            if index < end, text[index] == UInt8(ascii: "+") || text[index] == UInt8(ascii: "-") { index += 1 }
+            if index < end, byte(index) == UInt8(ascii: "+") || byte(index) == UInt8(ascii: "-") { index += 1 }
             try skipDigits()
         }
     }
 
     private mutating func skipDigits() throws(JSONFault) {
         let start = index
-        while index < end, text[index] &- UInt8(ascii: "0") < 10 { index += 1 }
+        while index < end, byte(index) &- UInt8(ascii: "0") < 10 { index += 1 }
         guard index > start else { throw index < end ? fault(.badNumber) : fault(.unexpectedEnd) }
     }
 
@@ -285,7 +305,7 @@ public struct JSONReader {
         while true {
             skipPlainBytes()
             guard index < end else { throw fault(.unexpectedEnd) }
-            switch text[index] {
+            switch byte(index) {
             case UInt8(ascii: "\""):
                 result.end = Int32(truncatingIfNeeded: index)
                 index += 1
@@ -307,7 +327,7 @@ public struct JSONReader {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let high: UInt64 = 0x8080_8080_8080_8080
         while end - index >= 8 {
-            let word = text.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+            let word = word(index).littleEndian
             let quote = word ^ (ones &* 0x22)
             let slash = word ^ (ones &* 0x5C)
             // In each term the lowest byte that is flagged is flagged rightly; borrows only reach higher ones.
@@ -320,7 +340,7 @@ public struct JSONReader {
             index += 8
         }
         while index < end {
-            let byte = text[index]
+            let byte = byte(index)
             if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x80 { return }
             index += 1
         }
@@ -328,7 +348,7 @@ public struct JSONReader {
 
     private mutating func skipEscape() throws(JSONFault) {
         guard index + 1 < end else { throw fault(.unexpectedEnd) }
-        switch text[index + 1] {
+        switch byte(index + 1) {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             index += 2
@@ -337,8 +357,8 @@ public struct JSONReader {
             index += 6
             guard grammar == .wire, unit & 0xF800 == 0xD800 else { return }
             // RFC 7493, 2.1: a surrogate comes as a pair, high half first.
-            guard unit < 0xDC00, index + 1 < end, text[index] == UInt8(ascii: "\\"),
-                text[index + 1] == UInt8(ascii: "u"),
+            guard unit < 0xDC00, index + 1 < end, byte(index) == UInt8(ascii: "\\"),
+                byte(index + 1) == UInt8(ascii: "u"),
                 let low = JSONText.hexUnit(text, at: index + 2, end: end), low & 0xFC00 == 0xDC00
             else { throw fault(.loneSurrogate) }
             index += 6

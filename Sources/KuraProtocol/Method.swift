@@ -60,6 +60,8 @@ public struct Method: Sendable {
     public let name: String
     public let store: Store
     public let access: Access
+    /// What the connection must have been granted.
+    public let need: Need
     /// One line, for lists and help.
     public let summary: String
     /// In the order in which they may be given by position.
@@ -75,13 +77,14 @@ public struct Method: Sendable {
     public let isOutOfBand: Bool
 
     public init(
-        _ name: String, _ store: Store, _ access: Access, _ summary: String, parameters: [Field] = [],
+        _ name: String, _ store: Store, _ access: Access, needs need: Need, _ summary: String, parameters: [Field] = [],
         result: [Field], errors: [ErrorKind] = [], example: String = "{}",
         outOfBand: Bool = false
     ) {
         self.name = name
         self.store = store
         self.access = access
+        self.need = need
         self.summary = summary
         // A long job is resumed, not answered again: its result is not in one commit with its changes.
         let takesKey = access == .write && !outOfBand

@@ -67,7 +67,9 @@ public enum MethodDocs {
     // MARK: Pieces
 
     private static func section(_ method: Method) -> String {
-        var parts = ["### \(method.name)", "\(method.summary) Access: \(method.access.rawValue)."]
+        var parts = [
+            "### \(method.name)", "\(method.summary) Access: \(method.access.rawValue). Needs: \(method.need).",
+        ]
         if method.isOutOfBand { parts[1] += " May be answered ahead of requests that came before and wait." }
         if !method.parameters.isEmpty {
             parts.append(fields(method.parameters, headed: "parameter", presence: "required"))

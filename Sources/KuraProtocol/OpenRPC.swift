@@ -1,6 +1,7 @@
 /// The method table as an OpenRPC document, which `rpc.discover` answers.
 ///
-/// Source: OpenRPC specification 1.3.2. Extensions: `x-access` (`read`, `write`), `x-outOfBand` (may be answered ahead of
+/// Source: OpenRPC specification 1.3.2. Extensions: `x-access` (`read`, `write`), `x-needs` (what a role must have been
+/// granted, in words), `x-outOfBand` (may be answered ahead of
 /// requests that came before and wait), `x-maxBytes` (a string's bound in bytes of UTF-8), `components.x-errors` (every
 /// kind of error).
 public enum OpenRPC {
@@ -62,6 +63,7 @@ public enum OpenRPC {
         }
         members.append(("examples", .array([example(method)])))
         members.append(("x-access", .string(method.access.rawValue)))
+        members.append(("x-needs", .string(method.need.description)))
         if method.isOutOfBand { members.append(("x-outOfBand", .boolean(true))) }
         return .object(members)
     }

@@ -1,5 +1,23 @@
 public import KuraBytes
 
+/// A grant that would have been needed, as far as the request tells.
+public struct MissingGrant: Sendable {
+    /// The store's name, or `*` when one of several would do.
+    public var store: StaticString
+    /// The scope's name as the request has it, escapes resolved; nil when any scope would do. It points into the request, as
+    /// `RPCError.parameter` does.
+    // Safety: as for `RPCError.parameter`.
+    public nonisolated(unsafe) var scope: Bytes?
+    public var verbs: Verbs
+
+    public init(store: StaticString, scope: Bytes?, verbs: Verbs) {
+        self.store = store
+        // Safety: as the property says.
+        unsafe self.scope = scope
+        self.verbs = verbs
+    }
+}
+
 /// One error reply, before it is bytes. It holds no heap memory, so that refusing costs nothing.
 public struct RPCError: Error {
     public var kind: ErrorKind
@@ -22,6 +40,8 @@ public struct RPCError: Error {
     public var index: Int?
     /// Position in a transaction of the operation that is at fault.
     public var operation: Int?
+    /// What the connection's role has not been granted.
+    public var grant: MissingGrant?
     /// The layer of settings that stands in the way.
     public var layer: StaticString?
     /// Where in a value or a schema the fault is, as a JSON pointer. UTF-8, not escaped; it points into memory that whoever
@@ -93,6 +113,7 @@ extension ByteBuffer {
         }
         if let index = error.index { append(",\"index\":", Int64(index)) }
         if let operation = error.operation { append(",\"operation\":", Int64(operation)) }
+        if let grant = error.grant { append(grant) }
         if let layer = error.layer {
             append(",\"layer\":\"")
             append(layer)
@@ -116,6 +137,18 @@ extension ByteBuffer {
             append("\"")
         }
         append("}}}")
+    }
+
+    /// `,"grant":{…}`: a member of an object that has begun.
+    public mutating func append(_ grant: MissingGrant) {
+        append(",\"grant\":{\"store\":\"")
+        append(grant.store)
+        append("\"")
+        // Safety: rendered before the request's line goes.
+        if let scope = unsafe grant.scope { append(text: ",\"scope\":", scope) }
+        append(",\"allow\":")
+        append(verbs: grant.verbs)
+        append("}")
     }
 
     private mutating func append(text name: StaticString, _ utf8: Bytes) {

@@ -356,10 +356,10 @@ public final class RequestReader {
     }
 
     func bytes(_ value: JSONValue) -> Bytes {
-        Bytes(rebasing: state.pointee.text[Int(value.start)..<Int(value.end)])
+        state.pointee.text.extracting(Int(value.start)..<Int(value.end))
     }
 
     func bytes(_ string: JSONString) -> Bytes {
-        Bytes(rebasing: state.pointee.text[Int(string.start)..<Int(string.end)])
+        state.pointee.text.extracting(Int(string.start)..<Int(string.end))
     }
 }

@@ -22,6 +22,8 @@ final class Call {
     /// Bytes that a handler needs while it answers.
     var scratch = ByteBuffer()
     var otherScratch = ByteBuffer()
+    /// The request's key with its role.
+    var keyOfRole = ByteBuffer()
     /// The handlers in the order of the method table, for transactions.
     let handlers: ContiguousArray<Handler>
     /// The call of one operation within a transaction.
@@ -45,6 +47,10 @@ final class Call {
 
     /// Appends the result of the request that the reader holds.
     func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if let permissions = connection?.permissions {
+            try perform(permissions, &out, storage)
+            return
+        }
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
@@ -136,6 +142,8 @@ extension Refusal {
             self = .error(RPCError(.conflict, currentRev: currentRev))
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
+        case .accountFull(let limit, let isBytes):
+            self = .error(.quotaExceeded(limit: limit, isBytes: isBytes))
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))
@@ -169,6 +177,10 @@ final class ServerFacts {
     let profile: String
     let openRPC: [UInt8]
     let importRoots: ImportRoots
+    /// In the order of the method table.
+    let accessRules: ContiguousArray<AccessRule>
+    let access: AccessControl
+    var sockets: [DaemonSocket] = []
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
@@ -184,7 +196,12 @@ final class ServerFacts {
     /// Bytes of the overrides of all connections.
     var overrideBytes = 0
 
-    init(version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots) {
+    init(
+        version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots,
+        accessRules: ContiguousArray<AccessRule>, access: AccessControl
+    ) {
+        self.accessRules = accessRules
+        self.access = access
         self.version = version
         self.limits = limits
         buffers = BufferBudget(limit: limits.bufferBytes)

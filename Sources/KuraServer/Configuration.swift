@@ -21,6 +21,8 @@ public struct Configuration: Sendable {
     public var retainSeconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
     public var importRoots: [String] = []
+    /// Sockets and roles; without sockets there is the one that `socket` names.
+    public var access = AccessRules()
     /// The file of settings that the host's administrator has fixed.
     public var settingsLocks: String?
 
@@ -51,6 +53,10 @@ public struct Configuration: Sendable {
                 try take(String(decoding: name, as: UTF8.self), value)
             }
         }
+        guard socket == nil || access.sockets.isEmpty else {
+            throw Refusal(description: "socket and sockets: one of them")
+        }
+        try access.check()
     }
 
     /// A file's text as one JSON object without white space between its tokens.
@@ -74,6 +80,8 @@ public struct Configuration: Sendable {
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
+        case "sockets": try access.read(sockets: value)
+        case "roles": try access.read(roles: value)
         case "limits":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -85,8 +93,8 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, profile, logLevel, changes, limits, importRoots, \
-                    settingsLocks
+                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, changes, limits, \
+                    importRoots, settingsLocks
                     """)
         }
     }
@@ -123,6 +131,34 @@ public struct Configuration: Sendable {
                 description:
                     "unknown key \"\(name)\" in changes; known are retainBytes, retainSeconds, progressSeconds")
         }
+    }
+
+    /// Listens there instead of where the file says.
+    public mutating func listen(at path: String) throws(Refusal) {
+        guard access.sockets.isEmpty else {
+            throw Refusal(description: "sockets are in the configuration: no --socket and no $KURA_SOCKET beside them")
+        }
+        socket = path
+    }
+
+    // MARK: Reading again
+
+    /// Keys of what differs and only a restart can change, as the file calls them.
+    func fixedDifferences(from other: Configuration) -> [String] {
+        var names: [String] = []
+        if dataDirectory != other.dataDirectory { names.append("dataDir") }
+        if socket != other.socket { names.append("socket") }
+        if profile != other.profile { names.append("profile") }
+        if limits != other.limits || retainBytes != other.retainBytes || retainSeconds != other.retainSeconds {
+            names.append("limits or changes")
+        }
+        if importRoots != other.importRoots { names.append("importRoots") }
+        let (sockets, others) = (access.sockets, other.access.sockets)
+        if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })
+        {
+            names.append("sockets (path, name, owner, group, mode)")
+        }
+        return names
     }
 
     // MARK: Words

@@ -10,6 +10,12 @@ final class Connection {
     let socket: Socket
     let token: UInt64
     let peer: PeerCredentials?
+    /// Where it came in; nil once that is closed.
+    var door: DaemonSocket?
+    /// Its role and what binds it.
+    var admission: AccessControl.Admission
+    /// What it may do; nil: everything.
+    var permissions: Permissions? { admission.permissions }
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
@@ -65,8 +71,12 @@ final class Connection {
     /// The feed when the turn began, once the turn has changed it.
     private var feedStart: ConnectionFeed?
 
-    init(socket: consuming Socket, token: UInt64, lineLimit: Int) {
-        peer = PeerCredentials(of: socket.descriptor)
+    init(
+        socket: consuming Socket, token: UInt64, lineLimit: Int, peer: PeerCredentials?,
+        admission: AccessControl.Admission
+    ) {
+        self.peer = peer
+        self.admission = admission
         self.socket = socket
         self.token = token
         framer = LineFramer(limit: lineLimit)

@@ -12,11 +12,16 @@ public enum Daemon {
     public static let version = "0.1.0"
 
     /// Opens everything, serves until the end, and closes.
+    /// - Parameters:
+    ///   - configuration: as it is now.
+    ///   - reread: makes it anew, for SIGHUP; called on another thread.
     /// - Returns: 0 drained; 1 in use, or the disk failed; 2 refused, and nothing was touched.
-    public static func run(_ configuration: Configuration) -> Int32 {
+    public static func run(
+        _ configuration: Configuration, reread: @escaping @Sendable () throws(Configuration.Refusal) -> Configuration
+    ) -> Int32 {
         let journal = Journal(threshold: configuration.logLevel)
         do {
-            return try serve(configuration, journal)
+            return try serve(configuration, reread, journal)
         } catch let fault as StorageFault {
             journal.log(.error, "cannot start", [("reason", fault.description)])
             switch fault {
@@ -32,13 +37,21 @@ public enum Daemon {
         }
     }
 
-    private static func serve(_ configuration: Configuration, _ journal: Journal) throws -> Int32 {
+    private static func serve(
+        _ configuration: Configuration, _ reread: @escaping @Sendable () throws(Configuration.Refusal) -> Configuration,
+        _ journal: Journal
+    ) throws -> Int32 {
         if let faults = SocketPath.environment("KURA_FAULTS"), !faults.isEmpty {
             do { try FaultPoints.arm(faults) } catch {
                 throw Configuration.Refusal(description: "KURA_FAULTS: \(error)")
             }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
         }
+        let inherited: [InheritedSocket]
+        do throws(InheritedSocket.Refusal) { inherited = try InheritedSocket.take() } catch {
+            throw Configuration.Refusal(description: error.description)
+        }
+        let supervision = Supervision(ServiceManager())
         umask(0o077)
         // Before the first thread starts: threads inherit the blocked signals.
         let signals = try Signals.descriptor()
@@ -47,11 +60,13 @@ public enum Daemon {
         Heap.givesBack(blocksOf: 1 << 20)
         let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
-        var locks = SettingsLocks()
-        if let path = configuration.settingsLocks { locks = try SettingsLocks(file: path) }
-
         let paths = try Paths(configuration)
         defer { paths.cleanUp() }
+        // Passed sockets are enough, unless another one is asked for.
+        let own = inherited.isEmpty || configuration.socket != nil ? paths.socket : nil
+        let reload = Reload(try found(configuration, inherited, own)) { () throws(Configuration.Refusal) in
+            try found(reread(), inherited, own)
+        }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
@@ -67,25 +82,24 @@ public enum Daemon {
         if storage.hasRaisedRevision {
             journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
         }
-        let listener: Listener
-        do {
-            try refuseLiveSocket(paths.socket)
-            listener = try Listener.bind(path: paths.socket)
-        } catch {
+        let sockets: [DaemonSocket]
+        do { sockets = try reload.first.access.sockets.map { try listen($0, inherited) } } catch {
             // The threads end before what they use does.
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
         let server = try Server(
-            loop: loop, storage: storage, listener: listener, journal: journal, limits: limits, version: version,
-            signals: signals, importRoots: configuration.importRoots, locks: locks,
-            locksPath: configuration.settingsLocks)
-        journal.log(
-            .info, "listening",
-            [
-                ("socket", paths.socket), ("data", paths.data), ("version", version),
-                ("profile", configuration.profile.rawValue), ("pid", String(getpid())),
-            ])
+            loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
+            journal: journal, limits: limits, version: version, signals: signals,
+            importRoots: configuration.importRoots, reload: reload, supervision: supervision)
+        for socket in sockets {
+            journal.log(
+                .info, "listening",
+                [
+                    ("socket", socket.rule.path), ("data", paths.data), ("version", version),
+                    ("profile", configuration.profile.rawValue), ("pid", String(getpid())),
+                ])
+        }
         switch server.run() {
         case .drained:
             journal.log(.info, "stopped")
@@ -93,6 +107,33 @@ public enum Daemon {
         case .failed(let fault):
             journal.log(.error, "stopped: the outcome of unsynced changes is unknown", [("reason", fault.description)])
             return 1
+        }
+    }
+
+    /// What a configuration says that can be put in force at once.
+    private static func found(
+        _ configuration: Configuration, _ inherited: [InheritedSocket], _ own: String?
+    ) throws(Configuration.Refusal) -> Reload.Found {
+        var found = Reload.Found(
+            configuration: configuration, access: try configuration.access.joined(with: inherited, own: own))
+        if let path = configuration.settingsLocks { found.locks = try SettingsLocks(file: path) }
+        return found
+    }
+
+    private static func listen(_ rule: AccessRules.Socket, _ inherited: [InheritedSocket]) throws -> DaemonSocket {
+        if let passed = inherited.first(where: { $0.name == rule.name }) {
+            var rule = rule
+            if !passed.path.isEmpty { rule.path = passed.path }
+            return DaemonSocket(Listener(adopting: passed), rule)
+        }
+        try refuseLiveSocket(rule.path)
+        do throws(SystemError) {
+            let listener = try Listener.bind(path: rule.path, mode: rule.mode, owner: rule.owner, group: rule.group)
+            return DaemonSocket(listener, rule)
+        } catch {
+            guard "\(error.call)" == "chown" else { throw error }
+            throw Configuration.Refusal(
+                description: "sockets: owner and group of \(rule.path) cannot be given by this user: \(error)")
         }
     }
 
@@ -122,8 +163,9 @@ public enum Daemon {
                 data = configuration.dataDirectory ?? Configuration.defaultDataDirectory(SocketPath.environment)
                 socket = configuration.socket ?? SocketPath.standard(SocketPath.environment)
             }
-            guard socket.utf8.count <= 90 else {
-                throw Configuration.Refusal(description: "socket path of more than 90 bytes: \(socket)")
+            guard socket.utf8.count <= Listener.pathLimit else {
+                throw Configuration.Refusal(
+                    description: "socket path of more than \(Listener.pathLimit) bytes: \(socket)")
             }
         }
 

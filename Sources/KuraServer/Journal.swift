@@ -1,10 +1,11 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import Synchronization
 
 /// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.
 public final class Journal: @unchecked Sendable {
-    // Immutable after `init`; one write(2) a line keeps lines whole.
+    // What changes after `init` is atomic; one write(2) a line keeps lines whole.
 
     public enum Level: Int, Comparable, Sendable, CaseIterable {
         case debug, info, warning, error
@@ -26,20 +27,23 @@ public final class Journal: @unchecked Sendable {
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    private let threshold: Level
+    private let threshold: Atomic<Int>
     private let isTerminal: Bool
     private let descriptor: Int32
 
     public init(threshold: Level, descriptor: Int32 = 2) {
-        self.threshold = threshold
+        self.threshold = Atomic(threshold.rawValue)
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
     }
 
+    /// From now on lines below `level` are left out.
+    public func setThreshold(_ level: Level) { threshold.store(level.rawValue, ordering: .relaxed) }
+
     /// `event`: a fixed sentence.
     /// `fields`: numbers, paths and names that are no secrets.
     public func log(_ level: Level, _ event: StaticString, _ fields: [(String, String)] = []) {
-        guard level >= threshold else { return }
+        guard level.rawValue >= threshold.load(ordering: .relaxed) else { return }
         var line = ByteBuffer()
         var time = timespec()
         // Safety: the kernel fills one `timespec`, which is ours.

@@ -16,8 +16,9 @@ extension Server {
                 }
                 journal.log(
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
+                supervision.stopping()
                 drain()
-            case SIGHUP: reloadLocks(storage)
+            case SIGHUP: readAgain(storage)
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
                 while waitpid(-1, nil, WNOHANG) > 0 {}
@@ -31,8 +32,11 @@ extension Server {
     private func drain() {
         drainDeadline = monotonicNow() + 5_000_000_000
         facts.isDraining = true
-        if let descriptor = listener?.descriptor { loop.remove(descriptor) }
-        listener = nil
+        for socket in sockets { loop.remove(socket.listener.descriptor) }
+        // Their files go with the last who knows them.
+        sockets = []
+        facts.sockets = []
+        for connection in connections.all { connection.door = nil }
         call.changes.isDraining = true
         call.changes.wake()
         for transfer in transfers { transfer.cancel() }

@@ -21,6 +21,7 @@ extension Server {
         connection.state.overtaken = 0
         connection.state.isStuck = false
         storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way.
@@ -61,6 +62,8 @@ extension Server {
     func overtake(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
         guard connection.state.batch == nil, connection.descriptors.isEmpty else { return }
+        // Without the order of replies all that can be has been answered already, and the rest keeps its turn.
+        guard !connection.state.isUnordered || connection.state.isStuck else { return }
         let start = connection.framer.consumed
         var framer = connection.framer
         if connection.state.overtaken == 0 {

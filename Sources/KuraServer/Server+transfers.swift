@@ -69,7 +69,14 @@ extension Server {
     private func store(
         _ batch: ImportBatch, _ work: DocumentsImport, _ transfer: Transfer, _ storage: isolated Storage
     ) {
+        let permissions = connections[transfer.token]?.permissions
+        let isAllowed = work.collection.withBytes { permissions?.allows(work.need.verbs, .documents, $0) ?? true }
+        guard isAllowed else {
+            transfer.channel.judge(.failed(.cancelled))
+            return
+        }
         storage.setWriter(connections[transfer.token]?.clientName ?? [])
+        storage.setWriterAccounts(connections[transfer.token]?.admission.accounts ?? [])
         let result: WriteResult
         do throws(StoreError) {
             result = try work.collection.withBytes { (collection) throws(StoreError) in

@@ -18,6 +18,7 @@ extension Server {
             return
         }
         storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
         let wait = connection.state.wait
         defer { connection.state.wait = wait }
         let start = connection.framer.consumed
@@ -36,9 +37,13 @@ extension Server {
                 return
             }
             guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
-            guard connection.input.bytes[lower] != UInt8(ascii: "["), answer(connection, lower, upper, storage) else {
-                // Its turn comes with the request that waits; what it has begun to wait for is asked for again then.
-                connection.state.isStuck = true
+            let isBatch = connection.input.bytes[lower] == UInt8(ascii: "[")
+            guard !isBatch, answer(connection, lower, upper, storage) else {
+                // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;
+                // what it has begun to wait for is asked for again then.
+                let isTurnFull = !isBatch && connection.state.wait == .room && storage.admitsChanges
+                connection.hasAhead = isTurnFull
+                connection.state.isStuck = !isTurnFull
                 return
             }
             budget -= 1

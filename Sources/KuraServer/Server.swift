@@ -20,7 +20,9 @@ public final class Server {
 
     let loop: EventLoop
     private let storage: Storage
-    var listener: Listener?
+    /// Where clients come in; none any more once the daemon drains.
+    var sockets: [DaemonSocket]
+    let access: AccessControl
     let journal: Journal
     let limits: ServerLimits
     let facts: ServerFacts
@@ -49,7 +51,8 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
-    let locksReload: LocksReload
+    let reload: Reload
+    let supervision: Supervision
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -63,31 +66,36 @@ public final class Server {
 
     /// Requests that a client makes in one turn when it does not pipeline.
     private static let fewRequests: UInt64 = 4
-    static let listenerToken: UInt64 = 1
-    private static let signalsToken: UInt64 = 2
+    private static let signalsToken: UInt64 = 1
+    /// All sockets'. Below all tokens of connections, as is the other.
+    private static let socketsToken: UInt64 = 2
 
-    /// `signals`: a signalfd, or -1. `locksPath`: the file of `locks`, which SIGHUP has read again.
+    /// `signals`: a signalfd, or -1. `reload`: what SIGHUP has read again, and what it found first.
     init(
-        loop: EventLoop, storage: Storage, listener: consuming Listener, journal: Journal, limits: ServerLimits,
-        version: String, signals: Int32, importRoots: [String] = [],
-        locks: SettingsLocks = SettingsLocks(), locksPath: String? = nil
+        loop: EventLoop, storage: Storage, sockets: [DaemonSocket], access: AccessControl, journal: Journal,
+        limits: ServerLimits, version: String, signals: Int32, importRoots: [String] = [], reload: Reload,
+        supervision: Supervision = Supervision(ServiceManager())
     ) throws {
         self.loop = loop
         self.storage = storage
         self.journal = journal
         self.limits = limits
         self.signals = signals
-        locksReload = LocksReload(path: locksPath, locks: locks)
+        self.reload = reload
+        self.supervision = supervision
+        self.sockets = sockets
+        self.access = access
         let table = MethodTable.standard
         reader = RequestReader(table: table)
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version),
-            importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory))
+            importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
+            accessRules: ContiguousArray(table.methods.map(AccessRule.init)), access: access)
+        facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
-        try loop.add(listener.descriptor, token: Self.listenerToken, .read)
+        try watchSockets()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
-        self.listener = consume listener
     }
 
     /// The handlers in the order of the method table; every method has one.
@@ -113,11 +121,13 @@ public final class Server {
         // Safety: the server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
-        storage.assumeIsolated { unsafe server.apply(server.locksReload.first, $0) }
+        storage.assumeIsolated { unsafe server.apply(server.reload.first, $0) }
+        supervision.ready("serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?
             timeout = storage.assumeIsolated { storage in
                 unsafe server.takeTurn(timeout, storage)
+                unsafe server.supervision.turnEnded()
                 if let failure = storage.failure {
                     unsafe server.failAll(storage)
                     ending = .failed(failure)
@@ -141,7 +151,7 @@ public final class Server {
         crowd.beginTurn()
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
-        takeLocks(storage)
+        takeReload(storage)
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
@@ -180,7 +190,7 @@ public final class Server {
     private func dispatch(_ event: EventLoop.Event, _ storage: isolated Storage) {
         switch event.token {
         // Those who are here come first.
-        case Self.listenerToken: crowd.isAcceptDue = true
+        case Self.socketsToken: crowd.isAcceptDue = true
         case Self.signalsToken: takeSignals(storage)
         default:
             guard let connection = connections[event.token] else { return }
@@ -318,6 +328,7 @@ public final class Server {
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
+        if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
         return Int32(clamping: (wait + 999_999) / 1_000_000)
@@ -325,16 +336,33 @@ public final class Server {
 
     // MARK: Connections
 
-    func admit(_ socket: consuming Socket) {
+    func watchSockets() throws(SystemError) {
+        for socket in sockets { try loop.add(socket.listener.descriptor, token: Self.socketsToken, .read) }
+    }
+
+    func admit(_ socket: consuming Socket, by door: DaemonSocket) {
+        let descriptor = socket.descriptor
+        let peer = PeerCredentials(of: descriptor)
+        let admission: AccessControl.Admission
+        do throws(RPCError) {
+            admission = try access.admit(peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+        } catch {
+            refuse(socket, error)
+            return
+        }
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
-            Connection(socket: socket.take()!, token: token, lineLimit: limits.lineBytes)
+            Connection(
+                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission)
         }
+        connection.door = door
+        door.connections += 1
         do throws(SystemError) {
             try loop.add(connection.socket.descriptor, token: connection.token, .read)
         } catch {
             journal.log(.warning, "a connection could not be registered", [("error", error.description)])
             connections.remove(connection.token)
+            door.connections -= 1
             return
         }
         facts.connections = connections.count
@@ -361,6 +389,7 @@ public final class Server {
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
+        connection.door?.connections -= 1
         facts.connections = connections.count
     }
 

@@ -37,6 +37,8 @@ final class Ledger {
     var now: Int64 = nowMilliseconds()
     /// What the client whose request is being handled calls itself.
     var writer: [UInt8] = []
+    /// The quotas that bind it; mostly none.
+    var writerAccounts: [QuotaAccount] = []
     /// The turn is being repeated after its commit found the disk full: nothing may be staged.
     var isRefusingChanges = false
     /// The fold cannot write for want of space: when the overlay is full, waiting would not end.
@@ -186,6 +188,11 @@ final class Ledger {
             if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
             if records.count > configuration.turnBytes { throw .busy }
         }
+        let wasPresent = old.map { !$0.isTombstone } ?? false
+        let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
+        if !writerAccounts.isEmpty {
+            try scope.admit(bytes: newBytes - oldBytes, items: Int(countDelta), for: writerAccounts)
+        }
         let new = ItemRef.make(key: key, value: body ?? value)
         new.pointee.rev = rev + 1
         new.pointee.scope = scope.id
@@ -202,8 +209,7 @@ final class Ledger {
             isTransactionStrict = true
         }
         new.pointee.isDeleted = isTombstone
-        let wasPresent = old.map { !$0.isTombstone } ?? false
-        new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
+        new.pointee.countDelta = countDelta
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
         shape(new)
 
@@ -235,6 +241,9 @@ final class Ledger {
         }
         scope.count += Int(new.pointee.countDelta)
         scope.bytes += Int(new.pointee.bytesDelta)
+        if !scope.accounts.isEmpty {
+            scope.noteInAccounts(bytes: Int(new.pointee.bytesDelta), items: Int(new.pointee.countDelta))
+        }
         scope.lastRev = new.pointee.rev
         if scope.store.isResident {
             scope.members.append(new)
@@ -257,6 +266,9 @@ final class Ledger {
         overlayBytes -= new.footprint
         scope.count -= Int(new.pointee.countDelta)
         scope.bytes -= Int(new.pointee.bytesDelta)
+        if !scope.accounts.isEmpty {
+            scope.noteInAccounts(bytes: -Int(new.pointee.bytesDelta), items: -Int(new.pointee.countDelta))
+        }
         scope.lastRev = change.scopeRev
         if scope.store.isResident { scope.members.remove(new) }
         if let old = change.old {

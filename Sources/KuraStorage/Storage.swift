@@ -22,7 +22,7 @@ public actor Storage {
     public let configurations: ConfigurationStore
 
     private let directory: DataDirectory
-    private let ledger: Ledger
+    let ledger: Ledger
     let log: Log
     let history: ChangeHistory
     private let logSync: LogSync

@@ -95,23 +95,6 @@ public struct Socket: ~Copyable {
     }
 }
 
-/// Who is at the other end of a connection, as the kernel knows it (SO_PEERCRED).
-public struct PeerCredentials: Sendable {
-    public var uid: UInt32
-    public var gid: UInt32
-
-    /// - Returns: nil when the kernel does not tell.
-    public init?(of descriptor: Int32) {
-        var pid: Int32 = 0
-        var uid: UInt32 = 0
-        var gid: UInt32 = 0
-        // Safety: the three numbers are of the types that the function writes.
-        guard unsafe csys_peer(descriptor, &pid, &uid, &gid) == 0 else { return nil }
-        self.uid = uid
-        self.gid = gid
-    }
-}
-
 /// Signals as a descriptor that the loop waits on.
 public enum Signals {
     /// Blocks SIGTERM, SIGINT, SIGHUP and SIGCHLD for this thread and those it starts, ignores SIGPIPE.

@@ -20,6 +20,10 @@ private let help = """
 
     The log goes to standard error: lines for people on a terminal, JSON otherwise. SIGTERM and SIGINT drain: no more
     connections, everything asked for answered, synced and folded, exit 0; a second one exits at once.
+    SIGHUP reads the configuration again: roles, quotas, settingsLocks and logLevel come into force, also for clients that are
+    connected; what takes a restart is told in the log.
+    Sockets and roles are keys of the configuration: see proto-docs/access.md. A service manager is understood:
+    LISTEN_FDS, LISTEN_FDNAMES (each the name of a socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
     Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory).
 
     First steps:
@@ -41,7 +45,11 @@ struct Kurad {
         var program = Kurad()
         program.parse()
         do throws(Configuration.Refusal) {
-            exit(Daemon.run(try program.configuration()))
+            let program = program
+            exit(
+                Daemon.run(try program.configuration()) { () throws(Configuration.Refusal) in
+                    try program.configuration()
+                })
         } catch { refuse(error.description) }
     }
 
@@ -90,7 +98,7 @@ struct Kurad {
         if let level { configuration.logLevel = try Configuration.level(level) }
         configuration.dataDirectory =
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
-        configuration.socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") ?? configuration.socket
+        if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.isEphemeral = flags.isEphemeral
         return configuration
     }

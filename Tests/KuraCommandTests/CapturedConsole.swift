@@ -50,7 +50,7 @@ extension Catalogue {
     }()
 
     private static let watch = Method(
-        "changes.watch", .storage, .read, "Tells every change.",
+        "changes.watch", .storage, .read, needs: .nothing, "Tells every change.",
         parameters: [
             Field("stores", .list(of: .word(["settings", "documents"]), maxItems: 2), "Only these."),
             Field("afterRev", .integer(0...100), "Only newer ones."),
@@ -61,7 +61,7 @@ extension Catalogue {
         ], example: "{\"stores\":[\"settings\"],\"afterRev\":5}")
 
     private static let importing = Method(
-        "records.import", .documents, .write, "Reads records from a file.",
+        "records.import", .documents, .write, needs: .nothing, "Reads records from a file.",
         parameters: [
             Field("collection", .name(maxBytes: 128), required: true, "Where to."),
             Field("fd", .boolean, "The records come from the descriptor."),
@@ -72,7 +72,7 @@ extension Catalogue {
         example: "{\"collection\":\"countries\",\"fd\":true,\"idField\":\"alpha_2\"}")
 
     private static let exporting = Method(
-        "records.export", .documents, .read, "Writes records into a file.",
+        "records.export", .documents, .read, needs: .nothing, "Writes records into a file.",
         parameters: [
             Field("collection", .name(maxBytes: 128), required: true, "Where from."),
             Field("fd", .boolean, "The records go to the descriptor."),
@@ -81,7 +81,7 @@ extension Catalogue {
         example: "{\"collection\":\"countries\",\"fd\":true}")
 
     private static let everything = Method(
-        "records.everything", .documents, .read, "Takes every type.",
+        "records.everything", .documents, .read, needs: .nothing, "Takes every type.",
         parameters: [
             Field("name", .name(maxBytes: 10), required: true, "A name."),
             Field("number", .integer(-10...10), required: true, "A number."),
@@ -97,7 +97,7 @@ extension Catalogue {
             """)
 
     private static let health = Method(
-        "storage.health", .storage, .read, "Tells whether it is ready.",
+        "storage.health", .storage, .read, needs: .nothing, "Tells whether it is ready.",
         result: [
             Field("live", .boolean, required: true, "True."), Field("ready", .boolean, required: true, "Whether."),
             Field("reasons", .list(of: .text(maxBytes: 99), maxItems: 9), required: true, "Why not."),

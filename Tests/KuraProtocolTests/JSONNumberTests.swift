@@ -57,7 +57,9 @@ import Testing
     }
 
     // What fuzzing found: these stopped the program, or came out as numbers.
-    @Test(arguments: ["\"7\"", "\"\"", "\"small\"", "\"e\"", "true", "false", "null", "{}", "[]", "[1]", "{\"a\":1}", "-", ""])
+    @Test(arguments: [
+        "\"7\"", "\"\"", "\"small\"", "\"e\"", "true", "false", "null", "{}", "[]", "[1]", "{\"a\":1}", "-", "",
+    ])
     func `a value that is no number is no whole number`(_ text: String) {
         #expect(integer(text) == nil)
     }

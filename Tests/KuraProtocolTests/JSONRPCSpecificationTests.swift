@@ -10,12 +10,17 @@ import Testing
 
     private let reader = RequestReader(
         table: MethodTable([
-            Method("subtract", .rpc, .read, "", parameters: Self.integers(["minuend", "subtrahend"]), result: []),
-            Method("update", .rpc, .read, "", parameters: Self.integers(["a", "b", "c", "d", "e"]), result: []),
-            Method("sum", .rpc, .read, "", parameters: Self.integers(["a", "b", "c"]), result: []),
-            Method("notify_sum", .rpc, .read, "", parameters: Self.integers(["a", "b", "c"]), result: []),
-            Method("notify_hello", .rpc, .read, "", parameters: Self.integers(["a"]), result: []),
-            Method("get_data", .rpc, .read, "", result: []),
+            Method(
+                "subtract", .rpc, .read, needs: .nothing, "", parameters: Self.integers(["minuend", "subtrahend"]),
+                result: []),
+            Method(
+                "update", .rpc, .read, needs: .nothing, "", parameters: Self.integers(["a", "b", "c", "d", "e"]),
+                result: []),
+            Method("sum", .rpc, .read, needs: .nothing, "", parameters: Self.integers(["a", "b", "c"]), result: []),
+            Method(
+                "notify_sum", .rpc, .read, needs: .nothing, "", parameters: Self.integers(["a", "b", "c"]), result: []),
+            Method("notify_hello", .rpc, .read, needs: .nothing, "", parameters: Self.integers(["a"]), result: []),
+            Method("get_data", .rpc, .read, needs: .nothing, "", result: []),
         ]))
 
     /// The replies to a line, as the specification prints them; `data` of errors is ours and left out. Nil: silence.

@@ -80,7 +80,9 @@ import Testing
     @Test func `a method's tables tell names, types with their limits, presence and errors`() {
         let table = MethodTable([
             Method(
-                "settings.put", .settings, .write, "Puts.",
+                "settings.put", .settings, .write,
+                needs: .scope([.read, .create], "name", also: [.init(.delete, with: "word", word: "on")]),
+                "Puts.",
                 parameters: [
                     Field("name", .name(maxBytes: 1500), required: true, "N."),
                     Field("word", .word(["on", "off"]), "W."),
@@ -99,7 +101,7 @@ import Testing
 
             ### settings.put
 
-            Puts. Access: write.
+            Puts. Access: write. Needs: `read` and `create` on `name`; with `word` `on` also `delete`.
 
             | parameter | type | | |
             |---|---|---|---|

@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test func `a table of a thousand methods, or of none, finds what it has`() {
-        let large = MethodTable((0..<1000).map { Method("store.method\($0)", .rpc, .read, "", result: []) })
+        let large = MethodTable(
+            (0..<1000).map { Method("store.method\($0)", .rpc, .read, needs: .nothing, "", result: []) })
         for number in 0..<1000 { #expect(index("store.method\(number)", in: large) == number) }
         #expect(index("store.method1000", in: large) == nil)
         let empty = MethodTable([])

@@ -58,7 +58,7 @@ import Testing
     @Test func `every type has its schema`() throws {
         let table = MethodTable([
             Method(
-                "a.b", .rpc, .read, "S.",
+                "a.b", .rpc, .read, needs: .nothing, "S.",
                 parameters: [
                     Field("name", .name(maxBytes: 5), required: true, "N."), Field("text", .text(maxBytes: 6), "T."),
                     Field("json", .json, "J."),

@@ -8,7 +8,7 @@ import Testing
 
     private static let methods = [
         Method(
-            "all.kinds", .rpc, .read, "Takes one parameter of each type.",
+            "all.kinds", .rpc, .read, needs: .nothing, "Takes one parameter of each type.",
             parameters: [
                 Field("name", .name(maxBytes: 8), required: true, ""), Field("text", .text(maxBytes: 4), ""),
                 Field("json", .json, ""),
@@ -18,7 +18,7 @@ import Testing
                 Field("word", .word(["on", "off", ""]), ""),
             ], result: []),
         Method(
-            "full", .rpc, .read, "Takes as many parameters as a method may.",
+            "full", .rpc, .read, needs: .nothing, "Takes as many parameters as a method may.",
             parameters: (0..<MethodTable.maximumParameters).map { Field("p\($0)", .integer(0...99), "") }, result: []),
     ]
 

@@ -6,7 +6,7 @@ import Testing
 
     private static let methods = [
         Method(
-            "all.kinds", .rpc, .read, "Takes one parameter of each type.",
+            "all.kinds", .rpc, .read, needs: .nothing, "Takes one parameter of each type.",
             parameters: [
                 Field("name", .name(maxBytes: 8), required: true, ""), Field("text", .text(maxBytes: 4), ""),
                 Field("json", .json, ""),
@@ -15,7 +15,7 @@ import Testing
                 Field("list", .list(of: .json, maxItems: 3), ""), Field("object", .object([]), ""),
                 Field("word", .word(["on", "off", ""]), ""),
             ], result: []),
-        Method("nothing", .rpc, .read, "Takes no parameters.", result: []),
+        Method("nothing", .rpc, .read, needs: .nothing, "Takes no parameters.", result: []),
     ]
 
     private func read(_ line: String) -> ReadRequest { reader.read(line: line) }

@@ -65,6 +65,13 @@ import Testing
         }
     }
 
+    // What fuzzing found: white space at the end made a record oversize in pieces, and not in one.
+    @Test func `white space at its end counts for a record's length, whatever the pieces`() {
+        expect("[1234  ,123 ,12]", limit: 4, ["!1", "1:123", "1:12"])
+        expect("1234  \n123 \n1234\r\n", limit: 4, ["!1", "2:123", "3:1234"])
+        expect("  1234\n \t123\n\r12345\n", limit: 4, ["1:1234", "2:123", "!3"])
+    }
+
     // What fuzzing found: a line that begins with CR was handed on with it, but without when an import went on there.
     @Test func `a line end's CR that stands in front of a line is no part of it`() {
         expect("1\n\r2\n \r\t3\n", ["1:1", "2:2", "3:3"])

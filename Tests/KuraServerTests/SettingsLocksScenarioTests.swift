@@ -84,8 +84,8 @@ import Testing
         let client = try daemon.connect()
         for bad in ["{\"d\":{\"k\":{\"value\":2}}}", "", nil] {
             if let bad { lock(bad) } else { unlink(path) }
-            let before = daemon.log.components("locks not read again")
-            try reload { daemon.log.components("locks not read again") == before + 1 }
+            let before = daemon.log.components("configuration not read again")
+            try reload { daemon.log.components("configuration not read again") == before + 1 }
             #expect(try get(client)["value"]?.int == 1)
         }
         lock("{\"d\":{\"k\":{\"value\":3,\"reason\":\"r\"}}}")

@@ -88,7 +88,7 @@ import Testing
 
 @Suite struct ConnectionTableTests {
     private func connection(_ token: UInt64) -> Connection {
-        Connection(socket: .init(owning: -1), token: token, lineLimit: 100)
+        Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
     }
 
     @Test func `a token finds its connection, and never the next one in its slot`() {

@@ -59,13 +59,17 @@ final class TemporaryDaemon {
     }
 
     /// Starts a daemon without waiting for it.
-    func launch(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
-        var arguments = ["--data-dir", data, "--socket", socket, "--profile", profile]
+    func launch(
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = []
+    ) throws {
+        var arguments = ["--data-dir", data, "--profile", profile]
+        // A configuration with sockets of its own has one at the usual place too.
+        if configuration?.contains("\"sockets\"") != true { arguments += ["--socket", socket] }
         if let configuration {
             Self.write(configuration, to: root + "/config.json")
             arguments += ["--config", root + "/config.json"]
         }
-        pid = try Self.spawn(arguments, faults: faults, standardError: logPath)
+        pid = try Self.spawn(arguments, faults: faults, standardError: logPath, more: environment)
     }
 
     /// Runs kurad with these arguments to its end; one that serves instead is killed after ten seconds.
@@ -92,7 +96,8 @@ final class TemporaryDaemon {
     }
 
     private static func spawn(
-        _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp"
+        _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp",
+        more: [String] = []
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -108,7 +113,7 @@ final class TemporaryDaemon {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv = ([binary] + arguments).map { strdup($0) } + [nil]
-        var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"]
+        var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]
         defer { for pointer in argv + envp { free(pointer) } }

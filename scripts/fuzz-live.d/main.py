@@ -197,14 +197,17 @@ def main():
     try:
         run = Run(daemon, seed)
         begun = time.monotonic()
-        run.until(begun + seconds * 0.3)
-        before = run.settle()
-        print(f"after {time.monotonic() - begun:.0f} s: {before[0]}, {before[1]:.0f} MB", flush=True)
+        # A short run is about replies; memory settles in the course of a minute.
+        before = None
+        if seconds >= 60:
+            run.until(begun + seconds * 0.3)
+            before = run.settle()
+            print(f"after {time.monotonic() - begun:.0f} s: {before[0]}, {before[1]:.0f} MB", flush=True)
         run.until(begun + seconds)
         after = run.settle()
         print(f"after {time.monotonic() - begun:.0f} s: {after[0]}, {after[1]:.0f} MB", flush=True)
         run.check_models()
-        if seconds >= 60:
+        if before:
             compare(before, after)
         stop(daemon)
         failed = False
@@ -215,6 +218,11 @@ def main():
         print("nothing found")
     except Violation as violation:
         print(f"FOUND with seed {seed}: {violation}")
+        time.sleep(1)
+        if daemon.process.poll() is not None and "exit" not in str(violation):
+            print(f"the daemon is gone: exit {daemon.process.returncode}: {daemon.last_words()}")
+        for report in Path(work).glob("asan*"):
+            print(report.read_text(errors="replace")[:3000])
     finally:
         if daemon.process.poll() is None:
             daemon.process.kill()

@@ -101,6 +101,11 @@ def seeds(target, suites):
             "limits": {"lineBytes": 1024, "batchItems": 1, "connections": 1, "outputBytes": 4096, "inputBytes": 4096,
                        "requestsPerTurn": 1, "subscriptions": 0, "totalSubscriptions": 0}}).encode()
         yield b"\1" + json.dumps({"a": {"k": {"value": {"x": [1]}, "reason": "why"}, "l": {"value": 1, "reason": "w"}}}).encode()
+        # What the documents show of it.
+        for path in sorted((ROOT / "proto-docs").glob("*.md")):
+            for block in re.findall(r"```json\n(.*?)```", path.read_text(), re.DOTALL):
+                yield b"\0" + block.encode()
+                yield b"\1" + block.encode()
         for text in texts:
             yield b"\0" + text
             yield b"\1" + text

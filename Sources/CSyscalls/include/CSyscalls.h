@@ -33,9 +33,14 @@ long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int
                                 int *flags);
 /// Peer's process, user and group ids of a connected Unix socket (SO_PEERCRED). 0 or -1 with errno.
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/// Numbers of the peer's supplementary groups (SO_PEERGROUPS): `*count` is the room and then how many there are; -1 with ERANGE
+/// when they do not fit, and `*count` tells how many there are then too.
+int csys_peer_groups(int socket, uint32_t *groups, int *count);
 /// Binds or connects to a path in the file system; -1 with ENAMETOOLONG when it does not fit into sun_path.
 int csys_bind_unix(int socket, const char *path);
 int csys_connect_unix(int socket, const char *path);
+/// Sends a datagram to a path, or with `@` in front to an abstract name; sendto's return value.
+long csys_notify(int socket, const char *name, const void *bytes, size_t length);
 /// The file system's magic number, or -1 with errno.
 long csys_file_system_type(const char *path);
 /// Lowest scheduling class for the calling thread: it runs when nobody else wants the core.

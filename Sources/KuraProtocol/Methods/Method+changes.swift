@@ -1,7 +1,7 @@
 extension Method {
     static let changesMethods: [Method] = [
         Method(
-            "changes.list", .changes, .read,
+            "changes.list", .changes, .read, needs: .feed(stores: "stores", scope: "scope"),
             "Lists what has changed since a revision: each item's newest state, in the order of revisions.",
             parameters: [
                 afterRev,
@@ -12,7 +12,7 @@ extension Method {
             result: [changes, coveredRev, hasMore], errors: [.compacted, .epochChanged, .overloaded],
             example: "{\"afterRev\":0,\"stores\":[\"settings\"]}"),
         Method(
-            "changes.watch", .changes, .read,
+            "changes.watch", .changes, .read, needs: .feed(stores: "stores", scope: "scope"),
             "Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.",
             parameters: filter + [
                 Field("afterRev", .revision, "Begin after this revision; at the newest when absent."), epoch,
@@ -25,12 +25,13 @@ extension Method {
             ], errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
             example: "{\"stores\":[\"settings\"],\"scope\":\"app\",\"values\":true}"),
         Method(
-            "changes.unwatch", .changes, .read, "Ends a subscription; ending one that is not there changes nothing.",
+            "changes.unwatch", .changes, .read, needs: .feed(stores: nil, scope: nil),
+            "Ends a subscription; ending one that is not there changes nothing.",
             parameters: [Field("subscription", .count, required: true, "As `changes.watch` returned it.")],
             result: [Field("ended", .boolean, required: true, "Whether there was such a subscription.")],
             example: "{\"subscription\":1}"),
         Method(
-            "changes.wait", .changes, .read,
+            "changes.wait", .changes, .read, needs: .feed(stores: "stores", scope: "scope"),
             "Answers as soon as something has changed since a revision, or with nothing when the time is over.",
             parameters: [
                 afterRev,
@@ -74,6 +75,7 @@ extension Method {
                 Field("value", .json, "With `values`: what was written; left out when deleted."),
                 Field(
                     "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),
-                    "What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise."),
+                    "What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise."
+                ),
             ]), maxItems: Int(Int32.max)), required: true, "One object an item, in the order of revisions.")
 }

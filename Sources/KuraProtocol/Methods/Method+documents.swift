@@ -1,7 +1,8 @@
 extension Method {
     static let documentsMethods: [Method] = [
         Method(
-            "documents.put", .documents, .write, "Stores a document whole.",
+            "documents.put", .documents, .write, needs: .item(scope: "collection", name: "id"),
+            "Stores a document whole.",
             parameters: [
                 collection,
                 Field("id", .key, "Its name in the collection; a new UUIDv7 when absent."),
@@ -11,7 +12,7 @@ extension Method {
             errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}"),
         Method(
-            "documents.get", .documents, .read, "Reads one document.",
+            "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
             parameters: [
                 collection, documentID, Field("default", .json, "Returned as `value` when the document is absent."),
             ],
@@ -23,7 +24,8 @@ extension Method {
             ],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
-            "documents.getMany", .documents, .read, "Reads several documents of one collection at one moment.",
+            "documents.getMany", .documents, .read, needs: .scope(.read, "collection"),
+            "Reads several documents of one collection at one moment.",
             parameters: [
                 collection,
                 Field("ids", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Ids, at most 1,000."),
@@ -45,7 +47,8 @@ extension Method {
             errors: [.replyTooLarge],
             example: "{\"collection\":\"countries\",\"ids\":[\"JP\",\"CH\"]}"),
         Method(
-            "documents.putMany", .documents, .write, "Stores several documents: all or nothing, one revision.",
+            "documents.putMany", .documents, .write, needs: .items(scope: "collection", list: "documents"),
+            "Stores several documents: all or nothing, one revision.",
             parameters: [
                 collection,
                 Field(
@@ -66,7 +69,7 @@ extension Method {
             example:
                 "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
         Method(
-            "documents.delete", .documents, .write,
+            "documents.delete", .documents, .write, needs: .scope(.delete, "collection"),
             "Deletes a document; a tombstone stays so that others can learn of it.",
             parameters: [collection, documentID, .ifRev],
             result: [
@@ -76,7 +79,8 @@ extension Method {
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
-            "documents.list", .documents, .read, "Lists a collection's documents in the order of their ids' bytes.",
+            "documents.list", .documents, .read, needs: .scope([.list, .read], "collection"),
+            "Lists a collection's documents in the order of their ids' bytes.",
             parameters: [collection, .cursor, .limit(1000, default: 100)],
             result: [
                 Field(
@@ -94,7 +98,7 @@ extension Method {
             ],
             example: "{\"collection\":\"countries\",\"limit\":20}"),
         Method(
-            "documents.import", .documents, .write,
+            "documents.import", .documents, .write, needs: .scope([.create, .update], "collection"),
             "Stores documents from a descriptor or file of NDJSON or one JSON array, in batches.",
             parameters: [
                 collection, fd, path,
@@ -129,7 +133,7 @@ extension Method {
             ],
             example: "{\"collection\":\"countries\",\"fd\":true,\"idField\":\"alpha_2\"}", outOfBand: true),
         Method(
-            "documents.export", .documents, .read,
+            "documents.export", .documents, .read, needs: .scope([.list, .read], "collection"),
             "Writes a collection to a descriptor or new file, a line a document: `{\"id\":…,\"value\":…}`.",
             parameters: [collection, fd, path],
             result: [
@@ -141,11 +145,12 @@ extension Method {
             errors: [.descriptorMissing, .pathDenied, .transferFailed, .overloaded, .shuttingDown],
             example: "{\"collection\":\"countries\",\"fd\":true}", outOfBand: true),
         Method(
-            "documents.count", .documents, .read, "Counts a collection's documents.", parameters: [collection],
+            "documents.count", .documents, .read, needs: .scope(.list, "collection"),
+            "Counts a collection's documents.", parameters: [collection],
             result: [Field("count", .count, required: true, "Documents, deleted ones not counted."), .nowRev],
             example: "{\"collection\":\"countries\"}"),
         Method(
-            "documents.scopes", .documents, .read, "Lists the collections with their sizes.",
+            "documents.scopes", .documents, .read, needs: .anywhere(.list), "Lists the collections with their sizes.",
             result: [
                 Field(
                     "scopes",

@@ -1,7 +1,7 @@
 extension Method {
     static let rpcMethods: [Method] = [
         Method(
-            "rpc.discover", .rpc, .read, "Describes every method as an OpenRPC document.",
+            "rpc.discover", .rpc, .read, needs: .nothing, "Describes every method as an OpenRPC document.",
             result: [
                 Field("openrpc", .text(maxBytes: 16), required: true, "Version of the OpenRPC specification."),
                 Field("info", .object([]), required: true, "Name and version of this API."),
@@ -12,7 +12,7 @@ extension Method {
 
     static let sessionMethods: [Method] = [
         Method(
-            "session.hello", .session, .read,
+            "session.hello", .session, .read, needs: .nothing,
             "Introduces a client and returns the daemon's version, limits and capabilities.",
             parameters: [
                 Field(
@@ -32,7 +32,10 @@ extension Method {
                 Field("server", .text(maxBytes: 32), required: true, "`kurad`."),
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
                 Field("protocol", .integer(1...1), required: true, "Version of this protocol."),
-                Field("role", .text(maxBytes: 64), required: true, "What this connection may do."),
+                Field("role", .text(maxBytes: 64), required: true, "What this connection is allowed to be."),
+                Field(
+                    "grants", .list(of: .object(grant), maxItems: Int(Int32.max)), required: true,
+                    "What the role may do, `{uid}` replaced by this user's number."),
                 Field(
                     "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
                 Field(
@@ -44,7 +47,8 @@ extension Method {
             ],
             example: "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}"),
         Method(
-            "session.can", .session, .read, "Tells whether this connection may make a call, without making it.",
+            "session.can", .session, .read, needs: .nothing,
+            "Tells whether this connection may make a call, without making it.",
             parameters: [
                 Field("method", .name(maxBytes: 128), required: true, "Name of the method."),
                 Field("params", .json, "Its parameters; without them only the method is judged."),
@@ -53,6 +57,7 @@ extension Method {
                 Field("allowed", .boolean, required: true, "Whether the call would be begun."),
                 Field("reason", .text(maxBytes: 64), "Kind of the error that it would get."),
                 Field("hint", .text(maxBytes: 256), "What would be right."),
+                Field("grant", .object(missing), "With `forbidden`: what is missing."),
             ],
             example: "{\"method\":\"settings.put\",\"params\":{\"domain\":\"app\",\"key\":\"theme\",\"value\":1}}",
             outOfBand: true),
@@ -60,10 +65,11 @@ extension Method {
 
     static let storageMethods: [Method] = [
         Method(
-            "storage.ping", .storage, .read, "Answers at once, without looking at any store.",
+            "storage.ping", .storage, .read, needs: .nothing, "Answers at once, without looking at any store.",
             result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true),
         Method(
-            "storage.health", .storage, .read, "Tells whether the daemon is alive, and ready for work.",
+            "storage.health", .storage, .read, needs: .whole(.read),
+            "Tells whether the daemon is alive, and ready for work.",
             result: [
                 Field("live", .boolean, required: true, "Always true: it answers."),
                 Field("ready", .boolean, required: true, "Whether it takes reads and writes."),
@@ -72,29 +78,59 @@ extension Method {
                     "Why it is not ready."),
             ], outOfBand: true),
         Method(
-            "storage.status", .storage, .read, "Reports revisions, sizes, limits and counters of the running daemon.",
+            "storage.status", .storage, .read, needs: .whole(.read),
+            "Reports revisions, sizes, limits and counters of the running daemon.",
             result: [
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
-                Field("pid", .count, required: true, "The daemon's process id."),
                 Field(
                     "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
                 Field("startedAt", .timestamp, required: true, "When the daemon started."),
                 Field("profile", .text(maxBytes: 16), required: true, "`small`, `default` or `large`."),
                 Field("rev", .revision, required: true, "Newest revision."),
                 Field("foldedRev", .revision, required: true, "Revision up to which the tables are written."),
-                Field("settings", .object([]), required: true, "Domains, keys and bytes of the settings."),
-                Field("documents", .object([]), required: true, "Collections and documents."),
-                Field("log", .object([]), required: true, "Segments and bytes of the log, commits and syncs."),
-                Field("overlay", .object([]), required: true, "Changes that are not folded yet: items, bytes, limit."),
-                Field("cache", .object([]), required: true, "Items kept in memory: items, bytes, limit."),
-                Field("connections", .object([]), required: true, "Open connections, requests, subscriptions."),
                 Field(
-                    "buffers", .object([]), required: true,
+                    "pid", .count,
+                    "The daemon's process id; this and what follows, up to `limits`, needs `admin` on the store."),
+                Field("settings", .object([]), "Domains, keys and bytes of the settings."),
+                Field("documents", .object([]), "Collections and documents."),
+                Field("log", .object([]), "Segments and bytes of the log, commits and syncs."),
+                Field("overlay", .object([]), "Changes that are not folded yet: items, bytes, limit."),
+                Field("cache", .object([]), "Items kept in memory: items, bytes, limit."),
+                Field("connections", .object([]), "Open connections, requests, subscriptions."),
+                Field(
+                    "buffers", .object([]),
                     "Memory of all connections' buffers, its limit, and what has been refused for want of it."),
-                Field("disk", .object([]), required: true, "Writes, bytes and syncs since the start, by file group."),
+                Field("disk", .object([]), "Writes, bytes and syncs since the start, by file group."),
+                Field(
+                    "sockets",
+                    .list(
+                        of: .object([
+                            Field("path", .text(maxBytes: 108), required: true, "Where it is."),
+                            Field("name", .text(maxBytes: 256), "Its name in the configuration."),
+                            Field("mode", .text(maxBytes: 4), required: true, "Its permissions, in octal digits."),
+                            Field("owner", .count, "Number of its user, when the configuration gives one."),
+                            Field("group", .count, "Number of its group, when the configuration gives one."),
+                            Field("role", .text(maxBytes: 64), "The role of those who have no other."),
+                            Field("connections", .count, required: true, "Open connections."),
+                        ]), maxItems: Int(Int32.max)), "Where clients come in."),
+                Field(
+                    "quotas", .map(of: .object([])),
+                    "What each role with a quota holds: items, bytes, and their limits."),
                 Field(
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
                     "Bounds, in bytes or items."),
             ], outOfBand: true),
+    ]
+
+    private static let missing: [Field] = [
+        Field(
+            "store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all, or with what is missing any."),
+        Field("scope", .text(maxBytes: 256), "Its scope; left out where any would do."),
+        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 8), required: true, "Verbs."),
+    ]
+    private static let grant: [Field] = [
+        Field("store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all."),
+        Field("scope", .text(maxBytes: 256), required: true, "Pattern of the scopes."),
+        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 8), required: true, "Verbs."),
     ]
 }

@@ -1,7 +1,7 @@
 extension Method {
     static let settingsMethods: [Method] = [
         Method(
-            "settings.get", .settings, .read, "Reads one setting.",
+            "settings.get", .settings, .read, needs: .scope(.read, "domain"), "Reads one setting.",
             parameters: [
                 domain, settingKey,
                 Field("default", .json, "Returned as `value` when the setting is absent."),
@@ -25,7 +25,8 @@ extension Method {
             ],
             example: "{\"domain\":\"app\",\"key\":\"theme\"}"),
         Method(
-            "settings.getMany", .settings, .read, "Reads several settings of one domain at one moment.",
+            "settings.getMany", .settings, .read, needs: .scope(.read, "domain"),
+            "Reads several settings of one domain at one moment.",
             parameters: [
                 domain,
                 Field(
@@ -41,7 +42,8 @@ extension Method {
             ],
             example: "{\"domain\":\"app\",\"keys\":[\"theme\",\"launches\"]}"),
         Method(
-            "settings.put", .settings, .write, "Writes one setting; writing the value that is there changes nothing.",
+            "settings.put", .settings, .write, needs: .item(scope: "domain", name: "key"),
+            "Writes one setting; writing the value that is there changes nothing.",
             parameters: [
                 domain, settingKey, Field("value", .json, required: true, "Any JSON value of at most 1 MiB."), .ifRev,
             ],
@@ -53,7 +55,8 @@ extension Method {
             ],
             example: "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"dark\"}"),
         Method(
-            "settings.delete", .settings, .write, "Removes one setting; removing an absent one changes nothing.",
+            "settings.delete", .settings, .write, needs: .scope(.delete, "domain"),
+            "Removes one setting; removing an absent one changes nothing.",
             parameters: [domain, settingKey, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the setting was absent."),
@@ -62,7 +65,8 @@ extension Method {
             errors: [.conflict, .locked, .noSpace, .outcomeUnknown],
             example: "{\"domain\":\"app\",\"key\":\"theme\"}"),
         Method(
-            "settings.list", .settings, .read, "Lists a domain's settings in the order of their keys' bytes.",
+            "settings.list", .settings, .read, needs: .scope([.list, .read], "domain"),
+            "Lists a domain's settings in the order of their keys' bytes.",
             parameters: [
                 domain,
                 Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only keys that start so."),
@@ -82,6 +86,7 @@ extension Method {
             example: "{\"domain\":\"app\"}"),
         Method(
             "settings.putMany", .settings, .write,
+            needs: .scope([.create, .update], "domain", also: [Extra(.delete, with: "delete")]),
             "Writes and removes several settings of one domain: all or nothing, one revision.",
             parameters: [
                 domain,
@@ -100,7 +105,8 @@ extension Method {
             ],
             example: "{\"domain\":\"app\",\"values\":{\"theme\":\"dark\",\"size\":12},\"delete\":[\"old\"]}"),
         Method(
-            "settings.increment", .settings, .write, "Adds to an integer setting in one step.",
+            "settings.increment", .settings, .write, needs: .scope([.read, .create, .update], "domain"),
+            "Adds to an integer setting in one step.",
             parameters: [
                 domain, settingKey,
                 Field("by", .integer(-WireLimits.safeInteger...WireLimits.safeInteger), "What to add; 1 when absent."),
@@ -119,11 +125,12 @@ extension Method {
             ],
             example: "{\"domain\":\"app\",\"key\":\"launches\"}"),
         Method(
-            "settings.count", .settings, .read, "Counts a domain's stored settings.", parameters: [domain],
+            "settings.count", .settings, .read, needs: .scope(.list, "domain"), "Counts a domain's stored settings.",
+            parameters: [domain],
             result: [Field("count", .count, required: true, "Settings in the domain."), .nowRev],
             example: "{\"domain\":\"app\"}"),
         Method(
-            "settings.scopes", .settings, .read, "Lists the domains with their sizes.",
+            "settings.scopes", .settings, .read, needs: .anywhere(.list), "Lists the domains with their sizes.",
             result: [
                 Field(
                     "scopes",
@@ -137,7 +144,7 @@ extension Method {
                 .nowRev,
             ]),
         Method(
-            "settings.register", .settings, .write,
+            "settings.register", .settings, .write, needs: .scope(.write, "domain"),
             "Registers defaults: they show where nothing is stored, for all who read the domain.",
             parameters: [
                 domain,
@@ -152,7 +159,7 @@ extension Method {
             errors: [.schemaViolation, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
             example: "{\"domain\":\"app\",\"defaults\":{\"theme\":\"light\",\"size\":12}}"),
         Method(
-            "settings.override", .settings, .read,
+            "settings.override", .settings, .read, needs: .scope(.read, "domain"),
             "Shows this connection another value, until it ends or clears it; nothing is stored.",
             parameters: [
                 domain, settingKey,
@@ -161,14 +168,15 @@ extension Method {
             result: [overrides], errors: [.locked, .quotaExceeded],
             example: "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"dark\"}"),
         Method(
-            "settings.clearOverrides", .settings, .read, "Takes away overrides of this connection.",
+            "settings.clearOverrides", .settings, .read, needs: .scope(.read, "domain"),
+            "Takes away overrides of this connection.",
             parameters: [
                 Field("domain", .scope, "Only those of this domain; all when absent."),
                 Field("key", .key, "Only that of this setting of the domain."),
             ],
             result: [overrides], example: "{\"domain\":\"app\"}"),
         Method(
-            "settings.configure", .settings, .write,
+            "settings.configure", .settings, .write, needs: .scope(.admin, "domain"),
             "Says what a domain is: its schema, whether it is in backups, when its changes are durable.",
             parameters: [
                 domain,
@@ -208,7 +216,8 @@ extension Method {
                 {"domain":"app","mode":"enforce","schema":{"properties":{"size":{"type":"integer","minimum":6,"default":12}}}}
                 """),
         Method(
-            "settings.describe", .settings, .read, "Tells what a domain and its keys are configured to be.",
+            "settings.describe", .settings, .read, needs: .scope([.list, .read], "domain"),
+            "Tells what a domain and its keys are configured to be.",
             parameters: [
                 domain, Field("key", .key, "Only this setting, and no schema."), .cursor,
                 .limit(WireLimits.listItems, default: 1000),
@@ -238,7 +247,7 @@ extension Method {
             ],
             example: "{\"domain\":\"app\"}"),
         Method(
-            "settings.export", .settings, .read,
+            "settings.export", .settings, .read, needs: .scopes([.list, .read], "domains"),
             "Returns what is stored in domains, in the order of names' and keys' bytes; defaults and locks are left out.",
             parameters: [
                 Field(
@@ -252,6 +261,8 @@ extension Method {
             example: "{\"domains\":[\"app\"]}"),
         Method(
             "settings.import", .settings, .write,
+            needs: .scopeNames(
+                [.read, .create, .update], "values", also: [Extra([.list, .delete], with: "mode", word: "replace")]),
             "Stores settings of several domains as exported: all or nothing, one revision.",
             parameters: [
                 Field(

@@ -1,7 +1,7 @@
 extension Method {
     static let transactionMethods: [Method] = [
         Method(
-            "transaction.apply", .transaction, .write,
+            "transaction.apply", .transaction, .write, needs: .operations,
             "Makes several changes, in all durable stores: all or nothing, one revision.",
             parameters: [
                 Field(

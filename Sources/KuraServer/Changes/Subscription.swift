@@ -28,7 +28,7 @@ final class ChangeSelector: Hashable {
 /// A cursor into the log: there is no queue of events, so one that stalls costs nothing and goes on where it stood.
 struct Subscription {
     let number: Int
-    let selector: ChangeSelector
+    var selector: ChangeSelector
     /// Everything up to this revision has been sent, or was not wanted.
     var cursor: UInt64
     /// What the client has been told last, and when.
@@ -39,7 +39,7 @@ struct Subscription {
 /// A `changes.wait` that has not been answered.
 struct ChangeWait {
     let id: [UInt8]
-    let selector: ChangeSelector
+    var selector: ChangeSelector
     var cursor: UInt64
     /// On the clock of `monotonicNow`.
     let deadline: UInt64

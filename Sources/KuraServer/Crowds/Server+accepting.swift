@@ -12,62 +12,77 @@ extension Server {
     func accept() {
         crowd.isAcceptDue = false
         var refused = 0
-        for _ in 0..<(crowd.wasBusy ? Crowd.acceptsBusy : Crowd.acceptsIdle) {
-            let isFull = connections.count >= limits.connections
-            switch listener?.accept() ?? .nothing {
-            case .nothing: return
-            case .connection(let descriptor):
-                let socket = Socket(owning: descriptor)
-                if isFull {
-                    refuse(socket)
-                    refused += 1
-                } else {
-                    admit(socket)
-                }
-            case .exhausted:
-                guard refuseForWantOfDescriptors() else { return pauseAccepting() }
-                refused += 1
-            }
-            if refused >= Self.refusals { return pauseAccepting() }
+        var left = crowd.wasBusy ? Crowd.acceptsBusy : Crowd.acceptsIdle
+        // Each socket comes first in its turn, so that a crowd at one does not keep another waiting.
+        for offset in sockets.indices {
+            let door = sockets[(Int(crowd.turn) + offset) % sockets.count]
+            guard accept(from: door, &left, &refused) else { return pauseAccepting() }
         }
     }
 
+    /// - Returns: false when nobody can be taken in for now.
+    private func accept(from door: DaemonSocket, _ left: inout Int, _ refused: inout Int) -> Bool {
+        while left > 0 {
+            left -= 1
+            let isFull = connections.count >= limits.connections
+            switch door.listener.accept() {
+            case .nothing: return true
+            case .connection(let descriptor):
+                let socket = Socket(owning: descriptor)
+                if isFull {
+                    turnAway(socket)
+                    refused += 1
+                } else {
+                    admit(socket, by: door)
+                }
+            case .exhausted:
+                guard refuseForWantOfDescriptors(at: door) else { return false }
+                refused += 1
+            }
+            if refused >= Self.refusals { return false }
+        }
+        return true
+    }
+
     /// Takes the spare descriptor's place to tell the next client.
-    private func refuseForWantOfDescriptors() -> Bool {
+    private func refuseForWantOfDescriptors(at door: DaemonSocket) -> Bool {
         guard crowd.spare.lend() else {
             crowd.spare.refill()
             return false
         }
         defer { crowd.spare.refill() }
-        guard case .connection(let descriptor)? = listener?.accept() else { return false }
-        refuse(Socket(owning: descriptor))
+        guard case .connection(let descriptor) = door.listener.accept() else { return false }
+        turnAway(Socket(owning: descriptor))
         return true
     }
 
     /// Level-triggered: without a pause the loop would do nothing else but refuse.
     private func pauseAccepting() {
-        guard crowd.acceptAgainAt == nil, let descriptor = listener?.descriptor else { return }
-        loop.remove(descriptor)
+        guard crowd.acceptAgainAt == nil, !sockets.isEmpty else { return }
+        for socket in sockets { loop.remove(socket.listener.descriptor) }
         crowd.acceptAgainAt = monotonicNow() + Self.pause
     }
 
     func resumeAccepting() {
         crowd.acceptAgainAt = nil
         crowd.spare.refill()
-        guard let descriptor = listener?.descriptor else { return }
-        try? loop.add(descriptor, token: Self.listenerToken, .read)
+        try? watchSockets()
     }
 
-    /// Tells one client too many so, as far as its socket takes it, and lets it go.
-    private func refuse(_ socket: borrowing Socket) {
+    /// Tells a client that is not let in why, as far as its socket takes it, and lets it go.
+    func refuse(_ socket: borrowing Socket, _ error: RPCError) {
         var line = ByteBuffer()
-        line.append(
-            error: RPCError(.overloaded, limit: limits.connections), id: Bytes())
+        line.append(error: error, id: Bytes())
         line.append(0x0A)
         _ = socket.send(line.bytes)
         // What it has sent already goes unread, and would have its end reported as a failure.
         crowd.scratch.removeAll()
         _ = socket.receive(into: &crowd.scratch)
+    }
+
+    /// Refuses one client too many.
+    private func turnAway(_ socket: borrowing Socket) {
+        refuse(socket, RPCError(.overloaded, limit: limits.connections))
         facts.buffers.turnedAway += 1
         if let count = crowd.refusalLog.note(at: monotonicNow()) {
             journal.log(

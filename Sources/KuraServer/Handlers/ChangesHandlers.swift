@@ -151,6 +151,7 @@ enum ChangesHandlers {
             filter = ChangeFilter(stores: stores)
         }
         if call.reader.has(first + 1) { filter.scope = Array(call.reader.string(first + 1)) }
+        filter.visible = call.connection?.permissions?.visible
         filter.prefix = Array(call.reader.string(first + 2))
         return call.changes.selector(filter, values: call.reader.boolean(first + 3))
     }

@@ -80,7 +80,7 @@ enum DocumentsHandlers {
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.append(scopes: storage.documents.scopes(), named: "collection", to: &out, storage)
+        call.append(scopes: storage.documents.scopes(), of: .documents, named: "collection", to: &out, storage)
     }
 
     // MARK: Writing

@@ -29,11 +29,12 @@ extension Call {
     }
 
     func append(
-        scopes: [ScopeSummary], named name: StaticString, to out: inout ByteBuffer, _ storage: isolated Storage
+        scopes: [ScopeSummary], of store: Method.Store, named name: StaticString, to out: inout ByteBuffer,
+        _ storage: isolated Storage
     ) {
         out.append("{\"scopes\":[")
         var isFirst = true
-        for scope in scopes {
+        for scope in scopes where shows(.list, store, scope: scope.name) {
             out.append(isFirst ? "{\"" : ",{\"")
             isFirst = false
             out.append(name)

@@ -8,7 +8,7 @@ import SQLite
 enum SessionHandlers {
     static let all: [String: Handler] = [
         "rpc.discover": discover, "session.hello": hello, "session.can": can, "storage.ping": ping,
-        "storage.health": health, "storage.status": status,
+        "storage.health": health, "storage.status": StatusHandler.status,
     ]
 
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -47,7 +47,11 @@ enum SessionHandlers {
         if call.reader.has(0) { introduce(call, storage) }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
-        out.append(",\"protocol\":1,\"role\":\"admin\",\"epoch\":")
+        out.append(",\"protocol\":1,\"role\":")
+        out.append(quoted: call.connection?.admission.role ?? AccessRules.admin)
+        out.append(",\"grants\":")
+        out.append(grants: call.connection?.permissions)
+        out.append(",\"epoch\":")
         out.append(quoted: storage.epoch)
         out.append(",\"capabilities\":[")
         for (index, name) in capabilities.enumerated() {
@@ -55,7 +59,7 @@ enum SessionHandlers {
             out.append(quoted: name)
         }
         out.append("],\"limits\":")
-        append(limits: call.server.limits, storage, to: &out)
+        StatusHandler.append(limits: call.server.limits, storage, to: &out)
         out.append("}")
     }
 
@@ -73,9 +77,17 @@ enum SessionHandlers {
     }
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.operation.reader
         do throws(RPCError) {
             let params = call.reader.has(1) ? call.reader.json(1) : nil
-            try call.operation.reader.readCall(method: call.reader.string(0), params: params)
+            try reader.readCall(method: call.reader.string(0), params: params)
+            if let permissions = call.connection?.permissions {
+                let rule = call.server.accessRules[reader.methodIndex]
+                let missing =
+                    params == nil
+                    ? rule.missingAnywhere(permissions) : rule.missing(reader, permissions, call.walk, call.innerWalk)
+                if let missing { throw .forbidden(missing) }
+            }
             out.append("{\"allowed\":true}")
         } catch {
             out.append("{\"allowed\":false,\"reason\":\"")
@@ -86,6 +98,7 @@ enum SessionHandlers {
                 out.append(hint)
                 out.append("\"")
             }
+            if let grant = error.grant { out.append(grant) }
             out.append("}")
         }
     }
@@ -105,95 +118,6 @@ enum SessionHandlers {
             out.append(reason.name)
         }
         out.append("]}")
-    }
-
-    static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let status = storage.status()
-        let settings = storage.settings
-        var object = ObjectWriter(&out)
-        object.text("version", call.server.version, &out)
-        object.number("pid", Int(getpid()), &out)
-        object.text("epoch", storage.epoch, &out)
-        object.name("startedAt", &out)
-        out.append(timestamp: storage.startedAt)
-        object.text("profile", call.server.profile, &out)
-        object.number("rev", Int(status.rev), &out)
-        object.number("foldedRev", Int(status.foldedRev), &out)
-        object.numbers(
-            "settings",
-            [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)
-        let collections = storage.documents.scopes()
-        object.numbers(
-            "documents",
-            [
-                ("collections", collections.count), ("count", collections.reduce(0) { $0 + $1.count }),
-                ("bytes", collections.reduce(0) { $0 + $1.bytes }),
-            ], &out)
-        object.numbers(
-            "log",
-            [
-                ("segments", status.segments), ("bytes", status.logBytes), ("commits", Int(status.commits)),
-                ("syncs", Int(status.syncs)), ("durableRev", Int(status.durableRev)),
-                ("noOpWrites", Int(status.noOpWrites)),
-            ], &out)
-        object.numbers(
-            "overlay",
-            [
-                ("items", status.overlayItems), ("bytes", status.overlayBytes), ("peakBytes", status.overlayPeak),
-                ("limit", storage.configuration.overlayBytes),
-            ], &out)
-        object.numbers(
-            "cache",
-            [("items", status.cacheItems), ("bytes", status.cacheBytes), ("limit", storage.configuration.cacheBytes)],
-            &out)
-        object.numbers(
-            "connections",
-            [
-                ("open", call.server.connections), ("accepted", Int(call.server.accepted)),
-                ("requests", Int(call.server.requests)), ("launches", Int(call.server.launches)),
-                ("subscriptions", call.changes.count),
-            ], &out)
-        let buffers = call.server.buffers
-        object.numbers(
-            "buffers",
-            [
-                ("bytes", buffers.used), ("peakBytes", buffers.peak), ("limit", buffers.limit),
-                ("pauses", Int(buffers.pauses)), ("overloaded", Int(buffers.refused)),
-                ("turnedAway", Int(buffers.turnedAway)), ("closed", Int(buffers.closed)),
-                ("descriptorsLost", Int(buffers.descriptorsLost)),
-            ], &out)
-        object.name("disk", &out)
-        append(disk: status.disk, to: &out)
-        object.name("limits", &out)
-        append(limits: call.server.limits, storage, to: &out)
-        out.append("}")
-        call.shows(status.rev)
-    }
-
-    private static func append(disk counts: WriteCounts, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        for (name, role) in [("log", FileRole.log), ("durable", .durable), ("cache", .cache), ("other", .other)] {
-            let count = counts[role]
-            object.numbers(
-                name, [("writes", count.writes), ("bytesWritten", count.bytesWritten), ("syncs", count.syncs)], &out)
-        }
-        out.append("}")
-    }
-
-    private static func append(limits: ServerLimits, _ storage: isolated Storage, to out: inout ByteBuffer) {
-        var object = ObjectWriter(&out)
-        for (name, value) in [
-            ("lineBytes", limits.lineBytes), ("depth", JSONReader.defaultMaximumDepth),
-            ("batchItems", limits.batchItems),
-            ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
-            ("bufferBytes", limits.bufferBytes), ("stallSeconds", limits.stallSeconds),
-            ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
-            ("scopeBytes", WireLimits.scopeBytes),
-            ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),
-            ("settingsBytes", SettingsStore.totalLimit), ("documentBytes", DocumentsStore.valueLimit),
-            ("replyBytes", WireLimits.replyBytes),
-        ] { object.number(name, value, &out) }
-        out.append("}")
     }
 }
 

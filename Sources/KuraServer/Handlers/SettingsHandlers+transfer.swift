@@ -39,7 +39,9 @@ extension SettingsHandlers {
         _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> [(name: [UInt8], isNamed: Bool)] {
         guard call.reader.has(0) else {
-            return storage.settings.scopes().filter { $0.count > 0 }.map { ($0.name, false) }
+            return storage.settings.scopes()
+                .filter { $0.count > 0 && call.shows([.list, .read], .settings, scope: $0.name) }
+                .map { ($0.name, false) }
         }
         var names: Set<[UInt8]> = []
         try call.forEachName(of: 0, limit: WireLimits.getManyItems) { (name) in names.insert(Array(name)) }

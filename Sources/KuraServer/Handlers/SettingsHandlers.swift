@@ -153,7 +153,7 @@ enum SettingsHandlers {
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.append(scopes: storage.settings.scopes(), named: "domain", to: &out, storage)
+        call.append(scopes: storage.settings.scopes(), of: .settings, named: "domain", to: &out, storage)
     }
 
     // MARK: Writing

@@ -53,13 +53,25 @@ enum TransactionHandlers {
 }
 
 extension Call {
+    /// The key as it is kept. What one role was answered is not for another of the same user: behind a control character,
+    /// which no name has, stands the role.
+    private func requestKey(_ key: Bytes) -> Bytes {
+        guard let permissions = connection?.permissions else { return key }
+        keyOfRole.removeAll()
+        keyOfRole.append(key)
+        keyOfRole.append(0x1F)
+        keyOfRole.append(text: permissions.role)
+        return keyOfRole.bytes
+    }
+
     /// Performs a write that carries a request key: answers the first result when the key is known, else records the
     /// result with the changes it reports.
     func performOnce(
         _ key: Bytes, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        // Without known credentials a connection shares its keys with others of its kind.
+        if let permissions = connection?.permissions { try authorize(permissions) }
         let user = connection?.peer?.uid ?? .max
+        let key = requestKey(key)
         let found = storage.requests.find(user, key)
         if let item = found.item {
             shows(found.shownRev)

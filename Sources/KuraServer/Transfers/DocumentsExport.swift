@@ -16,6 +16,8 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     private static let sliceBytes = 1 << 20
 
     let folded: FoldSignal
+    private let collection: [UInt8]
+    var need: (verbs: Verbs, collection: [UInt8]) { ([.list, .read], collection) }
     private let end: TransferEnd
     private let configuration: StorageConfiguration
     private var walk: DocumentWalk?
@@ -26,6 +28,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     /// `collection`: nil stands for one that does not exist.
     init(_ collection: Bytes, to end: TransferEnd, _ storage: isolated Storage) {
         self.end = end
+        self.collection = Array(collection)
         configuration = storage.configuration
         folded = FoldSignal()
         walk = storage.documents.walk(collection, in: .row) { [unowned self] in take($0) }

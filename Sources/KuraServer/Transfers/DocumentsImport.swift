@@ -25,6 +25,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
     private static let chunk = 256 << 10
 
     let collection: [UInt8]
+    var need: (verbs: Verbs, collection: [UInt8]) { ([.create, .update], collection) }
     private let end: TransferEnd
     private let options: Options
     private let configuration: StorageConfiguration
@@ -214,6 +215,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
         case .cancelled, .store(.cancelled): RPCError(.shuttingDown, hint: "the import was called off")
         case .store(.noSpace): RPCError(.noSpace)
         case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
+        case .store(.accountFull(let limit, let isBytes)): .quotaExceeded(limit: limit, isBytes: isBytes)
         case .store: RPCError(.internalError, hint: "the tables could not be read")
         }
     }

@@ -164,14 +164,21 @@ struct RecordSplitter: ~Copyable {
 
     private mutating func nextLine() -> Event {
         while true {
+            if !isSkipping { skipIndent() }
             let from = max(cursor, scanned)
             guard let newline = window.bytes.firstIndex(of: 0x0A, from: from) else { return lastLine() }
             let line = made(cursor, newline, line: self.line, end: newline + 1)
+            let isOversize = isOversize(cursor, newline)
             self.line += 1
             cursor = newline + 1
             scanned = cursor
-            if let event = judged(line) { return event }
+            if let event = judged(line, isOversize) { return event }
         }
+    }
+
+    /// White space in front of a line is no part of it, nor is a CR: going on at a line passes over it as well.
+    private mutating func skipIndent() {
+        while cursor < window.count, [0x20, 0x09, 0x0D].contains(byte(cursor)) { cursor += 1 }
     }
 
     /// What there is after the last line end.
@@ -180,8 +187,9 @@ struct RecordSplitter: ~Copyable {
         if isFinished {
             guard cursor < window.count || isSkipping else { return .end }
             let line = made(cursor, window.count, line: self.line, end: window.count)
+            let isOversize = isOversize(cursor, window.count)
             cursor = window.count
-            return judged(line) ?? .end
+            return judged(line, isOversize) ?? .end
         }
         if isSkipping || window.count - cursor > limit + 1 { beginSkipping() }
         return .needsMore
@@ -194,19 +202,18 @@ struct RecordSplitter: ~Copyable {
         cursor = window.count
     }
 
+    /// White space at the end counts, since it is not known to be the end while the line comes in; the line end does not.
+    private func isOversize(_ lower: Int, _ upper: Int) -> Bool {
+        upper - lower > limit + (upper > lower && byte(upper - 1) == 0x0D ? 1 : 0)
+    }
+
     /// A line, an oversize one, or nil when it is blank.
-    private mutating func judged(_ line: Record) -> Event? {
+    private mutating func judged(_ line: Record, _ isOversize: Bool) -> Event? {
         if isSkipping {
             isSkipping = false
             return .oversize(Record(line: record.line, offset: record.offset, end: line.end))
         }
-        if line.upper - line.lower > limit { return .oversize(line) }
-        var line = line
-        // CR too: going on at a record passes over it as well.
-        while line.lower < line.upper, [0x20, 0x09, 0x0D].contains(byte(line.lower)) {
-            line.lower += 1
-            line.offset += 1
-        }
+        if isOversize { return .oversize(line) }
         return line.lower == line.upper ? nil : .record(line)
     }
 
@@ -319,7 +326,8 @@ struct RecordSplitter: ~Copyable {
         expectsComma = true
         var found = made(record.lower, position, line: record.line, end: position)
         found.offset = record.offset
-        if isSkipping || found.upper - found.lower > limit {
+        // White space behind it counts, as in a line.
+        if isSkipping || position - record.lower > limit {
             isSkipping = false
             return .oversize(found)
         }

@@ -9,6 +9,8 @@ import Synchronization
 protocol TransferWork: AnyObject, Sendable {
     /// Does all of it, on a thread of its own.
     func run(_ channel: TransferChannel) -> TransferOutcome
+    /// What its connection has to be granted as long as it goes on, and on which collection.
+    var need: (verbs: Verbs, collection: [UInt8]) { get }
     /// Ends waits that the channel does not know of. On the loop, while `run` goes on.
     func cancel()
 }

@@ -109,8 +109,8 @@ extension Call {
 
     private func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
         guard reader.boolean(fd) else {
-            guard connection?.peer?.uid == geteuid() else {
-                throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user"))
+            guard connection?.peer?.uid == geteuid(), connection?.permissions == nil else {
+                throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user in role admin"))
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
         }

@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 
 /// Which changes a reader of the feed wants.
 public struct ChangeFilter: Hashable, Sendable {
@@ -8,6 +8,8 @@ public struct ChangeFilter: Hashable, Sendable {
     public var scope: [UInt8]?
     /// What keys begin with.
     public var prefix: [UInt8] = []
+    /// What the reader may see at all; nil for everything.
+    public var visible: VisibleScopes?
 
     /// Everything that is public.
     public init() {
@@ -22,10 +24,27 @@ public struct ChangeFilter: Hashable, Sendable {
     private mutating func insert(_ store: Store) { stores |= 1 << UInt32(store.rawValue) }
 
     func admits(_ record: LogRecord) -> Bool {
-        guard stores & 1 << UInt32(record.store.rawValue) != 0 else { return false }
+        guard admits(record.store) else { return false }
         if let scope, !scope.withBytes({ $0.equals(record.scope) }) { return false }
+        if let visible, !visible.admits(record.store, record.scope) { return false }
         return prefix.isEmpty || prefix.withBytes { record.key.starts(with: $0) }
     }
+
+    public func admits(_ store: Store) -> Bool { stores & 1 << UInt32(store.rawValue) != 0 }
+}
+
+/// Which scopes somebody may see in the feed. Two are equal when they are the same object: whoever grants keeps one for all who
+/// may see the same.
+public final class VisibleScopes: Hashable, Sendable {
+    let admits: @Sendable (Store, Bytes) -> Bool
+
+    public init(_ admits: @escaping @Sendable (Store, Bytes) -> Bool) {
+        self.admits = admits
+    }
+
+    public static func == (left: VisibleScopes, right: VisibleScopes) -> Bool { left === right }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension Store {

@@ -23,6 +23,8 @@ final class Scope {
     var flushSeconds: Int32 = 0
     /// Revision that made it so.
     var relaxedSince: UInt64 = 0
+    /// The quotas that its items and bytes count into; mostly none.
+    var accounts: [QuotaAccount] = []
     /// The members in the order of their keys; nil when a key came or went since.
     var sorted: [ItemRef]?
 
@@ -47,6 +49,8 @@ final class ScopeTable {
     /// The scope asked for last in each store: clients mostly stay in one.
     private var recent: [Scope?] = [nil, nil, nil, nil, nil, nil, nil, nil]
     private var byID: [UInt32: Scope] = [:]
+    /// Tells which accounts a new scope is in.
+    var assign: ((Scope) -> [QuotaAccount])?
 
     /// Most scopes in all stores.
     static let limit = 65_536
@@ -72,6 +76,7 @@ final class ScopeTable {
         if let scope = find(store, name) { return scope }
         guard all.count < Self.limit else { return nil }
         let scope = add(Scope(id: nextID, store: store, name: Array(name)))
+        if let assign { scope.accounts = assign(scope) }
         new.append(scope)
         return scope
     }

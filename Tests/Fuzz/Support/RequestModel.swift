@@ -106,6 +106,9 @@ struct RequestJudge {
 
     func judge(_ line: Bytes) {
         let parsed = PlainJSON.parse(Array(line))
+        // Members over the limit are not looked at, so a fault behind the last one that is may go unseen.
+        let commas = line.count { $0 == UInt8(ascii: ",") }
+        let mayBeTooLarge = commas >= batchLimit && line.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == 0x5B
         let value = parsed.flatMap { $0.isWire ? $0.value : nil }
         let expected = RequestModel.expected(value, batchLimit: batchLimit)
         do throws(RPCError) {
@@ -116,9 +119,17 @@ struct RequestJudge {
                 guard case .array(let members)? = value else { return check(false, "a batch is an array") }
                 judgeBatch(line, members, offset)
             }
-        } catch { judgeRefused(expected, error) }
+        } catch {
+            var expected = expected
+            if mayBeTooLarge, error.kind == .batchTooLarge, expected.verdict == .refused(.parseError) {
+                expected.verdict = .refused(.batchTooLarge)
+            }
+            judgeRefused(expected, error)
+        }
         // Whatever came before leaves nothing behind.
-        check((try? reader.read(Bytes(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#), batchLimit: batchLimit)) != nil, "the next line is read")
+        check(
+            (try? reader.read(Bytes(#"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#), batchLimit: batchLimit))
+                != nil, "the next line is read")
     }
 
     private func judgeBatch(_ line: Bytes, _ members: [PlainJSON], _ first: Int) {

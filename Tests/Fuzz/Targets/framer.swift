@@ -45,7 +45,8 @@ private func frames(_ pieces: [Bytes], limit: Int, _ dice: inout Dice) -> [Frame
                 let before = framer.consumed
                 switch framer.next(in: bytes) {
                 case .line(let lower, let upper):
-                    check(lower >= before && lower < upper && upper < framer.consumed, "a line lies behind what is done")
+                    check(
+                        lower >= before && lower < upper && upper < framer.consumed, "a line lies behind what is done")
                     if dice.roll(8) == 0 {
                         // Not begun: it comes again.
                         framer.putBack(to: lower)
@@ -63,7 +64,9 @@ private func frames(_ pieces: [Bytes], limit: Int, _ dice: inout Dice) -> [Frame
             buffer.removeFirst(framer.consumed)
             framer.rebase()
         }
-        check(buffer.count - framer.consumed <= limit + 1 + piece.count || isPaused || !isDone, "no more is kept than a line")
+        check(
+            buffer.count - framer.consumed <= limit + 1 + piece.count || isPaused || !isDone,
+            "no more is kept than a line")
     }
     // At the end of input everything that is whole is taken before the rest.
     withExactBytes(buffer) { bytes in

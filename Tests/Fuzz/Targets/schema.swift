@@ -28,7 +28,9 @@ private func checkSchema(_ text: Bytes, _ value: Bytes) {
     switch compile(text) {
     case .failure(let error):
         check(!error.message.isEmpty, "a refusal says why")
-        if let plain, plain.isWire { check(resolve(error.pointer, plain.value), "the refusal's place \(error.pointer)") }
+        if let plain, plain.isWire {
+            check(resolve(error.pointer, plain.value), "the refusal's place \(error.pointer)")
+        }
         return
     case .success(let compiled): schema = compiled
     }
@@ -41,7 +43,8 @@ private func checkSchema(_ text: Bytes, _ value: Bytes) {
     check(plainValue != nil || found.first?.cause == .notJSON, "what is no JSON is not valid")
     guard let plainValue else { return }
     for violation in found {
-        check(resolve(violation.instancePointer, plainValue.value), "the place in the value \(violation.instancePointer)")
+        check(
+            resolve(violation.instancePointer, plainValue.value), "the place in the value \(violation.instancePointer)")
         check(resolve(violation.schemaPointer, plain.value), "the place in the schema \(violation.schemaPointer)")
     }
     if plainValue.isWire { checkAlgebra(Array(text), value, found) }

@@ -63,11 +63,14 @@ final class FeedWorld {
     ) throws -> Daemon {
         let loop = try EventLoop()
         loop.adoptThread()
+        let rules = AccessRules.single(root + "/s")
+        let found = Reload.Found(access: rules)
         let storage = try Storage(configuration, executor: loop, wake: { loop.wake() }) { _ in }
         let server = try Server(
-            loop: loop, storage: storage, listener: try Listener.bind(path: root + "/s"),
-            journal: Journal(threshold: .error),
-            limits: limits, version: "test", signals: -1)
+            loop: loop, storage: storage,
+            sockets: [DaemonSocket(try Listener.bind(path: root + "/s"), rules.sockets[0])],
+            access: AccessControl(rules), journal: Journal(threshold: .error),
+            limits: limits, version: "test", signals: -1, reload: Reload(found) { found })
         // So that a client that does not read is soon noticed.
         server.call.changes.backlog = 8 << 10
         return Daemon(loop: loop, storage: storage, server: server)
@@ -109,7 +112,7 @@ final class FeedWorld {
     }
 
     private func stop() {
-        daemon?.server.listener = nil
+        daemon?.server.sockets = []
         let isClean = daemon?.storage.assumeIsolated { $0.close() }
         #expect(isClean == true)
         // The directory's lock goes with the last reference.

@@ -1,0 +1,207 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// What a method needs, made ready from the method table: `Method.Need` with positions of parameters in place of their names.
+///
+/// Deciding looks at the request and at the grants and at nothing else, so a refusal cannot tell what is there.
+struct AccessRule {
+    private struct Extra {
+        var verbs: Verbs
+        var position: Int
+        var word: [UInt8]?
+    }
+    private enum Kind {
+        case nothing
+        case scope(Verbs, Int, [Extra])
+        case scopes(Verbs, Int)
+        case scopeNames(Verbs, Int, [Extra])
+        case item(scope: Int, name: Int, ifRev: Int)
+        case items(scope: Int, list: Int)
+        case anywhere(Verbs)
+        case whole(Verbs)
+        case feed(stores: Int?, scope: Int?)
+        case operations
+    }
+    private let kind: Kind
+    let store: Method.Store
+    private let storeName: StaticString
+    /// Position of `fd`: a request takes its descriptor even when it is refused.
+    let descriptor: Int?
+
+    init(_ method: Method) {
+        func position(_ name: String) -> Int {
+            guard let position = method.parameters.firstIndex(where: { $0.name == name }) else {
+                preconditionFailure("\(method.name) has no parameter \(name)")
+            }
+            return position
+        }
+        func extras(_ extras: [Method.Extra]) -> [Extra] {
+            extras.map {
+                Extra(verbs: $0.verbs, position: position($0.parameter), word: $0.word.map { Array($0.utf8) })
+            }
+        }
+        kind =
+            switch method.need {
+            case .nothing: .nothing
+            case .scope(let verbs, let scope, let also): .scope(verbs, position(scope), extras(also))
+            case .scopes(let verbs, let list): .scopes(verbs, position(list))
+            case .scopeNames(let verbs, let map, let also): .scopeNames(verbs, position(map), extras(also))
+            case .item(let scope, let name):
+                .item(scope: position(scope), name: position(name), ifRev: position("ifRev"))
+            case .items(let scope, let list): .items(scope: position(scope), list: position(list))
+            case .anywhere(let verbs): .anywhere(verbs)
+            case .whole(let verbs): .whole(verbs)
+            case .feed(let stores, let scope): .feed(stores: stores.map(position), scope: scope.map(position))
+            case .operations: .operations
+            }
+        store = method.store
+        storeName = method.store.granted
+        descriptor = method.parameters.firstIndex { $0.name == "fd" }
+    }
+
+    // MARK: Deciding
+
+    /// What the call that the reader holds would need and has not; nil when it may be begun. What is returned points into the
+    /// request, and into `storage`.
+    func missing(
+        _ reader: RequestReader, _ permissions: Permissions, _ storage: WalkStorage, _ inner: WalkStorage
+    ) -> MissingGrant? {
+        switch kind {
+        case .nothing, .anywhere, .whole, .operations:
+            return missingAnywhere(permissions)
+        case .scope(let verbs, let scope, let also):
+            guard reader.has(scope) else { return missingAnywhere(permissions) }
+            return missing(verbs.union(Self.extra(also, reader)), reader.string(scope), permissions)
+        case .scopes(let verbs, let list):
+            guard reader.has(list) else { return missingAnywhere(permissions) }
+            var walk = JSONWalk(reader.json(list), storage: storage)
+            while let element = walk.nextElement() {
+                // What is no string is refused by whoever reads it.
+                guard let scope = JSONWalk.string(element, storage: inner) else { continue }
+                if let missing = missing(verbs, scope, permissions) { return missing }
+            }
+            return missingAnywhere(permissions)
+        case .scopeNames(let verbs, let map, let also):
+            let verbs = verbs.union(Self.extra(also, reader))
+            var walk = JSONWalk(reader.json(map), storage: storage)
+            while let (scope, _) = walk.nextMember() {
+                if let missing = missing(verbs, scope, permissions) { return missing }
+            }
+            return missingAnywhere(permissions)
+        case .item(let scope, let name, let ifRev):
+            let verbs = Self.verbs(isNamed: reader.has(name), ifRev: reader.integer(ifRev))
+            return missing(verbs, reader.string(scope), permissions)
+        case .items(let scope, let list):
+            return missing(Self.verbs(reader.json(list), storage, inner), reader.string(scope), permissions)
+        case .feed(let stores, let scope):
+            let scope = scope.flatMap { reader.has($0) ? reader.string($0) : nil }
+            guard let stores, reader.has(stores) else {
+                return Self.readable.contains { Self.reads($0.store, scope, permissions) }
+                    ? nil : MissingGrant(store: "*", scope: scope, verbs: .read)
+            }
+            var walk = JSONWalk(reader.json(stores), storage: storage)
+            while let element = walk.nextElement() {
+                guard let word = JSONWalk.string(element, storage: inner),
+                    let (store, name) = Self.readable.first(where: { word.elementsEqual($0.store.rawValue.utf8) }),
+                    !Self.reads(store, scope, permissions)
+                else { continue }
+                return MissingGrant(store: name, scope: scope, verbs: .read)
+            }
+            return nil
+        }
+    }
+
+    /// The same of the method alone: what would be missing whatever its parameters were.
+    func missingAnywhere(_ permissions: Permissions) -> MissingGrant? {
+        let granted = permissions.verbs(anywhereIn: store)
+        func missing(_ verbs: Verbs) -> MissingGrant? {
+            let missing = verbs.subtracting(granted)
+            return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: nil, verbs: missing)
+        }
+        switch kind {
+        case .nothing: return nil
+        case .scope(let verbs, _, _), .scopes(let verbs, _), .scopeNames(let verbs, _, _), .anywhere(let verbs):
+            return missing(verbs)
+        case .item, .items: return granted.isDisjoint(with: [.create, .update]) ? missing([.create, .update]) : nil
+        case .whole(let verbs):
+            let missing = verbs.subtracting(permissions.verbs(onWhole: store))
+            return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: nil, verbs: missing)
+        case .feed:
+            return Self.readable.contains { Self.reads($0.store, nil, permissions) }
+                ? nil : MissingGrant(store: "*", scope: nil, verbs: .read)
+        case .operations:
+            return Self.readable.contains { !permissions.verbs(anywhereIn: $0.store).isDisjoint(with: .write) }
+                ? nil : MissingGrant(store: "*", scope: nil, verbs: .write)
+        }
+    }
+
+    /// Whether the caller may read what the request is about, and so learn the revision that stood in its way.
+    func mayRead(_ reader: RequestReader, _ permissions: Permissions) -> Bool {
+        switch kind {
+        case .scope(_, let scope, _), .item(let scope, _, _), .items(let scope, _):
+            permissions.allows(.read, store, reader.string(scope))
+        case .scopeNames(let verbs, _, _), .scopes(let verbs, _): verbs.contains(.read)
+        case .nothing, .anywhere, .whole, .feed, .operations: true
+        }
+    }
+
+    private func missing(_ verbs: Verbs, _ scope: Bytes, _ permissions: Permissions) -> MissingGrant? {
+        let missing = verbs.subtracting(permissions.verbs(store, scope))
+        return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: scope, verbs: missing)
+    }
+
+    // MARK: Requests
+
+    private static let readable: [(store: Method.Store, name: StaticString)] = [
+        (.settings, "settings"), (.documents, "documents"),
+    ]
+
+    private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {
+        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store)).contains(.read)
+    }
+
+    private static func extra(_ extras: [Extra], _ reader: RequestReader) -> Verbs {
+        extras.reduce([]) { verbs, extra in
+            let applies =
+                extra.word.map { reader.string(extra.position).elementsEqual($0) } ?? reader.has(extra.position)
+            return applies ? verbs.union(extra.verbs) : verbs
+        }
+    }
+
+    private static func verbs(isNamed: Bool, ifRev: Int64?) -> Verbs {
+        guard isNamed else { return .create }
+        return ifRev.map { $0 == 0 ? .create : .update } ?? [.create, .update]
+    }
+
+    /// What the objects of a list ask for together. A list of none, or of something else, gives away nothing either.
+    private static func verbs(_ list: Bytes, _ storage: WalkStorage, _ inner: WalkStorage) -> Verbs {
+        var verbs: Verbs = []
+        var walk = JSONWalk(list, storage: storage)
+        while let element = walk.nextElement() {
+            guard element.first == UInt8(ascii: "{") else { return [.create, .update] }
+            var isNamed = false
+            var ifRev: Int64?
+            var members = JSONWalk(element, storage: inner)
+            while let (name, value) = members.nextMember() {
+                if name.elementsEqual("id".utf8) { isNamed = true }
+                if name.elementsEqual("ifRev".utf8) { ifRev = RequestReader.integer(value) }
+            }
+            verbs.formUnion(Self.verbs(isNamed: isNamed, ifRev: ifRev))
+            if verbs == [.create, .update] { return verbs }
+        }
+        return verbs.isEmpty ? [.create, .update] : verbs
+    }
+}
+
+extension Method.Store {
+    /// Its name as a grant has it.
+    fileprivate var granted: StaticString {
+        switch self {
+        case .storage: "storage"
+        case .settings: "settings"
+        case .documents: "documents"
+        case .rpc, .session, .transaction, .changes: "*"
+        }
+    }
+}

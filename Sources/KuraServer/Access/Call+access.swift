@@ -1,0 +1,62 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// The one place where requests are held against grants.
+extension Call {
+    /// Asked before any handler, and before anything is looked up.
+    /// - Throws: `forbidden`.
+    func authorize(_ permissions: Permissions) throws(Refusal) {
+        let rule = server.accessRules[reader.methodIndex]
+        guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
+        // The next request's descriptor is another one.
+        if let fd = rule.descriptor, reader.boolean(fd) { _ = connection?.descriptors.take() }
+        throw .error(.forbidden(missing))
+    }
+
+    /// Performs for a connection whose role is not `admin`.
+    func perform(
+        _ permissions: Permissions, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        try authorize(permissions)
+        do throws(Refusal) {
+            try handlers[reader.methodIndex](self, &out, storage)
+        } catch {
+            // Who may write there and not read learns that the condition did not hold, and not what is there.
+            guard case .error(var shown) = error, shown.kind == .conflict,
+                !server.accessRules[reader.methodIndex].mayRead(reader, permissions)
+            else { throw error }
+            shown.currentRev = nil
+            throw .error(shown)
+        }
+    }
+
+    /// Whether the scope may be shown in an answer about all of them.
+    func shows(_ verbs: Verbs, _ store: Method.Store, scope: [UInt8]) -> Bool {
+        guard let permissions = connection?.permissions else { return true }
+        return scope.withBytes { permissions.allows(verbs, store, $0) }
+    }
+
+    /// Whether the connection may see what concerns the daemon as a whole.
+    var showsDaemon: Bool {
+        guard let permissions = connection?.permissions else { return true }
+        return permissions.verbs(onWhole: .storage).contains(.admin)
+    }
+}
+
+extension RPCError {
+    static func forbidden(_ missing: MissingGrant) -> RPCError {
+        var error = RPCError(.forbidden)
+        error.grant = missing
+        return error
+    }
+
+    /// A quota of the connection's role or user.
+    static func quotaExceeded(limit: Int, isBytes: Bool) -> RPCError {
+        RPCError(
+            .quotaExceeded,
+            hint: isBytes ? "bytes that this role or user may fill" : "items that this role or user may have",
+            limit: limit)
+    }
+}

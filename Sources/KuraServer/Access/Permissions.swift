@@ -1,0 +1,87 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// What one user may do in one role, which is not `admin`. One object serves all connections of that user in that role.
+final class Permissions: Sendable {
+    let role: String
+    let uid: UInt32
+    let grants: [AccessRules.Grant]
+    /// What the change feed may show.
+    let visible: VisibleScopes
+
+    init(role: String, uid: UInt32, grants: [AccessRules.Grant]) {
+        self.role = role
+        self.uid = uid
+        self.grants = grants
+        visible = VisibleScopes { store, scope in
+            guard let store = store.granted else { return false }
+            return Self.verbs(grants, uid, store, scope).contains(.read)
+        }
+    }
+
+    /// Everything that is granted on the scope, by whichever grants are about it.
+    func verbs(_ store: Method.Store, _ scope: Bytes) -> Verbs { Self.verbs(grants, uid, store, scope) }
+
+    func allows(_ verbs: Verbs, _ store: Method.Store, _ scope: Bytes) -> Bool {
+        self.verbs(store, scope).isSuperset(of: verbs)
+    }
+
+    /// Everything that is granted on some scope of the store.
+    func verbs(anywhereIn store: Method.Store) -> Verbs {
+        grants.reduce([]) { $1.stores.contains(store) ? $0.union($1.verbs) : $0 }
+    }
+
+    /// What is granted on a store that has no scopes: the grants for all of them.
+    func verbs(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes()) }
+
+    private static func verbs(
+        _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes
+    ) -> Verbs {
+        var verbs: Verbs = []
+        for grant in grants where grant.stores.contains(store) && !grant.verbs.isSubset(of: verbs) {
+            if grant.scope.matches(scope, uid: uid) { verbs.formUnion(grant.verbs) }
+        }
+        return verbs
+    }
+}
+
+extension Store {
+    /// As grants call it; nil for the daemon's own.
+    var granted: Method.Store? {
+        switch self {
+        case .settings: .settings
+        case .documents: .documents
+        case .requests, .configuration: nil
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// The grants of a role as they are for one user; `admin` has one of everything.
+    mutating func append(grants permissions: Permissions?) {
+        append("[")
+        if let permissions {
+            var isFirst = true
+            for grant in permissions.grants {
+                // All stores are one word, as in the configuration.
+                let stores = grant.stores == Method.Store.granted ? ["*"] : grant.stores.map(\.rawValue)
+                for store in stores {
+                    append(isFirst ? "{\"store\":" : ",{\"store\":")
+                    isFirst = false
+                    append(quoted: store)
+                    append(",\"scope\":")
+                    append(quoted: grant.scope.text(for: permissions.uid))
+                    append(",\"allow\":")
+                    append(verbs: grant.verbs)
+                    append("}")
+                }
+            }
+        } else {
+            append("{\"store\":\"*\",\"scope\":\"*\",\"allow\":")
+            append(verbs: .all)
+            append("}")
+        }
+        append("]")
+    }
+}

@@ -1,0 +1,161 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import Synchronization
+
+/// The configuration being read again on another thread, which may wait for the disk, and its outcome's way to the loop.
+final class Reload: Sendable {
+    /// What can be put in force while the daemon runs.
+    struct Found: Sendable {
+        var configuration = Configuration()
+        var access: AccessRules
+        var locks = SettingsLocks()
+    }
+    enum Outcome: Sendable {
+        case found(Found)
+        case refused(String)
+    }
+    /// As the daemon started with it.
+    let first: Found
+    private let again: @Sendable () throws(Configuration.Refusal) -> Found
+    private let outcomes = Mutex<[Outcome]>([])
+    private let hasOutcome = Atomic<Bool>(false)
+
+    /// `again`: reads everything anew; on any thread.
+    init(_ first: Found, again: @escaping @Sendable () throws(Configuration.Refusal) -> Found) {
+        self.first = first
+        self.again = again
+    }
+
+    /// Reads; on any thread.
+    func read() {
+        let outcome: Outcome
+        do throws(Configuration.Refusal) { outcome = .found(try again()) } catch {
+            outcome = .refused(error.description)
+        }
+        outcomes.withLock { $0.append(outcome) }
+        hasOutcome.store(true, ordering: .releasing)
+    }
+
+    /// What has been read, the newest last.
+    func take() -> [Outcome] {
+        // Asked in every turn.
+        guard hasOutcome.load(ordering: .acquiring) else { return [] }
+        return outcomes.withLock { outcomes in
+            hasOutcome.store(false, ordering: .relaxed)
+            defer { outcomes = [] }
+            return outcomes
+        }
+    }
+}
+
+extension Server {
+    /// SIGHUP: the configuration is read again; when something is wrong with it everything stays as it was.
+    func readAgain(_ storage: isolated Storage) {
+        supervision.reloading()
+        storage.runInBackground { [reload, loop] in
+            reload.read()
+            loop.wake()
+        }
+    }
+
+    /// Applies what was read since the last turn.
+    func takeReload(_ storage: isolated Storage) {
+        for outcome in reload.take() {
+            switch outcome {
+            case .found(let found):
+                for name in found.configuration.fixedDifferences(from: reload.first.configuration) {
+                    journal.log(.warning, "takes a restart to change", [("key", name)])
+                }
+                apply(found, storage)
+                journal.log(
+                    .info, "configuration read again",
+                    [
+                        ("roles", String(found.access.roles.count)), ("lockedSettings", String(found.locks.count)),
+                        ("logLevel", found.configuration.logLevel.name),
+                    ])
+                journal.setThreshold(found.configuration.logLevel)
+                supervision.ready("serving, \(sockets.count) sockets")
+            case .refused(let reason):
+                journal.log(.error, "configuration not read again: everything stays as it was", [("reason", reason)])
+                supervision.ready("serving with the old configuration: the new one does not hold")
+            }
+        }
+    }
+
+    /// Puts in force what a configuration says, as far as it can be changed while the daemon runs.
+    func apply(_ found: Reload.Found, _ storage: isolated Storage) {
+        apply(found.locks, storage)
+        apply(found.access, storage)
+    }
+
+    /// From now on these settings are locked, and no others.
+    private func apply(_ locks: SettingsLocks, _ storage: isolated Storage) {
+        let concerned = Set(facts.locks.domains.keys).union(locks.domains.keys)
+        facts.locks = locks
+        for domain in concerned {
+            let annex = domain.withBytes { storage.settings.annex(making: $0) }
+            guard let annex else {
+                journal.log(.error, "a domain's locks do not hold: there are too many domains")
+                continue
+            }
+            annex.invalidate()
+        }
+    }
+
+    /// From now on these roles and quotas hold, also for those who are connected.
+    private func apply(_ rules: AccessRules, _ storage: isolated Storage) {
+        access.apply(rules, storage)
+        for socket in sockets {
+            // One that the configuration has no more stays as it was until the restart that closes it.
+            if let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) {
+                socket.rule.roles = rule.roles
+                socket.rule.role = rule.role
+            }
+        }
+        for connection in connections.all { judgeAgain(connection) }
+    }
+
+    private func judgeAgain(_ connection: Connection) {
+        guard let door = connection.door else { return }
+        let descriptor = connection.socket.descriptor
+        do throws(RPCError) {
+            let admission = try access.admit(connection.peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+            connection.admission = admission
+            connection.feed.show(admission.permissions?.visible, call.changes)
+            if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
+        } catch {
+            journal.log(.info, "a connection ends: its role is gone", [("role", connection.admission.role)])
+            close(connection)
+        }
+    }
+
+    /// Its transfers go on only where the connection could still begin them.
+    private func cancelForbiddenTransfers(of connection: Connection) {
+        guard let permissions = connection.permissions else { return }
+        for transfer in transfers where transfer.token == connection.token {
+            let (verbs, collection) = transfer.work.need
+            let isAllowed = collection.withBytes { permissions.allows(verbs, .documents, $0) }
+            if !isAllowed { transfer.cancel() }
+        }
+    }
+}
+
+extension ConnectionFeed {
+    /// What is shown from now on is what these scopes have.
+    mutating func show(_ visible: VisibleScopes?, _ feed: ChangeFeed) {
+        for position in subscriptions.indices {
+            subscriptions[position].selector = feed.selector(subscriptions[position].selector, visible)
+        }
+        for position in waits.indices { waits[position].selector = feed.selector(waits[position].selector, visible) }
+    }
+}
+
+extension ChangeFeed {
+    fileprivate func selector(_ old: ChangeSelector, _ visible: VisibleScopes?) -> ChangeSelector {
+        var filter = old.filter
+        filter.visible = visible
+        return selector(filter, values: old.values)
+    }
+}

@@ -1,0 +1,45 @@
+import KuraBytes
+import KuraStorage
+import KuraTransport
+
+/// What the service manager is told, and when. Belongs to the loop.
+final class Supervision {
+    private let manager: ServiceManager
+    /// When the next sign of life is due; nil when none is wanted.
+    private var nextSign: UInt64?
+
+    init(_ manager: ServiceManager) {
+        self.manager = manager
+    }
+
+    /// Clients can connect, and are answered.
+    func ready(_ status: @autoclosure () -> String) {
+        guard manager.isThere else { return }
+        manager.tell("READY=1", "STATUS=\(status())")
+        if manager.watchdogInterval != nil { nextSign = monotonicNow() }
+    }
+
+    func reloading() {
+        guard manager.isThere else { return }
+        // The same clock as the manager's, so that it can tell this reload from others.
+        manager.tell("RELOADING=1", "MONOTONIC_USEC=\(monotonicNow() / 1000)", "STATUS=reading the configuration again")
+    }
+
+    func stopping() {
+        manager.tell("STOPPING=1", "STATUS=draining")
+    }
+
+    /// A turn of the loop is over. Signs of life come from here and from nowhere else: a loop that is stuck gives none.
+    func turnEnded() {
+        guard let due = nextSign, let interval = manager.watchdogInterval else { return }
+        let time = monotonicNow()
+        guard time >= due else { return }
+        manager.tell("WATCHDOG=1")
+        nextSign = time + interval
+    }
+
+    /// Nanoseconds until the loop has to take a turn for the next sign; nil when it need not.
+    func timeToNext(at time: UInt64) -> UInt64? {
+        nextSign.map { $0 > time ? $0 - time : 0 }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import KuraProtocol
+import Testing
+
+/// Every method of the table against roles that lack something. What each needs is written here a second time, by hand: a method
+/// that is new has to be thought about in both places.
+@Suite struct MethodGrantsTests {
+    /// Verbs without which the method's example is refused.
+    private static let needs: [String: [String]] = [
+        "rpc.discover": [], "session.hello": [], "session.can": [], "storage.ping": [],
+        "storage.health": ["read"], "storage.status": ["read"],
+        "transaction.apply": ["create", "update"],
+        "changes.list": ["read"], "changes.watch": ["read"], "changes.unwatch": ["read"], "changes.wait": ["read"],
+        "settings.get": ["read"], "settings.getMany": ["read"], "settings.put": ["create", "update"],
+        "settings.delete": ["delete"], "settings.list": ["list", "read"],
+        "settings.putMany": ["create", "update", "delete"], "settings.increment": ["read", "create", "update"],
+        "settings.count": ["list"], "settings.scopes": ["list"], "settings.register": ["create", "update", "delete"],
+        "settings.override": ["read"], "settings.clearOverrides": ["read"], "settings.configure": ["admin"],
+        "settings.describe": ["list", "read"], "settings.export": ["list", "read"],
+        "settings.import": ["read", "create", "update"],
+        "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
+        "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
+        "documents.import": ["create", "update"], "documents.export": ["list", "read"], "documents.count": ["list"],
+        "documents.scopes": ["list"],
+    ]
+    private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
+
+    private func call(_ method: Method, _ path: String) throws -> String {
+        let client = try Client(path: path)
+        client.send(Client.request(method.name, method.example))
+        return try #require(try client.line())
+    }
+
+    private func isForbidden(_ line: String) throws -> Bool {
+        try JSON(line)["error"]?["data"]?["kind"]?.text == "forbidden"
+    }
+
+    @Test func `each method is refused without any one of the verbs that it needs, and only then`() throws {
+        var roles: [String: String] = [:]
+        for missing in Self.verbs {
+            let rest = Self.verbs.filter { $0 != missing }.map { "\"\($0)\"" }.joined(separator: ",")
+            roles["no-" + missing] = "{\"grants\":[{\"store\":\"*\",\"scope\":\"*\",\"allow\":[\(rest)]}]}"
+        }
+        let daemon = try RoleDaemon(roles)
+        for method in Method.all {
+            let needed = try #require(Self.needs[method.name], "\(method.name): write down what it needs")
+            for missing in Self.verbs {
+                let line = try call(method, daemon.path(of: "no-" + missing))
+                #expect(try isForbidden(line) == needed.contains(missing), "\(method.name) without \(missing): \(line)")
+                guard needed.contains(missing), method.name != "transaction.apply" else { continue }
+                let allow = try JSON(line)["error"]?["data"]?["grant"]?["allow"]
+                #expect(allow?.elements.map(\.text) == [missing], "\(line)")
+            }
+        }
+        #expect(Set(Self.needs.keys) == Set(Method.all.map(\.name)))
+    }
+
+    @Test func `without grants each method is refused in the same bytes whether the thing exists or not`() throws {
+        let all = Self.verbs.map { "\"\($0)\"" }.joined(separator: ",")
+        let daemon = try RoleDaemon([
+            "none": "{}",
+            "elsewhere": "{\"grants\":[{\"store\":\"*\",\"scope\":\"elsewhere-*\",\"allow\":[\(all)]}]}",
+        ])
+        func refusals(_ role: String) throws -> [String: String] {
+            try Dictionary(
+                uniqueKeysWithValues: Method.all.map { ($0.name, try call($0, daemon.path(of: role))) })
+        }
+        let none = try refusals("none")
+        let elsewhere = try refusals("elsewhere")
+        let exempt: Set<String> = ["rpc.discover", "session.hello", "session.can", "storage.ping"]
+        for (method, line) in none {
+            #expect(try isForbidden(line) != exempt.contains(method), "\(method): \(line)")
+        }
+        // What only names things of the connection's own, or shows what it may see, is not refused.
+        let shown = exempt.union([
+            "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch",
+        ])
+        for (method, line) in elsewhere {
+            #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")
+        }
+
+        let admin = try daemon.connect("admin")
+        for (method, params) in [
+            ("settings.put", "{\"domain\":\"app\",\"key\":\"theme\",\"value\":1}"),
+            ("settings.put", "{\"domain\":\"app\",\"key\":\"launches\",\"value\":1}"),
+            ("documents.put", "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":1}"),
+            ("documents.put", "{\"collection\":\"notes\",\"id\":\"a\",\"value\":1}"),
+        ] { try admin.result(method, params) }
+        for (role, before) in [("none", none), ("elsewhere", elsewhere)] {
+            let after = try refusals(role)
+            for (method, line) in before where try isForbidden(line) {
+                #expect(after[method] == line, "\(role), \(method)")
+            }
+            for (method, line) in after where !exempt.contains(method) {
+                if try isForbidden(line) { continue }
+                for name in ["app", "theme", "countries", "JP", "notes"] {
+                    #expect(!line.contains("\"\(name)\""), "\(method) shows \(name): \(line)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import Testing
+
+/// Quotas of a role and of a user, over a real daemon.
+@Suite struct QuotaScenarioTests {
+    private func put(_ client: Client, _ domain: String, _ key: String, _ value: String) throws -> JSON {
+        try client.call("settings.put", "{\"domain\":\"\(domain)\",\"key\":\"\(key)\",\"value\":\"\(value)\"}")
+    }
+
+    private func quota(_ reply: JSON) -> JSON? {
+        reply["error"]?["data"]?["kind"]?.text == "quotaExceeded" ? reply["error"]?["data"]?["limit"] : nil
+    }
+
+    private static let items = RoleDaemon.role(
+        RoleDaemon.grant("*", "app*", "read", "write"), quotas: "{\"items\":3,\"bytes\":100}")
+
+    @Test func `a role's items and bytes are bounded over everything that it may write`() throws {
+        let daemon = try RoleDaemon(["app": Self.items])
+        let client = try daemon.connect("app")
+        #expect(quota(try put(client, "app1", "a", "1")) == nil)
+        #expect(quota(try put(client, "app2", "a", "1")) == nil)
+        #expect(try client.call("documents.put", "{\"collection\":\"app\",\"id\":\"a\",\"value\":1}")["result"] != nil)
+        let before = try client.result("changes.list", "{\"afterRev\":0}")["rev"]
+        #expect(quota(try put(client, "app1", "b", "1"))?.int == 3)
+        #expect(
+            quota(try client.call("documents.putMany", "{\"collection\":\"app\",\"documents\":[{\"value\":1}]}"))?.int
+                == 3)
+        // Nothing of a transaction is done when its last operation finds no room.
+        let update = "{\"method\":\"settings.put\",\"params\":{\"domain\":\"app1\",\"key\":\"a\",\"value\":\"2\"}}"
+        let more = "{\"method\":\"settings.put\",\"params\":{\"domain\":\"app1\",\"key\":\"c\",\"value\":\"2\"}}"
+        let refused = try client.call("transaction.apply", "{\"operations\":[\(update),\(more)]}")
+        #expect(quota(refused)?.int == 3 && refused["error"]?["data"]?["operation"]?.int == 1)
+        #expect(try client.result("changes.list", "{\"afterRev\":0}")["rev"] == before)
+        // What is there may change, and go; then there is room.
+        #expect(quota(try put(client, "app1", "a", "2")) == nil)
+        #expect(quota(try put(client, "app1", "a", String(repeating: "x", count: 200)))?.int == 100)
+        try client.result("settings.delete", "{\"domain\":\"app2\",\"key\":\"a\"}")
+        #expect(quota(try put(client, "app1", "b", "1")) == nil)
+        // Others are not bound, and what they write counts.
+        let admin = try daemon.connect("admin")
+        #expect(quota(try put(admin, "app1", "z", "1")) == nil)
+        #expect(quota(try put(admin, "elsewhere", "z", "1")) == nil)
+        let used = try admin.result("storage.status")["quotas"]?["app"]
+        #expect(used?["items"]?.int == 4 && used?["itemsLimit"]?.int == 3 && used?["bytesLimit"]?.int == 100)
+        // Over its bound, the role may still shrink.
+        #expect(quota(try put(client, "app1", "a", "")) == nil)
+        #expect(try client.call("settings.delete", "{\"domain\":\"app1\",\"key\":\"b\"}")["result"] != nil)
+        #expect(quota(try put(client, "app1", "b", "1"))?.int == 3)
+    }
+
+    @Test func `what is counted is the same after a restart, clean or not`() throws {
+        let daemon = try RoleDaemon(["app": Self.items])
+        let client = try daemon.connect("app")
+        for key in ["a", "b", "c"] { #expect(quota(try put(client, "app1", key, "value")) == nil) }
+        try client.result("settings.delete", "{\"domain\":\"app1\",\"key\":\"b\"}")
+        let used = try daemon.connect("admin").result("storage.status")["quotas"]
+        for isClean in [false, true] {
+            if isClean { #expect(daemon.daemon.terminate() == 0) } else { daemon.daemon.kill() }
+            try daemon.daemon.start(configuration: daemon.configuration(["app": Self.items]))
+            #expect(try daemon.connect("admin").result("storage.status")["quotas"] == used)
+        }
+        let again = try daemon.connect("app")
+        #expect(quota(try put(again, "app1", "b", "value")) == nil)
+        #expect(quota(try put(again, "app1", "d", "value"))?.int == 3)
+    }
+
+    @Test func `an import ends at its quota and keeps what fitted`() throws {
+        let daemon = try RoleDaemon(["app": Self.items])
+        let client = try daemon.connect("app")
+        TemporaryDaemon.write("{\"id\":\"1\",\"value\":1}\n{\"id\":\"2\",\"value\":2}\n", to: daemon.root + "/in")
+        let two = open(daemon.root + "/in", O_RDONLY | O_CLOEXEC)
+        unlink(daemon.root + "/in")
+        TemporaryDaemon.write(
+            (3...9).map { "{\"id\":\"\($0)\",\"value\":1}\n" }.joined(), to: daemon.root + "/in")
+        let seven = open(daemon.root + "/in", O_RDONLY | O_CLOEXEC)
+        defer { for descriptor in [two, seven] { close(descriptor) } }
+        let load = "{\"collection\":\"app\",\"fd\":true}"
+        #expect(try client.call("documents.import", load, descriptors: [two])["result"]?["imported"]?.int == 2)
+        #expect(quota(try client.call("documents.import", load, descriptors: [seven]))?.int == 3)
+        #expect(
+            try daemon.connect("admin").result("documents.count", "{\"collection\":\"app\"}")["count"]?.int == 2)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can be several users"))
+    func `each user has room of their own under a pattern with their number`() throws {
+        let daemon = try RoleDaemon([
+            "app": RoleDaemon.role(
+                RoleDaemon.grant("settings", "u-{uid}-*", "read", "write"),
+                RoleDaemon.grant("settings", "shared", "write"), quotas: "{\"perUid\":{\"items\":2}}")
+        ])
+        daemon.open()
+        func put(_ uid: UInt32, _ domain: String, _ key: String) throws -> String? {
+            let line = try Outsider(uid: uid).exchange(
+                daemon.path(of: "app"),
+                Client.request("settings.put", "{\"domain\":\"\(domain)\",\"key\":\"\(key)\",\"value\":1}"))
+            return try JSON(line[0])["error"]?["data"]?["kind"]?.text
+        }
+        #expect(try put(1001, "u-1001-a", "1") == nil)
+        #expect(try put(1001, "u-1001-b", "1") == nil)
+        #expect(try put(1001, "u-1001-c", "1") == "quotaExceeded")
+        #expect(try put(1001, "shared", "1") == nil)
+        #expect(try put(1002, "u-1002-a", "1") == nil)
+        #expect(try put(1002, "u-1001-a", "1") == "forbidden")
+        daemon.daemon.kill()
+        try daemon.daemon.start(configuration: daemon.configuration(["app": daemon.roles["app"]!]))
+        daemon.open()
+        #expect(try put(1001, "u-1001-a", "2") == "quotaExceeded")
+        #expect(try put(1002, "u-1002-a", "2") == nil)
+        #expect(try put(1002, "u-1002-a", "3") == "quotaExceeded")
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+import Testing
+
+/// SIGHUP over a real daemon: what changes for those who are connected.
+@Suite struct ReloadScenarioTests {
+    private static let reads = RoleDaemon.role(RoleDaemon.grant("settings", "a*", "list", "read"))
+    private static let writes = RoleDaemon.role(RoleDaemon.grant("settings", "b*", "read", "write"))
+
+    private func kind(_ reply: JSON) -> String? { reply["error"]?["data"]?["kind"]?.text }
+
+    @Test func `living connections get the new grants, subscriptions too`() throws {
+        let daemon = try RoleDaemon(["app": Self.reads])
+        let admin = try daemon.connect("admin")
+        let client = try daemon.connect("app")
+        let watcher = try daemon.connect("app")
+        try watcher.result("changes.watch")
+        #expect(kind(try client.call("settings.put", "{\"domain\":\"b\",\"key\":\"k\",\"value\":1}")) == "forbidden")
+        try daemon.reload(daemon.configuration(["app": Self.writes]))
+        #expect(try client.call("settings.put", "{\"domain\":\"b\",\"key\":\"k\",\"value\":1}")["result"] != nil)
+        #expect(kind(try client.call("settings.get", "{\"domain\":\"a\",\"key\":\"k\"}")) == "forbidden")
+        #expect(try client.result("session.hello")["grants"]?[0]?["scope"]?.text == "b*")
+        try admin.result("settings.put", "{\"domain\":\"a\",\"key\":\"k\",\"value\":1}")
+        try admin.result("settings.put", "{\"domain\":\"b\",\"key\":\"k\",\"value\":2}")
+        var scopes: [String] = []
+        while scopes.last != "b" || scopes.count < 2 {
+            scopes += try watcher.reply()["params"]?["changes"]?.elements.compactMap { $0["scope"]?.text } ?? []
+        }
+        #expect(scopes == ["b", "b"])
+        #expect(daemon.daemon.log.contains("configuration read again"))
+    }
+
+    @Test func `a connection whose role is gone ends, and the others live`() throws {
+        let daemon = try RoleDaemon(["app": Self.reads, "other": Self.reads])
+        let client = try daemon.connect("app")
+        let other = try daemon.connect("other")
+        try client.result("storage.ping")
+        try other.result("storage.ping")
+        let admin = "{\"path\":\"\(daemon.path(of: "admin"))\",\"role\":\"admin\"}"
+        let kept = "{\"path\":\"\(daemon.path(of: "other"))\",\"role\":\"other\"}"
+        let both = "{\"sockets\":[\(admin),\(kept)],\"roles\":{\"other\":\(Self.writes)}}"
+        try daemon.reload(both)
+        #expect(try client.line() == nil)
+        #expect(try other.call("settings.put", "{\"domain\":\"b\",\"key\":\"k\",\"value\":1}")["result"] != nil)
+        #expect(daemon.daemon.log.contains("a connection ends: its role is gone"))
+        #expect(daemon.daemon.log.contains("takes a restart to change\",\"key\":\"sockets"))
+        // The socket is still there, and lets nobody in.
+        #expect(try daemon.connect("app").reply()["error"]?["data"]?["kind"]?.text == "forbidden")
+    }
+
+    @Test func `a configuration that does not hold changes nothing`() throws {
+        let daemon = try RoleDaemon(["app": Self.reads])
+        let client = try daemon.connect("app")
+        for bad in ["", "{\"roles\":{}", "{\"colour\":1}", "{\"logLevel\":\"loud\"}"] {
+            try daemon.reload(bad)
+            #expect(kind(try client.call("settings.get", "{\"domain\":\"a\",\"key\":\"k\"}")) == nil)
+        }
+        #expect(daemon.daemon.log.occurrences(of: "configuration not read again") == 4)
+        #expect(daemon.daemon.log.contains("unknown key \\\"colour\\\""))
+    }
+
+    @Test func `quotas and the log's level change, and what cannot is said`() throws {
+        func quota(_ items: Int, _ more: String) -> [String: String] {
+            [
+                "app": RoleDaemon.role(
+                    RoleDaemon.grant("settings", "a*", "write"), quotas: "{\"items\":\(items)}")
+            ]
+        }
+        let daemon = try RoleDaemon(quota(1, ""))
+        let client = try daemon.connect("app")
+        func put(_ key: String) throws -> String? {
+            kind(try client.call("settings.put", "{\"domain\":\"a\",\"key\":\"\(key)\",\"value\":1}"))
+        }
+        #expect(try put("1") == nil)
+        #expect(try put("2") == "quotaExceeded")
+        let larger = daemon.configuration(quota(2, "")).dropLast() + ",\"limits\":{\"connections\":5}}"
+        try daemon.reload(String(larger))
+        #expect(try put("2") == nil)
+        #expect(try put("3") == "quotaExceeded")
+        #expect(daemon.daemon.log.contains("takes a restart to change\",\"key\":\"limits or changes\""))
+        #expect(try daemon.connect("admin").result("storage.status")["quotas"]?["app"]?["items"]?.int == 2)
+        let silent = String(daemon.configuration([:]).dropLast()) + ",\"logLevel\":\"error\"}"
+        try daemon.reload(silent)
+        #expect(daemon.daemon.log.contains("\"logLevel\":\"error\""))
+        let lines = daemon.daemon.log.occurrences(of: "read again")
+        Glibc.kill(daemon.daemon.pid, SIGHUP)
+        usleep(200_000)
+        #expect(daemon.daemon.log.occurrences(of: "read again") == lines)
+    }
+
+    @Test func `a transfer ends when its connection may no longer make it`() throws {
+        let writes = RoleDaemon.role(RoleDaemon.grant("documents", "c", "write"))
+        let daemon = try RoleDaemon(["app": writes])
+        let client = try daemon.connect("app")
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        // Kept open here too, so that writing goes on when the daemon has closed its own.
+        defer { for descriptor in ends { close(descriptor) } }
+        let lines = (0..<500).map { "{\"id\":\"\($0)\",\"value\":1}\n" }.joined()
+        try client.send(
+            Client.request("documents.import", "{\"collection\":\"c\",\"fd\":true}"), descriptors: [ends[0]])
+        _ = lines.withCString { Glibc.write(ends[1], $0, strlen($0)) }
+        let admin = try daemon.connect("admin")
+        let deadline = now() + 10
+        while try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int ?? 0 < 64, now() < deadline {
+            usleep(2000)
+        }
+        try daemon.reload(daemon.configuration(["app": Self.reads]))
+        var reply = try client.reply()
+        while reply["method"]?.text == "progress" { reply = try client.reply() }
+        #expect(kind(reply) == "shuttingDown")
+        let count = try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]
+        _ = lines.withCString { Glibc.write(ends[1], $0, strlen($0)) }
+        usleep(50_000)
+        #expect(try admin.result("documents.count", "{\"collection\":\"c\"}")["count"] == count)
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import Testing
+
+/// A daemon with a socket for each role of a configuration, beside the usual one, which is for `admin`.
+final class RoleDaemon {
+    let daemon: TemporaryDaemon
+    let roles: [String: String]
+    var root: String { daemon.root }
+
+    /// `roles`: the JSON of each by its name.
+    init(_ roles: [String: String], faults: String? = nil) throws {
+        self.roles = roles
+        daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(configuration: configuration(roles), faults: faults)
+    }
+
+    /// What the daemon is started with.
+    func configuration(_ roles: [String: String]) -> String {
+        let sockets = roles.keys.sorted().map { "{\"path\":\"\(path(of: $0))\",\"role\":\"\($0)\"}" }
+        let admin = "{\"path\":\"\(daemon.socket)\",\"role\":\"admin\"}"
+        let bodies = roles.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+        return
+            "{\"sockets\":[\(([admin] + sockets).joined(separator: ","))],\"roles\":{\(bodies.joined(separator: ","))}}"
+    }
+
+    func path(of role: String) -> String { role == "admin" ? daemon.socket : root + "/" + role + ".sock" }
+
+    func connect(_ role: String) throws -> Client { try Client(path: path(of: role)) }
+
+    /// Writes another configuration, sends SIGHUP and waits until it is in force, or refused.
+    func reload(_ text: String) throws {
+        let before = daemon.log.occurrences(of: "read again")
+        TemporaryDaemon.write(text, to: root + "/config.json")
+        Glibc.kill(daemon.pid, SIGHUP)
+        let deadline = now() + 10
+        while daemon.log.occurrences(of: "read again") == before {
+            guard now() < deadline else {
+                Issue.record("the configuration was not read again: \(daemon.log)")
+                return
+            }
+            usleep(2000)
+        }
+    }
+
+    /// One grant's JSON.
+    static func grant(_ store: String, _ scope: String, _ verbs: String...) -> String {
+        let allow = verbs.map { "\"\($0)\"" }.joined(separator: ",")
+        return "{\"store\":\"\(store)\",\"scope\":\"\(scope)\",\"allow\":[\(allow)]}"
+    }
+
+    /// A role's JSON.
+    static func role(_ grants: String..., quotas: String? = nil) -> String {
+        let end = quotas.map { ",\"quotas\":\($0)" } ?? ""
+        return "{\"grants\":[\(grants.joined(separator: ","))]\(end)}"
+    }
+}
+
+extension String {
+    /// How often a text stands in this one.
+    func occurrences(of text: String) -> Int { split(separator: text, omittingEmptySubsequences: false).count - 1 }
+}
