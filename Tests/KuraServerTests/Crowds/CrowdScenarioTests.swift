@@ -42,7 +42,8 @@ private func processLimit(
         try daemon.waitUntil {
             ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 && ($0["buffers"]?["pauses"]?.int ?? 0) > 0
         }
-        #expect(try number("peakBytes", small) <= 1 << 20)
+        let peak = try number("peakBytes", small)
+        #expect(peak <= 1 << 20, "\(peak) bytes")
         var told = 0
         for hoarder in hoarders {
             var poll = pollfd(fd: hoarder.descriptor, events: Int16(POLLIN), revents: 0)
@@ -50,7 +51,7 @@ private func processLimit(
             told += 1
             let error = try #require(try hoarder.reply()["error"]?["data"])
             #expect(error["kind"] == .string("overloaded"))
-            #expect(error["retryable"] == .bool(true))
+            #expect(error["retryable"]?.bool == true)
             #expect(error["limit"]?.int == 1 << 20)
             // The rest of the line goes nowhere, and the next one is answered.
             hoarder.send("and more\"}\n")
@@ -68,7 +69,8 @@ private func processLimit(
         let client = try daemon.connect()
         try client.result("storage.ping")
         #expect(try number("overloaded", client) > 0)
-        #expect(try number("peakBytes", client) <= 1 << 20)
+        let peak = try number("peakBytes", client)
+        #expect(peak <= 1 << 20, "\(peak) bytes")
     }
 
     @Test func `what buffers took is given back when the crowd has gone`() throws {
@@ -96,7 +98,7 @@ private func processLimit(
         let many = "{\"domain\":\"d\",\"keys\":[\(keys.joined(separator: ","))]}"
         let refusal = try client.refusal("settings.getMany", many)
         #expect(refusal["kind"] == .string("overloaded"))
-        #expect(refusal["retryable"] == .bool(true))
+        #expect(refusal["retryable"]?.bool == true)
         #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k3\"}")["value"] == .string(value))
         // In a batch, too, and the members before it have their replies.
         let get = { (index: Int) in
@@ -145,9 +147,10 @@ private func processLimit(
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()
         try client.result("storage.ping")
-        // Room for four more.
-        let open = (TemporaryDaemon.names("/proc/\(daemon.pid)/fd") ?? []).compactMap(Int.init).max() ?? 0
-        var limit = rlimit(rlim_cur: rlim_t(max(open + 1, daemon.descriptorCount) + 4), rlim_max: 20_000)
+        // Room for four more: so many numbers below the limit are free.
+        let open = Set((TemporaryDaemon.names("/proc/\(daemon.pid)/fd") ?? []).compactMap(Int.init))
+        let free = (0...).lazy.filter { !open.contains($0) }.prefix(4)
+        var limit = rlimit(rlim_cur: rlim_t(Array(free)[3] + 1), rlim_max: 20_000)
         var before = rlimit()
         try #require(processLimit(daemon.pid, 7, nil, &before) == 0)
         limit.rlim_max = before.rlim_max

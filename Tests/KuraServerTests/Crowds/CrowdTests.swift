@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraTransport
 import Testing
 
 @testable import KuraProtocol
@@ -7,7 +8,7 @@ import Testing
 
 @Suite struct CrowdTests {
     private func connection(_ token: UInt64) -> Connection {
-        Connection(socket: .init(owning: -1), token: token, lineLimit: 100)
+        Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
     }
 
     @Test func `alone a connection has the whole turn, and among others a slice`() {
