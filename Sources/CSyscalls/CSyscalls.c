@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,7 +52,9 @@ int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity,
     for (int i = 0; i < count; i++) { tokens[i] = ready[i].data.u64; events[i] = ready[i].events; }
     return count;
 }
-long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int *descriptor_count,
+void csys_trim_heap(void) { malloc_trim(0); }
+void csys_give_back_blocks(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
+long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,
                                 int *flags) {
     struct iovec part = { buffer, length };
     union { char bytes[CMSG_SPACE(sizeof(int) * 253)]; struct cmsghdr align; } control;
@@ -59,7 +62,8 @@ long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
+    // Without room at all for one, the kernel says nothing of those that it drops.
+    message.msg_controllen = CMSG_LEN(sizeof(int) * (size_t)(capacity < 1 ? 1 : capacity > 253 ? 253 : capacity));
     long received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     *descriptor_count = 0;
     *flags = 0;

@@ -224,7 +224,7 @@ public struct ServerLimits: Sendable, Equatable {
     /// Bytes of all buffers of all connections; at most a quarter of what the process may use.
     public var bufferBytes = 256 << 20
     /// Descriptors that clients have passed and no request has taken, of all connections.
-    public var passedDescriptors = 1024
+    public var passedDescriptors = 4096
     /// Seconds after which a client that reads nothing of `outputBytes` and more is let go.
     public var stallSeconds = 60
     /// Requests of one connection in one turn when nobody else is there; the rest come in the next.

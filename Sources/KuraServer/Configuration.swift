@@ -107,6 +107,7 @@ public struct Configuration: Sendable {
         case "outputBytes": limits.outputBytes = try Self.number(name, value, 4096...(1 << 30))
         case "inputBytes": limits.inputBytes = try Self.number(name, value, 4096...(1 << 30))
         case "bufferBytes": limits.bufferBytes = try Self.number(name, value, (1 << 20)...(256 << 20))
+        case "passedDescriptors": limits.passedDescriptors = try Self.number(name, value, 8...1_000_000)
         case "stallSeconds": limits.stallSeconds = try Self.number(name, value, 1...86_400)
         case "requestsPerTurn": limits.requestsPerTurn = try Self.number(name, value, 1...100_000)
         case "subscriptions": limits.subscriptions = try Self.number(name, value, 0...65_536)
@@ -115,7 +116,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown limit "\(name)"; known are lineBytes, batchItems, connections, outputBytes, inputBytes, \
-                    bufferBytes, stallSeconds, requestsPerTurn, subscriptions, totalSubscriptions
+                    bufferBytes, passedDescriptors, stallSeconds, requestsPerTurn, subscriptions, totalSubscriptions
                     """)
         }
     }

@@ -29,8 +29,10 @@ final class Connection {
     var output = ByteBuffer()
     /// Descriptors that the client has passed and no request has taken.
     var descriptors = DescriptorQueue()
-    /// Bytes that have left since the connection began; `output` starts with the next one.
+    /// Position of the output's first byte, counted since the connection began.
     private(set) var sent: UInt64 = 0
+    /// Bytes at the output's front that have left already.
+    private(set) var head = 0
     private(set) var interest: EventLoop.Interest = .read
     var isClosed = false
     /// In the server's list of connections to look at in this turn.
@@ -80,6 +82,10 @@ final class Connection {
         framer = LineFramer(limit: lineLimit)
     }
 
+    /// Bytes of output that have not left.
+    var waitingOutput: Int { output.count - head }
+    /// Bytes of input that are not done with.
+    var waitingInput: Int { input.count - framer.consumed }
     /// Position behind the last byte of output.
     var outputEnd: UInt64 { sent + UInt64(output.count) }
 
@@ -141,6 +147,8 @@ final class Connection {
         if !descriptors.isEmpty { descriptors.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
+        // Not each time: what is left of a long input would be moved again and again.
+        guard framer.consumed >= input.count / 2 || input.count < 32 << 10 else { return }
         input.removeFirst(framer.consumed)
         framer.rebase()
         guard input.isEmpty else { return }
@@ -159,8 +167,11 @@ final class Connection {
     // MARK: Bytes
 
     /// Reads once what the socket has.
+    /// `limit`: of a line. `piece`: bytes that are read at most.
     /// - Returns: nil when there is no room for it.
-    func receive(atMost limit: Int, _ pool: BufferPool, _ budget: BufferBudget) -> Socket.Received? {
+    func receive(
+        atMost limit: Int, _ pool: BufferPool, _ budget: BufferBudget, piece: Int = 1 << 20
+    ) -> Socket.Received? {
         if input.capacity == 0 { pool.supply(&input) }
         // A line that comes in small pieces goes on where it is; a long one gets room in long steps.
         if input.capacity - input.count < 4 << 10 {
@@ -169,7 +180,7 @@ final class Connection {
             guard budget.admits(growth, holding: footprint) else { return nil }
             input.reserve(room)
         }
-        return socket.receive(into: &input, queue: &descriptors)
+        return socket.receive(into: &input, atMost: piece, queue: &descriptors)
     }
 
     enum Flushed {
@@ -188,9 +199,9 @@ final class Connection {
             return .all
         }
         let end = state.sendable(syncedRev: syncedRev, end: outputEnd)
-        var length = Int(end - sent)
+        var done = head
+        var length = Int(end - sent) - done
         var result = Flushed.all
-        var done = 0
         while length > 0 {
             let bytes = Bytes(rebasing: output.bytes[done..<done + length])
             guard let count = socket.send(bytes) else { return .gone }
@@ -201,12 +212,17 @@ final class Connection {
             done += count
             length -= count
         }
-        guard done > 0 else { return result }
-        sent += UInt64(done)
-        if done == output.count {
+        guard done > head else { return result }
+        head = done
+        if head == output.count {
+            sent += UInt64(head)
+            head = 0
             pool.reclaim(&output)
-        } else {
-            output.removeFirst(done)
+        } else if head > output.count / 2 {
+            // Not each time: what is left of a long reply would be moved again and again.
+            sent += UInt64(head)
+            output.removeFirst(head)
+            head = 0
         }
         return result
     }

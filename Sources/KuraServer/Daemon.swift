@@ -56,6 +56,8 @@ public enum Daemon {
         // Before the first thread starts: threads inherit the blocked signals.
         let signals = try Signals.descriptor()
         let descriptors = ProcessLimits.raiseDescriptors()
+        // Else one crowd's large buffers would make the heap keep all later ones.
+        Heap.givesBack(blocksOf: 1 << 20)
         let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
         let paths = try Paths(configuration)

@@ -25,7 +25,7 @@ extension Server {
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
             // A batch's replies leave together, so the bound on output cannot hold it up half-way.
-            guard budget > 0, connection.output.count < outputRoom(connection) || connection.state.batch != nil else {
+            guard budget > 0, connection.waitingOutput < outputRoom(connection) || connection.state.batch != nil else {
                 connection.hasMore = true
                 return
             }
@@ -74,7 +74,7 @@ extension Server {
         }
         connection.state.overtaken = framer.consumed - start
         var budget = limits.requestsPerTurn
-        while budget > 0, connection.output.count < limits.outputBytes,
+        while budget > 0, connection.waitingOutput < limits.outputBytes,
             case .line(let lower, let upper) = framer.next(in: connection.input.bytes)
         {
             budget -= 1

@@ -133,7 +133,7 @@ extension Server {
             if let connection, connection.state.batch != nil { continue }
             let outcome = transfer.channel.outcome
             if let progress = transfer.channel.takeProgress(), let connection, transfer.hasID, outcome == nil,
-                connection.output.count < limits.outputBytes / 4
+                connection.waitingOutput < limits.outputBytes / 4
             {
                 tell(connection, rev: progress.rev, storage) { $0.append(progress: progress, id: transfer.id) }
             }

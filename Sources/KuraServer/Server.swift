@@ -409,9 +409,9 @@ public final class Server {
             connection.isInSyncList = true
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.output.count >= outputRoom(connection) && connection.state.batch == nil
+        let isBacklogged = connection.waitingOutput >= outputRoom(connection) && connection.state.batch == nil
         if isBacklogged { noteStall(connection) }
-        if connection.feed.isBlocked, connection.state.batch == nil, connection.output.count <= call.changes.backlog {
+        if connection.feed.isBlocked, connection.state.batch == nil, connection.waitingOutput <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
         }
@@ -427,8 +427,8 @@ public final class Server {
             ready.append(connection)
         }
         // While requests wait, later ones are read ahead up to a bound and not begun.
-        let isFull = isHeld && connection.input.count >= limits.inputBytes
-        let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isStarved
+        let isFull = isHeld && connection.waitingInput >= limits.inputBytes
+        let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isHeldUp
         if isReading { wanted.insert(.read) }
         if !connection.isHungUp { connection.setInterest(wanted, loop) }
     }

@@ -40,8 +40,13 @@ public struct DescriptorQueue {
     /// Nothing waits, and nothing has been lost.
     public var isEmpty: Bool { waiting.isEmpty && !isLossy }
     public var count: Int { waiting.count - taken }
+    /// No more can be kept.
+    public var isFull: Bool { isLossy || waiting.count >= Self.limit }
     /// Descriptors that are open here, those that the turn has taken too.
     public var held: Int { waiting.count }
+
+    /// How many more can be kept; the kernel closes those beyond sooner than we could.
+    var room: Int32 { isLossy ? 0 : Int32(Self.limit - waiting.count) }
 
     /// Takes over a descriptor that has arrived.
     public mutating func append(owning number: Int32) {

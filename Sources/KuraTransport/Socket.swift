@@ -48,18 +48,21 @@ public struct Socket: ~Copyable {
         return receive(into: &buffer, queue: &queue)
     }
 
-    /// Appends what is there to `buffer`, as much as it has room for, without waiting, and the descriptors that came along to
-    /// `queue`.
+    /// Appends what is there to `buffer`, as much as it has room for and at most `limit` bytes, without waiting, and the
+    /// descriptors that came along to `queue`.
     ///
     /// Safety: the kernel gets the buffer's own room, with its length, and room for as many descriptors as one message can
     /// carry; only those are read that it says it has written.
-    public borrowing func receive(into buffer: inout ByteBuffer, queue: inout DescriptorQueue) -> Received {
+    public borrowing func receive(
+        into buffer: inout ByteBuffer, atMost limit: Int = .max, queue: inout DescriptorQueue
+    ) -> Received {
         unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: Int(CSYS_MAX_DESCRIPTORS)) { descriptors in
             var count: Int32 = 0
             var flags: Int32 = 0
             let room = unsafe buffer.spare
             let received = unsafe csys_recvmsg(
-                descriptor, room.baseAddress, room.count, descriptors.baseAddress, &count, &flags)
+                descriptor, room.baseAddress, min(room.count, limit), descriptors.baseAddress, queue.room, &count,
+                &flags)
             for position in 0..<Int(count) { unsafe queue.append(owning: descriptors[position]) }
             if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
             if received > 0 {
@@ -106,6 +109,14 @@ public enum Signals {
         let number = csys_next_signal(descriptor)
         return number == 0 ? nil : number
     }
+}
+
+/// The heap of the process.
+public enum Heap {
+    /// Gives back to the system what is not used. Takes milliseconds when that is much.
+    public static func trim() { csys_trim_heap() }
+    /// Has blocks of so many bytes and more given back as soon as they are freed, however often there have been some.
+    public static func givesBack(blocksOf bytes: Int32) { csys_give_back_blocks(bytes) }
 }
 
 /// Limits of the process.

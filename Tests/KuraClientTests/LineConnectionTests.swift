@@ -120,7 +120,7 @@ import Testing
         while received.count < 10 {
             var count: Int32 = 0
             var flags: Int32 = 0
-            let size = csys_recvmsg(other, &chunk, chunk.count, &descriptors, &count, &flags)
+            let size = csys_recvmsg(other, &chunk, chunk.count, &descriptors, Int32(descriptors.count), &count, &flags)
             try #require(size > 0)
             received += chunk[..<size]
             passed += descriptors[..<Int(count)]
@@ -149,7 +149,8 @@ import Testing
                     var flags: Int32 = 0
                     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                     poll(&ready, 1, -1)
-                    let size = csys_recvmsg(descriptor, &chunk, chunk.count, &descriptors, &count, &flags)
+                    let size = csys_recvmsg(
+                        descriptor, &chunk, chunk.count, &descriptors, Int32(descriptors.count), &count, &flags)
                     for position in 0..<Int(count) { close(descriptors[position]) }
                     passed += Int(count)
                     if size == 0 || size > 0 && chunk[size - 1] == 0x0A { break }

@@ -79,7 +79,8 @@ final class FakeServer: Sendable {
             while true {
                 var count: Int32 = 0
                 var flags: Int32 = 0
-                let size = csys_recvmsg(connection, &chunk, chunk.count, &descriptors, &count, &flags)
+                let size = csys_recvmsg(
+                    connection, &chunk, chunk.count, &descriptors, Int32(descriptors.count), &count, &flags)
                 passed += descriptors[..<Int(count)]
                 guard size > 0 else {
                     // The socket is blocking, but the wrapper may ask not to wait.

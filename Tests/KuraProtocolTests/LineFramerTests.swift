@@ -202,3 +202,34 @@ import Testing
         #expect(lines() == first && first == [.line(lower: 0, upper: 1), .line(lower: 2, upper: 3), .incomplete])
     }
 }
+
+@Suite struct LineFramerAbandonTests {
+    @Test func `a line that is given up is skipped to its end, and the next one is a line again`() {
+        var framer = LineFramer(limit: 100)
+        var bytes = Array("{\"half".utf8)
+        bytes.withBytes {
+            #expect(framer.next(in: $0) == .incomplete)
+            let (isFirst, isSecond) = (framer.abandon(in: $0), framer.abandon(in: $0))
+            #expect(isFirst && !isSecond)
+        }
+        #expect(framer.isSkipping)
+        #expect(framer.consumed == bytes.count)
+        framer.rebase()
+        bytes = Array("rest}\n{}\n".utf8)
+        bytes.withBytes {
+            #expect(framer.next(in: $0) == .line(lower: 6, upper: 8))
+            #expect(framer.next(in: $0) == .incomplete)
+        }
+        #expect(!framer.isSkipping)
+    }
+
+    @Test func `there is nothing to give up between two lines`() {
+        var framer = LineFramer(limit: 100)
+        Array("{}\n".utf8).withBytes {
+            #expect(framer.next(in: $0) == .line(lower: 0, upper: 2))
+            let isGivenUp = framer.abandon(in: $0)
+            #expect(!isGivenUp)
+        }
+        #expect(!framer.isSkipping)
+    }
+}

@@ -26,9 +26,10 @@ int csys_eventfd(void);
 int csys_epoll_ctl(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
 /// Fills `tokens` and `events`, both `capacity` long; the return value is epoll_wait's.
 int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity, int timeout);
-/// recvmsg into one buffer; descriptors that came along are put into `descriptors` (at most 253, SCM_MAX_FD),
-/// already close-on-exec. `*descriptor_count` tells how many, `*flags` carries MSG_CTRUNC.
-long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int *descriptor_count,
+/// recvmsg into one buffer; descriptors that came along are put into `descriptors` (room for at least `capacity`, and at
+/// least 2), already close-on-exec. The kernel closes what is beyond `capacity` (at most 253, SCM_MAX_FD) by itself.
+/// `*descriptor_count` tells how many, `*flags` carries MSG_CTRUNC.
+long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,
                                 int *flags);
 /// Peer's process, user and group ids of a connected Unix socket (SO_PEERCRED). 0 or -1 with errno.
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid);
@@ -62,4 +63,8 @@ int csys_terminal_columns(int descriptor);
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
 /// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
 int csys_begin_writing(int descriptor);
+/// Gives back to the system what the heap does not use (malloc_trim(3)).
+void csys_trim_heap(void);
+/// Blocks of `bytes` and more are given back when they are freed (M_MMAP_THRESHOLD of mallopt(3)), however many there have been.
+void csys_give_back_blocks(int bytes);
 #endif

@@ -70,7 +70,7 @@ extension Server {
 
     /// Events do not go into the middle of a batch's line, nor to a client that does not read.
     private func takesEvents(_ connection: Connection) -> Bool {
-        let takes = connection.state.batch == nil && connection.output.count <= call.changes.backlog
+        let takes = connection.state.batch == nil && connection.waitingOutput <= call.changes.backlog
         if !takes { connection.feed.isBlocked = true }
         return takes
     }

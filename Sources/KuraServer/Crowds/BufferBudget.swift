@@ -3,13 +3,16 @@ import KuraProtocol
 /// How much memory the buffers of all connections take together, and who may take more (law 11 of the protocol).
 ///
 /// Three zones. Up to `ordinary` everybody's buffers grow. Above it only those of small connections do, so that a few big
-/// ones that hold the budget do not keep everybody else out. At `limit` nobody's do. Who may not grow is not read from until
-/// others have given something back; when nobody does, `Server+pressure` takes it from the biggest.
+/// ones that hold the budget do not keep everybody else out. At `full` nobody's do: what is left up to `limit` is for the
+/// replies to what has been taken in. Who may not grow is not read from until others have given something back; when nobody
+/// does, `Server+pressure` takes it from the biggest.
 ///
 /// Decides and counts; belongs to the loop. A connection's bytes are charged when they have changed, once a turn.
 final class BufferBudget {
     /// Bytes of all buffers together.
     let limit: Int
+    /// Bytes above which no input grows.
+    let full: Int
     /// Bytes above which only small connections' buffers grow.
     let ordinary: Int
     /// Bytes below which everybody who was not read from is read from again.
@@ -43,6 +46,7 @@ final class BufferBudget {
         // The longest reply must fit above it, with what its buffer has too much: whether there is room for one is known
         // when it has been made.
         ordinary = limit - min(limit / 4, WireLimits.replyBytes / 4 * 5)
+        full = limit - limit / 16
         relaxed = limit / 8 * 5
     }
 
@@ -53,7 +57,7 @@ final class BufferBudget {
 
     /// Whether a connection that holds `held` bytes may take `growth` more.
     func admits(_ growth: Int, holding held: Int) -> Bool {
-        used + growth <= (held + growth <= Self.small ? limit : ordinary)
+        used + growth <= (held + growth <= Self.small ? full : ordinary)
     }
 
     /// A connection's bytes have changed by `difference`.

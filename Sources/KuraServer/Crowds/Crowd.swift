@@ -9,11 +9,13 @@ import KuraTransport
 /// twice as long before its next, so that the others have two thirds of the loop. Alone, a connection has it all.
 struct Crowd: ~Copyable {
     /// Requests in a slice when several connections are active.
-    static let sharedSlice = 64
+    static let sharedSlice = 48
+    /// Bytes read of one connection at once when several are active.
+    static let sharedPiece = 64 << 10
     /// Bytes of request and reply that count as one more request.
     static let bytesPerUnit = 256
     /// A slice that takes longer puts off the next one.
-    static let sliceTime: UInt64 = 150_000
+    static let sliceTime: UInt64 = 100_000
     /// Others count as active for so long after one was served.
     static let presence: UInt64 = 5_000_000
     static let longestDeferral: UInt64 = 20_000_000
@@ -42,6 +44,10 @@ struct Crowd: ~Copyable {
     var stallCheckAt: UInt64?
     /// Clients wait to be let in.
     var isAcceptDue = false
+    /// Most bytes of all buffers since the heap was trimmed, and when it will be.
+    var highWater = 0
+    var trimAt: UInt64?
+    static let trimBytes = 16 << 20
     /// The listener is not looked at before.
     var acceptAgainAt: UInt64?
     var spare = SpareDescriptor()
@@ -76,7 +82,7 @@ struct Crowd: ~Copyable {
     }
 
     /// Several connections have been active lately.
-    private var isShared: Bool { now &- sharedAt < Self.presence }
+    var isShared: Bool { now &- sharedAt < Self.presence }
 
     /// Requests that the connection has in this turn.
     func slice(of connection: Connection, atMost limit: Int) -> Int {
@@ -114,7 +120,10 @@ struct Crowd: ~Copyable {
     func timeToNext(at time: UInt64) -> UInt64? {
         var next = UInt64.max
         for connection in deferred { next = min(next, connection.crowd.deferredUntil) }
-        next = min(next, reclaimAt ?? .max, stallCheckAt ?? .max, acceptAgainAt ?? .max)
+        if let reclaimAt { next = min(next, reclaimAt) }
+        if let stallCheckAt { next = min(next, stallCheckAt) }
+        if let acceptAgainAt { next = min(next, acceptAgainAt) }
+        if let trimAt { next = min(next, trimAt) }
         return next == .max ? nil : next > time ? next - time : 0
     }
 }

@@ -14,6 +14,10 @@ struct CrowdState {
     var spent: UInt64 = 0
     /// Its requests wait until then, so that others get theirs; 0: they do not.
     var deferredUntil: UInt64 = 0
+    /// It is not read from for now.
+    var isHeldUp: Bool { isStarved || deferredUntil > 0 }
+    /// It has passed many descriptors at once lately.
+    var isFlooding = false
     /// The turn in which it was looked at last.
     var turn: UInt32 = 0
     /// Its output is at the bound: what had left, and since when no more has.
@@ -22,6 +26,9 @@ struct CrowdState {
 }
 
 extension Connection {
+    /// Bytes that have left since it began.
+    var gone: UInt64 { sent + UInt64(head) }
+
     /// Bytes of memory that its buffers take.
     var footprint: Int {
         let buffers = input.capacity + output.capacity
@@ -30,10 +37,10 @@ extension Connection {
     }
 
     /// Reads on in a line that is being skipped: its bytes go nowhere.
-    /// `scratch`: room that nobody else uses meanwhile.
-    func skip(_ scratch: inout ByteBuffer, _ pool: BufferPool) -> Socket.Received {
+    /// `scratch`: room that nobody else uses meanwhile. `limit`: bytes that are read at most.
+    func skip(_ scratch: inout ByteBuffer, atMost limit: Int, _ pool: BufferPool) -> Socket.Received {
         scratch.removeAll()
-        let result = socket.receive(into: &scratch, queue: &descriptors)
+        let result = socket.receive(into: &scratch, atMost: limit, queue: &descriptors)
         guard case .bytes = result, let end = scratch.bytes.firstIndex(of: 0x0A) else { return result }
         // The framer sees the line's end, and what follows.
         if input.capacity == 0 { pool.supply(&input) }

@@ -9,23 +9,29 @@ extension Server {
     /// Reads what the connection's socket has, unless others come first.
     /// - Returns: false when nothing was looked at.
     func receive(_ connection: Connection) -> Bool {
-        let isLong = connection.input.count > BufferBudget.small || connection.framer.isSkipping
+        let isLong =
+            connection.input.count > BufferBudget.small || connection.framer.isSkipping || connection.crowd.isFlooding
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
-            received = connection.skip(&crowd.scratch, pool)
+            received = connection.skip(&crowd.scratch, atMost: crowd.isShared ? Crowd.sharedPiece : .max, pool)
         } else {
-            received = connection.receive(atMost: limits.lineBytes, pool, facts.buffers)
+            received = connection.receive(
+                atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.isShared ? Crowd.sharedPiece : 1 << 20)
         }
         switch received {
-        case .bytes(let count)?: crowd.bytesRead += count
+        case .bytes(let count)?:
+            crowd.bytesRead += count
+            // What copying them takes, as far as it counts.
+            connection.crowd.spent += UInt64(count) / 4
         case .nothing?: break
         case .end?: connection.state.hasEnded = true
         case .failed?: close(connection)
         case nil: starve(connection)
         }
-        charge(connection)
+        if connection.descriptors.isEmpty { charge(connection) }
         if !connection.descriptors.isEmpty { boundDescriptors(connection) }
+        connection.crowd.isFlooding = !connection.descriptors.isEmpty && connection.descriptors.isFull
         return true
     }
 
@@ -81,7 +87,12 @@ extension Server {
 
     /// More descriptors wait than the process can spare: those of the connection are given up, but for a few.
     private func boundDescriptors(_ connection: Connection) {
+        let before = connection.crowd.chargedDescriptors
         charge(connection)
+        // To take and to close one costs about a microsecond, as much as four KiB.
+        let fresh = max(0, connection.descriptors.held - before)
+        crowd.bytesRead += fresh << 12
+        connection.crowd.spent += UInt64(fresh) * 1000
         guard crowd.descriptors > limits.passedDescriptors, connection.descriptors.held > 4 else { return }
         let lost = connection.descriptors.held
         facts.buffers.descriptorsLost += UInt64(lost)
@@ -144,6 +155,7 @@ extension Server {
         if shared != budget.shared { budget.shared = shared }
         if let again = crowd.acceptAgainAt, again <= monotonicNow() { resumeAccepting() }
         if let at = crowd.stallCheckAt, monotonicNow() >= at { checkStalls() }
+        trimHeap()
         guard !crowd.starved.isEmpty else {
             crowd.reclaimAt = nil
             return
@@ -155,6 +167,26 @@ extension Server {
             if crowd.starved.count < before { crowd.reclaimAt = monotonicNow() + Self.patience }
         }
         if let at = crowd.reclaimAt, monotonicNow() >= at { reclaim() }
+    }
+
+    /// A crowd has gone: what the heap has kept of it goes back to the system. Once, and when all is quiet, since it takes a
+    /// few milliseconds.
+    private func trimHeap() {
+        let used = facts.buffers.used
+        crowd.highWater = max(crowd.highWater, used)
+        guard crowd.highWater > Crowd.trimBytes, used < crowd.highWater / 4 else {
+            crowd.trimAt = nil
+            return
+        }
+        let time = monotonicNow()
+        guard let at = crowd.trimAt else {
+            crowd.trimAt = time + 500_000_000
+            return
+        }
+        guard time >= at else { return }
+        crowd.trimAt = nil
+        crowd.highWater = used
+        Heap.trim()
     }
 
     /// Reads again from those for whom there is room.
@@ -229,7 +261,7 @@ extension Server {
         guard connection.isBlocked, connection.crowd.stalledAt == 0 else { return }
         let time = monotonicNow()
         connection.crowd.stalledAt = time
-        connection.crowd.stalledSent = connection.sent
+        connection.crowd.stalledSent = connection.gone
         crowd.stalled.append(connection)
         if crowd.stallCheckAt == nil { crowd.stallCheckAt = time + UInt64(limits.stallSeconds) * 250_000_000 }
     }
@@ -240,12 +272,12 @@ extension Server {
         let stalled = crowd.stalled
         crowd.stalled.removeAll()
         for connection in stalled {
-            guard !connection.isClosed, connection.output.count >= outputRoom(connection) else {
+            guard !connection.isClosed, connection.waitingOutput >= outputRoom(connection) else {
                 connection.crowd.stalledAt = 0
                 continue
             }
-            if connection.sent != connection.crowd.stalledSent {
-                connection.crowd.stalledSent = connection.sent
+            if connection.gone != connection.crowd.stalledSent {
+                connection.crowd.stalledSent = connection.gone
                 connection.crowd.stalledAt = time
             }
             if time - connection.crowd.stalledAt >= longest {
@@ -263,7 +295,7 @@ extension Server {
             journal.log(
                 .warning, "closed a client that does not read its replies",
                 [
-                    ("reason", reason.description), ("bytes", String(connection.output.count)),
+                    ("reason", reason.description), ("bytes", String(connection.waitingOutput)),
                     ("clients", String(count)), ("uid", connection.peer.map { String($0.uid) } ?? "unknown"),
                 ])
         }

@@ -1,12 +1,12 @@
 extension ServerLimits {
     /// The limits as this process can keep them.
     ///
-    /// `descriptors`: that it may have open. 64 are for the storage's files, an eighth, at most 4,096, for those that clients
-    /// pass; the rest bounds the connections.
+    /// `descriptors`: that it may have open. 64 are for the storage's files, an eighth at most for those that clients pass; the
+    /// rest bounds the connections.
     /// `memory`: bytes that it may use. A quarter bounds all buffers, and a quarter of that the longest line.
     func fitted(descriptors: Int, memory: Int) -> ServerLimits {
         var limits = self
-        limits.passedDescriptors = max(8, min(descriptors / 8, 4096))
+        limits.passedDescriptors = max(8, min(descriptors / 8, passedDescriptors))
         limits.connections = min(connections, max(1, descriptors - 64 - limits.passedDescriptors))
         limits.bufferBytes = BufferBudget.bound(memory: memory, configured: bufferBytes)
         limits.lineBytes = min(lineBytes, max(1024, limits.bufferBytes / 4))

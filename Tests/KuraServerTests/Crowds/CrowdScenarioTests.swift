@@ -1,0 +1,239 @@
+import Glibc
+import Testing
+
+@_silgen_name("prlimit")
+private func processLimit(
+    _ pid: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ old: UnsafeMutablePointer<rlimit>?
+) -> Int32
+
+/// A daemon in a crowd: memory, descriptors and turns are bounded, and everybody is told. The long form is `scripts/crowds`.
+@Suite struct CrowdScenarioTests {
+    private static let tight = "{\"limits\":{\"bufferBytes\":1048576}}"
+    private static let half = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\""
+
+    private func buffers(_ client: Client) throws -> JSON {
+        try #require(try client.result("storage.status")["buffers"])
+    }
+
+    private func number(_ name: String, _ client: Client) throws -> Int {
+        try #require(try buffers(client)[name]?.int)
+    }
+
+    /// Sends without waiting for room.
+    private func push(_ client: Client, _ text: String) {
+        let bytes = Array(text.utf8)
+        bytes.withUnsafeBytes {
+            _ = Glibc.send(client.descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    @Test func `those who hoard half lines are told so, a small client is served, and the bound holds`() throws {
+        let daemon = try TemporaryDaemon(configuration: Self.tight)
+        let small = try daemon.connect()
+        try small.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        let text = Self.half + String(repeating: "x", count: 120_000)
+        let hoarders = try (0..<24).map { _ in try daemon.connect() }
+        for hoarder in hoarders { push(hoarder, text) }
+        // Served meanwhile, also one that comes only now.
+        for _ in 0..<50 {
+            #expect(try small.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["value"]?.int == 1)
+            try daemon.connect().result("storage.ping")
+        }
+        try daemon.waitUntil {
+            ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 && ($0["buffers"]?["pauses"]?.int ?? 0) > 0
+        }
+        let peak = try number("peakBytes", small)
+        #expect(peak <= 1 << 20, "\(peak) bytes")
+        var told = 0
+        for hoarder in hoarders {
+            var poll = pollfd(fd: hoarder.descriptor, events: Int16(POLLIN), revents: 0)
+            guard Glibc.poll(&poll, 1, 0) > 0 else { continue }
+            told += 1
+            let error = try #require(try hoarder.reply()["error"]?["data"])
+            #expect(error["kind"] == .string("overloaded"))
+            #expect(error["retryable"]?.bool == true)
+            #expect(error["limit"]?.int == 1 << 20)
+            // The rest of the line goes nowhere, and the next one is answered.
+            hoarder.send("and more\"}\n")
+            try hoarder.result("storage.ping")
+        }
+        #expect(told > 0)
+        #expect(daemon.log.contains("the buffers of all connections together are full"))
+    }
+
+    @Test func `a crowd of small half lines gives way to those who come`() throws {
+        let daemon = try TemporaryDaemon(configuration: Self.tight)
+        let text = Self.half + String(repeating: "x", count: 10_000)
+        let crowd = try (0..<200).map { _ in try daemon.connect() }
+        for client in crowd { push(client, text) }
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        #expect(try number("overloaded", client) > 0)
+        let peak = try number("peakBytes", client)
+        #expect(peak <= 1 << 20, "\(peak) bytes")
+    }
+
+    @Test func `what buffers took is given back when the crowd has gone`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        do {
+            let crowd = try (0..<200).map { _ in try daemon.connect() }
+            for one in crowd { one.send(Self.half + String(repeating: "x", count: 100_000)) }
+            try daemon.waitUntil { ($0["buffers"]?["bytes"]?.int ?? 0) > 200 * 100_000 }
+        }
+        try daemon.waitForConnections(1, over: client)
+        // The pool keeps a few blocks.
+        #expect(try number("bytes", client) < 5 << 20)
+        #expect(try number("overloaded", client) == 0)
+    }
+
+    @Test func `a reply that does not fit among the others' buffers is refused, and smaller ones are not`() throws {
+        let daemon = try TemporaryDaemon(configuration: Self.tight)
+        let client = try daemon.connect()
+        let keys = (0..<8).map { "\"k\($0)\"" }
+        let value = String(repeating: "v", count: 120_000)
+        for key in keys {
+            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\(key),\"value\":\"\(value)\"}")
+        }
+        let many = "{\"domain\":\"d\",\"keys\":[\(keys.joined(separator: ","))]}"
+        let refusal = try client.refusal("settings.getMany", many)
+        #expect(refusal["kind"] == .string("overloaded"))
+        #expect(refusal["retryable"]?.bool == true)
+        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k3\"}")["value"] == .string(value))
+        // In a batch, too, and the members before it have their replies.
+        let get = { (index: Int) in
+            String(
+                Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\(index % 8)\"}", id: "\(index)")
+                    .dropLast())
+        }
+        client.send("[\((0..<30).map(get).joined(separator: ","))]\n")
+        let replies = try client.reply()
+        #expect(replies[0]?["result"]?["value"] == .string(value))
+        #expect(replies[29]?["error"]?["data"]?["kind"] == .string("overloaded"))
+        #expect(try number("overloaded", client) >= 2)
+    }
+
+    @Test func `a client that reads nothing is let go in the end, with a line in the log`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"outputBytes\":65536,\"stallSeconds\":1}}")
+        let client = try daemon.connect()
+        let value = String(repeating: "v", count: 100_000)
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        let deaf = try daemon.connect()
+        for _ in 0..<50 { deaf.send(Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")) }
+        try daemon.waitUntil { $0["buffers"]?["closed"]?.int == 1 }
+        #expect(daemon.log.contains("closed a client that does not read its replies"))
+        // One that reads slowly is not.
+        let slow = try daemon.connect()
+        for _ in 0..<50 { slow.send(Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")) }
+        for _ in 0..<50 {
+            #expect(try slow.reply()["result"]?["value"] == .string(value))
+            usleep(50_000)
+        }
+        #expect(try number("closed", client) == 1)
+    }
+
+    @Test func `a line without an end is skipped without being kept`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"lineBytes\":65536}}")
+        let client = try daemon.connect()
+        let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+        for _ in 0..<64 { client.send(chunk) }
+        client.send("\n")
+        #expect(try client.reply()["error"]?["data"]?["kind"] == .string("lineTooLong"))
+        try client.result("storage.ping")
+        #expect(try number("peakBytes", client) < 4 << 20)
+    }
+
+    @Test func `with no descriptor left clients are told so, and let in when there are some again`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        // Room for four more: so many numbers below the limit are free.
+        let open = Set((TemporaryDaemon.names("/proc/\(daemon.pid)/fd") ?? []).compactMap(Int.init))
+        let free = (0...).lazy.filter { !open.contains($0) }.prefix(4)
+        var limit = rlimit(rlim_cur: rlim_t(Array(free)[3] + 1), rlim_max: 20_000)
+        var before = rlimit()
+        try #require(processLimit(daemon.pid, 7, nil, &before) == 0)
+        limit.rlim_max = before.rlim_max
+        try #require(processLimit(daemon.pid, 7, &limit, nil) == 0)
+        var guests: [Client] = []
+        var refused = 0
+        for _ in 0..<60 {
+            let guest = try Client(path: daemon.socket, seconds: 5)
+            guest.send(Client.request("storage.ping"))
+            let reply = try guest.reply()
+            if reply["result"] != nil {
+                guests.append(guest)
+            } else {
+                refused += 1
+                #expect(reply["error"]?["data"]?["kind"] == .string("overloaded"))
+                #expect(try guest.line() == nil)
+            }
+        }
+        #expect(refused >= 40)
+        #expect(guests.count >= 3)
+        #expect(try number("turnedAway", client) == refused)
+        guests.removeAll()
+        try daemon.waitForConnections(1, over: client)
+        for _ in 0..<3 { guests.append(try daemon.connect()) }
+        for guest in guests { try guest.result("storage.ping") }
+        #expect(daemon.log.contains("clients were turned away"))
+    }
+
+    @Test func `descriptors that nobody takes are bounded, and one who passes a single one is served`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"passedDescriptors\":16}}")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let before = daemon.descriptorCount
+        let hoarders = try (0..<10).map { _ in try daemon.connect() }
+        for hoarder in hoarders { try hoarder.send("{\"jsonrpc\":", descriptors: [Int32](repeating: 0, count: 8)) }
+        try daemon.waitUntil { ($0["buffers"]?["descriptorsLost"]?.int ?? 0) > 0 }
+        #expect(daemon.descriptorCount <= before + hoarders.count + 16 + 8)
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let exported = try client.result(
+            "documents.export", "{\"collection\":\"c\",\"fd\":true}", descriptors: [ends[1]])
+        #expect(exported["exported"]?.int == 1)
+        // Whose descriptors were closed is told so, and gets nobody else's.
+        hoarders[9].send(
+            "\"2.0\",\"id\":1,\"method\":\"documents.export\",\"params\":{\"collection\":\"c\",\"fd\":true}}\n")
+        #expect(try hoarders[9].reply()["error"]?["data"]?["kind"] == .string("descriptorMissing"))
+        #expect(daemon.log.contains("more descriptors than can be kept"))
+    }
+
+    @Test func `subscriptions count, and end with their connection`() throws {
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"limits\":{\"bufferBytes\":1048576,\"subscriptions\":65536}}")
+        let client = try daemon.connect()
+        let watcher = try daemon.connect()
+        let before = try number("bytes", client)
+        var count = 0
+        while true {
+            count += 1
+            let reply = try watcher.call("changes.watch", "{\"prefix\":\"k\(count)\"}")
+            if reply["result"] != nil { continue }
+            #expect(reply["error"]?["data"]?["kind"] == .string("overloaded"))
+            break
+        }
+        #expect(count > 1000)
+        #expect(try number("bytes", client) - before > count * 200)
+        watcher.halfClose()
+        #expect(try watcher.lines().isEmpty)
+        try daemon.waitForConnections(1, over: client)
+        #expect(try number("bytes", client) <= before + 64 << 10)
+        try client.result("changes.watch")
+    }
+
+    @Test func `a batch of very many members is refused at the first one too many`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        let ones = [UInt8](repeating: UInt8(ascii: "1"), count: 1_000_000)
+        client.send(
+            Array("[".utf8) + Array(ones.map { [$0] }.joined(separator: [UInt8(ascii: ",")])) + Array("]\n".utf8))
+        #expect(try client.reply()["error"]?["data"]?["kind"] == .string("batchTooLarge"))
+        // What follows is not looked at.
+        client.send("[" + String(repeating: "1,", count: 1001) + "what is this\n")
+        #expect(try client.reply()["error"]?["data"]?["kind"] == .string("batchTooLarge"))
+        try client.result("storage.ping")
+    }
+}

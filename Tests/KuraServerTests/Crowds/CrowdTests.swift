@@ -1,0 +1,75 @@
+import Glibc
+import KuraBytes
+import KuraTransport
+import Testing
+
+@testable import KuraProtocol
+@testable import KuraServer
+
+@Suite struct CrowdTests {
+    private func connection(_ token: UInt64) -> Connection {
+        Connection(socket: .init(owning: -1), token: token, lineLimit: 100, peer: nil, admission: .init(role: "admin"))
+    }
+
+    @Test func `alone a connection has the whole turn, and among others a slice`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        #expect(crowd.slice(of: first, atMost: 512) == 512)
+        // One that comes new may not be the only one.
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
+        time = crowd.noteSlice(of: second, since: time)
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
+        #expect(crowd.slice(of: second, atMost: 7) == 7)
+        usleep(UInt32(Crowd.presence / 1000) + 1000)
+        _ = crowd.noteSlice(of: second, since: time)
+        #expect(crowd.slice(of: second, atMost: 512) == 512)
+    }
+
+    @Test func `who took long waits for twice as long when others are there, and not alone`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        first.crowd.spent = 1_000_000
+        crowd.judgeSlice(of: first)
+        #expect(first.crowd.deferredUntil == 0)
+
+        time = crowd.noteSlice(of: second, since: time)
+        first.crowd.spent = 1_000_000
+        crowd.judgeSlice(of: first)
+        #expect(first.crowd.deferredUntil == time + 2_000_000)
+        second.crowd.spent = Crowd.sliceTime
+        crowd.judgeSlice(of: second)
+        #expect(second.crowd.deferredUntil == 0)
+        #expect(crowd.timeToNext(at: time) == 2_000_000)
+
+        #expect(crowd.takeDeferred(until: time + 1_999_999).count == 0)
+        #expect(crowd.takeDeferred(until: time + 2_000_000).count == 1)
+        #expect(first.crowd.deferredUntil == 0)
+        #expect(crowd.timeToNext(at: time) == nil)
+    }
+
+    @Test func `nobody waits longer than a bound`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        _ = crowd.noteSlice(of: first, since: monotonicNow())
+        let time = crowd.noteSlice(of: second, since: monotonicNow())
+        first.crowd.spent = 3_000_000_000
+        crowd.judgeSlice(of: first)
+        #expect(first.crowd.deferredUntil == time + Crowd.longestDeferral)
+    }
+
+    @Test func `requests weigh by their bytes and by what they do`() throws {
+        let crowd = Crowd()
+        let reader = RequestReader()
+        func read(_ method: String) throws {
+            let text = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\(method)\"}".utf8)
+            text.withBytes { _ = try? reader.read($0, batchLimit: 1) }
+        }
+        try read("storage.ping")
+        #expect(crowd.weight(bytes: 200, reader) == 0)
+        #expect(crowd.weight(bytes: 1 << 20, reader) == 4096)
+        try read("storage.status")
+        #expect(crowd.weight(bytes: 200, reader) > 10)
+    }
+}
