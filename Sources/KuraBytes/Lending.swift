@@ -10,6 +10,11 @@ extension Array where Element == UInt8 {
 
     @inlinable
     public init(_ bytes: Bytes) {
+        guard bytes.count > 0 else {
+            // The library would write the count 0 into the empty array that all threads share.
+            self = []
+            return
+        }
         unsafe self.init(unsafeUninitializedCapacity: bytes.count) { elements, count in
             if let start = unsafe bytes.baseAddress {
                 unsafe UnsafeMutableRawPointer(elements.baseAddress!).copyMemory(from: start, byteCount: bytes.count)
