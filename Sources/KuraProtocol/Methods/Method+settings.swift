@@ -178,7 +178,10 @@ extension Method {
             ],
             result: [overrides], example: "{\"domain\":\"app\"}"),
         Method(
-            "settings.configure", .settings, .write, needs: .scope(.admin, "domain"),
+            "settings.configure", .settings, .write,
+            // What a schema finds tells names and, asked often enough, values.
+            needs: .scope(
+                .admin, "domain", also: [Extra([.list, .read], with: "schema"), Extra([.list, .read], with: "mode")]),
             "Says what a domain is: its schema, whether it is in backups, when its changes are durable.",
             parameters: [
                 domain,

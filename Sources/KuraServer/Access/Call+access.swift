@@ -11,7 +11,8 @@ extension Call {
         let rule = server.accessRules[reader.methodIndex]
         guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
         // The next request's descriptor is another one.
-        if let fd = rule.descriptor, reader.boolean(fd) { _ = connection?.descriptors.take() }
+        // One that has waited has taken its own before.
+        if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil { _ = connection?.descriptors.take() }
         throw .error(.forbidden(missing))
     }
 
