@@ -97,7 +97,9 @@ extension Method {
                 Field("ifRev", .revision, "Write only when no setting of the domain has changed since this revision."),
             ],
             result: [
-                Field("rev", .revision, required: true, "Revision of the domain's last change; the newest of all when nothing was asked for."),
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of the domain's last change; the newest of all when nothing was asked for."),
                 Field("changed", .count, required: true, "How many settings this call changed."), warnings, .durable,
             ],
             errors: [
