@@ -99,11 +99,11 @@ final class HeldDirectory: Sendable {
     var objection: String? {
         guard let information = information() else { return SystemError("stat", path: path).description }
         guard information.st_uid == 0 || information.st_uid == geteuid() else {
-            return "\(path) belongs to user \(information.st_uid), who could put another socket in the place of this one: "
+            return "\(path) belongs to user \(information.st_uid), who could put another socket in this place: "
                 + "a socket's directory is root's or the daemon's own"
         }
         guard information.st_mode & S_IWOTH == 0 || information.st_mode & S_ISVTX != 0 else {
-            return "\(path) can be written by everybody, who could put another socket in the place of this one: "
+            return "\(path) can be written by everybody, who could put another socket in this place: "
                 + "take that right from others (chmod o-w), or listen in a directory below it"
         }
         return nil
