@@ -107,7 +107,8 @@ extension Server {
     /// From now on these roles and quotas hold, also for those who are connected.
     private func apply(_ rules: AccessRules, _ storage: isolated Storage) {
         access.apply(rules, storage)
-        for socket in sockets {
+        // Those of a daemon that drains are closed, and known to whoever came in by them.
+        for socket in sockets.isEmpty ? connections.all.compactMap(\.door) : sockets {
             // One that the configuration has no more stays as it was until the restart that closes it. So does one whose file
             // is to have another owner or other permissions: with the file as it is, its new roles would let in others than
             // they are meant for.
