@@ -54,7 +54,7 @@ public struct JSONValue: Sendable {
 /// Source: RFC 8259, RFC 7493, RFC 3629.
 public struct JSONReader {
     public let text: Bytes
-    public let end: Int
+    public var end: Int { text.count }
     public private(set) var index: Int
     let grammar: JSONGrammar
     let maximumDepth: Int
@@ -72,7 +72,6 @@ public struct JSONReader {
         maximumDepth: Int = JSONReader.defaultMaximumDepth, names: NameStack
     ) {
         text = bytes
-        end = bytes.count
         index = start
         self.grammar = grammar
         self.maximumDepth = maximumDepth
@@ -151,6 +150,7 @@ public struct JSONReader {
     // MARK: Values
 
     /// Checks one value and returns its place.
+    @inline(__always)
     public mutating func value() throws(JSONFault) -> JSONValue {
         guard let first = peek() else { throw fault(.unexpectedEnd) }
         let outer = sawWhitespace

@@ -142,8 +142,8 @@ extension Refusal {
             self = .error(RPCError(.conflict, currentRev: currentRev))
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
-        case .accountFull(let limit, let isBytes):
-            self = .error(.quotaExceeded(limit: limit, isBytes: isBytes))
+        case .accountFull(let limit, let measure):
+            self = .error(.quotaExceeded(limit: limit, of: measure))
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))

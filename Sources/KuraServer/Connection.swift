@@ -53,6 +53,8 @@ final class Connection {
     private var ahead: [Range<Int>] = []
     /// The other side is gone altogether; epoll has been told to be silent about it.
     var isHungUp = false
+    /// What the other side had sent before it went is still to be read, and epoll will not say so.
+    var isUnread = false
     /// The sync that released replies of this connection last, by the policy's count.
     var lastRound: UInt32 = 0
     /// The query that the next request has waited for.
@@ -127,6 +129,7 @@ final class Connection {
     }
 
     private func dropAhead() {
+        precondition(state.batch == nil, "a batch goes on in its line")
         for lines in ahead.reversed() {
             input.remove(lines)
             state.overtaken -= lines.count
@@ -162,6 +165,12 @@ final class Connection {
         guard !hasTakenOutcome, let outcome else { return nil }
         hasTakenOutcome = true
         return outcome
+    }
+
+    /// The request that has waited for a query or a transfer has been answered, with what came or without.
+    func dropAnswer() {
+        if answer != nil { answer = nil }
+        if outcome != nil { hasTakenOutcome = true }
     }
 
     // MARK: Bytes

@@ -43,6 +43,7 @@ struct ConnectionState {
     private var turnPosition: UInt64 = 0
     private var turnRev: UInt64 = 0
     private var awaitsCommit = false
+    private var commitPosition: UInt64 = 0
 
     var wait = Wait.none
     /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
@@ -61,8 +62,18 @@ struct ConnectionState {
         turnRev = max(turnRev, rev)
     }
 
-    /// A reply of the turn shows a change of the turn that needs no sync.
-    mutating func dependsOnCommit() { awaitsCommit = true }
+    /// The reply that begins at `position` shows a change of the turn, which may need no sync.
+    mutating func dependsOnCommit(at position: UInt64) {
+        if !awaitsCommit { commitPosition = position }
+        awaitsCommit = true
+    }
+
+    /// The turn's commit has failed: nothing that shows its changes may leave, not even what needs no sync.
+    mutating func commitFailed() {
+        guard awaitsCommit else { return }
+        turnPosition = turnRev > 0 ? min(turnPosition, commitPosition) : commitPosition
+        turnRev = .max
+    }
 
     /// Replies of the turn show what only its commit makes true.
     var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit }

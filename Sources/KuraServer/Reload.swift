@@ -109,11 +109,18 @@ extension Server {
         access.apply(rules, storage)
         // Those of a daemon that drains are closed, and known to whoever came in by them.
         for socket in sockets.isEmpty ? connections.all.compactMap(\.door) : sockets {
-            // One that the configuration has no more stays as it was until the restart that closes it.
-            if let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) {
-                socket.rule.roles = rule.roles
-                socket.rule.role = rule.role
+            // One that the configuration has no more stays as it was until the restart that closes it. So does one whose file
+            // is to have another owner or other permissions: with the file as it is, its new roles would let in others than
+            // they are meant for.
+            guard let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) else { continue }
+            guard rule.isSamePlace(as: socket.rule) else {
+                journal.log(
+                    .warning, "a socket keeps its roles until a restart: its owner or permissions are to change",
+                    [("socket", socket.rule.path)])
+                continue
             }
+            socket.rule.roles = rule.roles
+            socket.rule.role = rule.role
         }
         for connection in connections.all { judgeAgain(connection) }
     }

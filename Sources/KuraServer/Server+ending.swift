@@ -63,6 +63,7 @@ extension Server {
         let synced = storage.syncedRev
         failTransfers()
         for connection in connections.all {
+            connection.state.commitFailed()
             connection.endTurn(pool)
             connection.replaceUnsyncedReplies(syncedRev: synced)
             _ = connection.flush(syncedRev: .max, pool)

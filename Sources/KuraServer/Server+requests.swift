@@ -42,12 +42,14 @@ extension Server {
             switch frame {
             case .line(let lower, let upper):
                 let start = connection.outputEnd
+                discardedBytes = 0
                 guard answer(connection, lower, upper, storage) else {
                     connection.framer.putBack(to: lower)
                     answerAhead(connection, storage)
                     return
                 }
-                budget -= crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start), reader)
+                budget -= crowd.weight(
+                    bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
             case .oversize:
                 connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
@@ -61,7 +63,7 @@ extension Server {
     /// After the commit, since what is blanked cannot be answered again.
     func overtake(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
-        guard connection.state.batch == nil, connection.descriptors.isEmpty else { return }
+        guard !connection.isClosed, connection.state.batch == nil, connection.descriptors.isEmpty else { return }
         // Without the order of replies all that can be has been answered already, and the rest keeps its turn.
         guard !connection.state.isUnordered || connection.state.isStuck else { return }
         let start = connection.framer.consumed
@@ -115,6 +117,8 @@ extension Server {
             if connection.output.count > start { connection.output.append(0x0A) }
             note(connection, at: connection.sent + UInt64(start), storage)
         case .batch(let count, let offset):
+            // Behind a request that waits it keeps its turn: it goes on in its line, which has to stay where it is.
+            guard connection.state.wait == .none else { return false }
             connection.state.batch = ConnectionState.Batch(
                 lower: lower, upper: upper, offset: offset, left: count,
                 outputPosition: connection.outputEnd)
@@ -129,6 +133,7 @@ extension Server {
         let line = Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper])
         while batch.left > 0, budget > 0 {
             budget -= 1
+            discardedBytes = 0
             let start = connection.output.count
             var next = batch.offset
             connection.output.append(batch.hasOutput ? UInt8(ascii: ",") : UInt8(ascii: "["))
@@ -138,7 +143,8 @@ extension Server {
                 guard connection.outputEnd - batch.outputPosition < UInt64(WireLimits.replyBytes) else {
                     throw RPCError(.replyTooLarge, limit: WireLimits.replyBytes)
                 }
-                try checkBudget(connection)
+                // What has been done already is told.
+                if connection.outcome == nil { try checkBudget(connection) }
                 guard perform(connection, &connection.output, storage) else {
                     connection.output.truncate(to: start)
                     connection.state.batch = batch
@@ -146,9 +152,11 @@ extension Server {
                 }
             } catch {
                 connection.descriptors.poison()
+                connection.dropAnswer()
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
             }
-            budget -= crowd.weight(bytes: next - batch.offset + connection.output.count - start, reader)
+            budget -= crowd.weight(
+                bytes: next - batch.offset + connection.output.count - start + discardedBytes, reader)
             batch.offset = next
             batch.left -= 1
             note(connection, at: batch.outputPosition, storage)
@@ -184,6 +192,7 @@ extension Server {
             out.append("}")
             if call.isDeferred { out.truncate(to: start) }
         } catch {
+            discardedBytes += out.count - start
             out.truncate(to: start)
             switch error {
             case .later(let isPage):
@@ -201,6 +210,8 @@ extension Server {
                 out.append(error: refusal, id: reader.replyID)
             }
         }
+        // What it has waited for is its own, also when it was refused before it looked.
+        connection.dropAnswer()
         if !reader.hasID { out.truncate(to: start) }
         return true
     }
@@ -213,7 +224,7 @@ extension Server {
         let rev = min(call.shownRev, storage.strictRev)
         if rev > syncedRev { connection.state.shows(rev, at: position) }
         // It may still be taken back with the turn.
-        if newest > storage.committedRev { connection.state.dependsOnCommit() }
+        if newest > storage.committedRev { connection.state.dependsOnCommit(at: position) }
     }
 
     private func append(_ error: RPCError, to connection: Connection) {

@@ -69,14 +69,17 @@ extension Server {
     private func store(
         _ batch: ImportBatch, _ work: DocumentsImport, _ transfer: Transfer, _ storage: isolated Storage
     ) {
-        let permissions = connections[transfer.token]?.permissions
-        let isAllowed = work.collection.withBytes { permissions?.allows(work.need.verbs, .documents, $0) ?? true }
-        guard isAllowed else {
+        // Without its connection nobody is there by whose rights it could be stored.
+        guard let connection = connections[transfer.token], !connection.isClosed,
+            work.collection.withBytes({
+                connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
+            })
+        else {
             transfer.channel.judge(.failed(.cancelled))
             return
         }
-        storage.setWriter(connections[transfer.token]?.clientName ?? [])
-        storage.setWriterAccounts(connections[transfer.token]?.admission.accounts ?? [])
+        storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
         let result: WriteResult
         do throws(StoreError) {
             result = try work.collection.withBytes { (collection) throws(StoreError) in

@@ -21,14 +21,14 @@ extension Server {
         storage.setWriterAccounts(connection.admission.accounts)
         let wait = connection.state.wait
         defer { connection.state.wait = wait }
-        let start = connection.framer.consumed
+        let begin = connection.framer.consumed
         var framer = connection.framer
         if connection.state.overtaken == 0 {
             // The request that waits.
             guard case .line = framer.next(in: connection.input.bytes) else { return }
-            connection.state.overtaken = framer.consumed - start
+            connection.state.overtaken = framer.consumed - begin
         } else {
-            framer.skip(to: start + connection.state.overtaken)
+            framer.skip(to: begin + connection.state.overtaken)
         }
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         while true {
@@ -37,17 +37,19 @@ extension Server {
                 return
             }
             guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
-            let isBatch = connection.input.bytes[lower] == UInt8(ascii: "[")
-            guard !isBatch, answer(connection, lower, upper, storage) else {
+            discardedBytes = 0
+            let start = connection.outputEnd
+            guard answer(connection, lower, upper, storage) else {
                 // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;
                 // what it has begun to wait for is asked for again then.
-                let isTurnFull = !isBatch && connection.state.wait == .room && storage.admitsChanges
+                let isTurnFull = connection.state.wait == .room && wait != .room && storage.admitsChanges
                 connection.hasAhead = isTurnFull
                 connection.state.isStuck = !isTurnFull
                 return
             }
-            budget -= 1
-            connection.state.overtaken = framer.consumed - start
+            budget -=
+                1 + crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
+            connection.state.overtaken = framer.consumed - begin
             connection.answeredAhead(lower..<framer.consumed)
         }
     }

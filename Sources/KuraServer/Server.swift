@@ -51,6 +51,8 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
+    /// Bytes that the request which is being answered has written and taken back: they cost as much as those that stay.
+    var discardedBytes = 0
     let reload: Reload
     let supervision: Supervision
 
@@ -160,6 +162,10 @@ public final class Server {
         ready.removeAll(keepingCapacity: true)
         for connection in again {
             connection.isInReadyList = false
+            if connection.isUnread, !connection.isClosed {
+                connection.isUnread = false
+                _ = receive(connection)
+            }
             enter(connection)
         }
         var time = monotonicNow()
@@ -181,6 +187,8 @@ public final class Server {
         turn.removeAll(keepingCapacity: true)
         storeBatch(storage)
         finishTurn(storage)
+        // The replies of a turn whose commit has failed have no barrier: nobody may send them.
+        guard storage.failure == nil else { return }
         if !transfers.isEmpty { tellTransfers(storage) }
         call.connection = nil
         if crowd.isAcceptDue { accept() }
@@ -251,6 +259,7 @@ public final class Server {
             storage.setRefusingChanges(true)
             for connection in pending {
                 let readers = connection.feed.count
+                facts.transfers -= connection.starting.count
                 connection.takeTurnBack()
                 call.changes.count += connection.feed.count - readers
                 process(connection, storage)
@@ -369,9 +378,9 @@ public final class Server {
         facts.accepted += 1
     }
 
-    /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is done, then it ends.
+    /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is read and done, then it
+    /// ends.
     private func hangUp(_ connection: Connection) {
-        connection.state.hasEnded = true
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
         loop.remove(connection.socket.descriptor)
@@ -430,6 +439,14 @@ public final class Server {
         let isFull = isHeld && connection.waitingInput >= limits.inputBytes
         let isReading = !connection.state.hasEnded && !isBacklogged && !isFull && !connection.crowd.isHeldUp
         if isReading { wanted.insert(.read) }
-        if !connection.isHungUp { connection.setInterest(wanted, loop) }
+        if !connection.isHungUp {
+            connection.setInterest(wanted, loop)
+        } else if isReading {
+            connection.isUnread = true
+            if !connection.isInReadyList {
+                connection.isInReadyList = true
+                ready.append(connection)
+            }
+        }
     }
 }

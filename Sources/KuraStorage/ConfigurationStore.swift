@@ -38,9 +38,7 @@ public final class ConfigurationStore {
     public func put(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) -> WriteResult
     {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
-        // The room's scope leads its readers here, so it has to be there.
-        _ = try ledger.scope(room, making: name)
-        let scope = try make(room, name)
+        let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let old = ledger.find(scope, key.bytes)
         if let old, !old.isTombstone, old.value.equals(value) {
             ledger.countNoOp()
@@ -51,6 +49,12 @@ public final class ConfigurationStore {
         guard newBytes <= oldBytes || bytes + newBytes - oldBytes <= Self.totalLimit else {
             throw .quotaExceeded(limit: Self.totalLimit)
         }
+        // The room's scope leads its readers here: it comes to be with the first item.
+        let subject = ledger.scopes.findOrPrepare(room, name)
+        guard ledger.scopes.hasRoom(for: (scope.isInTable ? 0 : 1) + (subject.isInTable ? 0 : 1)) else {
+            throw .quotaExceeded(limit: ScopeTable.limit)
+        }
+        try subject.admit(bytes: 0, items: 0, for: ledger.writerAccounts)
         let rev = try ledger.transaction { () throws(StoreError) in
             try ledger.stage(
                 scope, key: key.bytes, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
@@ -110,12 +114,6 @@ public final class ConfigurationStore {
         Self.fullName(room, name).withBytes { ledger.scopes.find(.configuration, $0) }
     }
 
-    private func make(_ room: Store, _ name: Bytes) throws(StoreError) -> Scope {
-        let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrMake(.configuration, $0) }
-        guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
-        return scope
-    }
-
     private static func fullName(_ room: Store, _ name: Bytes) -> [UInt8] {
         Array(room.roomName.utf8) + [UInt8(ascii: "/")] + Array(name)
     }
@@ -150,15 +148,29 @@ extension Store {
 }
 
 extension Ledger {
-    /// What is configured for a scope has changed, or a change of it was taken back.
-    func noteConfiguration(_ configuration: Scope) {
-        guard let slash = configuration.name.firstIndex(of: UInt8(ascii: "/")) else { return }
+    /// The first item about a scope was taken back: nothing is configured for it, and unless it is used it goes.
+    func forgetConfiguration(_ configuration: Scope, reusingID: Bool) {
+        guard let (store, name) = subject(of: configuration),
+            let subject = name.withBytes({ scopes.find(store, $0) }), !subject.isPinned
+        else { return }
+        subject.annex = nil
+        scopes.remove(vacant: subject, reusingID: reusingID)
+    }
+
+    private func subject(of configuration: Scope) -> (store: Store, name: ArraySlice<UInt8>)? {
+        guard let slash = configuration.name.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let room = configuration.name[..<slash]
         guard let store = [Store.settings, .documents].first(where: { room.elementsEqual($0.roomName.utf8) }) else {
-            return
+            return nil
         }
-        let subject = configuration.name[(slash + 1)...].withBytes { scopes.findOrMake(store, $0) }
-        guard let subject else { return }
+        return (store, configuration.name[(slash + 1)...])
+    }
+
+    /// What is configured for a scope has changed, or a change of it was taken back.
+    func noteConfiguration(_ configuration: Scope) {
+        guard let (store, name) = subject(of: configuration),
+            let subject = name.withBytes({ scopes.findOrMake(store, $0) })
+        else { return }
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,

@@ -162,12 +162,13 @@ final class Ledger {
     /// Ends the transaction and takes back what it staged.
     func abandon(_ mark: Mark) {
         openTransactions -= 1
-        undo(to: mark)
+        undo(to: mark, reusingIDs: true)
     }
 
     /// Takes back what was staged since `mark`.
-    private func undo(to mark: Mark) {
-        while staged.count > mark.staged { unstage(staged.removeLast()) }
+    /// `reusingIDs`: nobody can have seen the numbers of scopes that came to be since.
+    private func undo(to mark: Mark, reusingIDs: Bool) {
+        while staged.count > mark.staged { unstage(staged.removeLast(), reusingIDs: reusingIDs) }
         records.truncate(to: mark.records)
     }
 
@@ -193,6 +194,8 @@ final class Ledger {
         if !writerAccounts.isEmpty {
             try scope.admit(bytes: newBytes - oldBytes, items: Int(countDelta), for: writerAccounts)
         }
+        // After every check: what is refused makes no scope.
+        guard scopes.enter(scope) else { throw .quotaExceeded(limit: ScopeTable.limit) }
         let new = ItemRef.make(key: key, value: body ?? value)
         new.pointee.rev = rev + 1
         new.pointee.scope = scope.id
@@ -244,6 +247,7 @@ final class Ledger {
         if !scope.accounts.isEmpty {
             scope.noteInAccounts(bytes: Int(new.pointee.bytesDelta), items: Int(new.pointee.countDelta))
         }
+        if scope.firstRev == 0 { scope.firstRev = new.pointee.rev }
         scope.lastRev = new.pointee.rev
         if scope.store.isResident {
             scope.members.append(new)
@@ -257,7 +261,7 @@ final class Ledger {
         overlayPeak = max(overlayPeak, overlayBytes)
     }
 
-    private func unstage(_ change: Staged) {
+    private func unstage(_ change: Staged, reusingIDs: Bool) {
         let new = change.new
         let scope = scopes[new.pointee.scope]
         precondition(queue.last == new, "changes are taken back in reverse order")
@@ -280,6 +284,11 @@ final class Ledger {
         }
         if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
         if scope.store == .configuration { noteConfiguration(scope) }
+        if scope.lastRev == 0 {
+            scope.firstRev = 0
+            if scope.store == .configuration { forgetConfiguration(scope, reusingID: reusingIDs) }
+            scopes.remove(vacant: scope, reusingID: reusingIDs)
+        }
         new.release()
         new.release()
     }
@@ -302,7 +311,8 @@ final class Ledger {
             try log.append(rev: rev, at: now, records: records.bytes)
         } catch {
             guard error.isFull else { return .unknown(error) }
-            undo(to: Mark(staged: 0, records: 0))
+            // Walks may have begun over what is taken back.
+            undo(to: Mark(staged: 0, records: 0), reusingIDs: false)
             rev = committedRev
             strictRev = committedStrictRev
             turnFlushSeconds = .max
@@ -334,7 +344,7 @@ final class Ledger {
             slice.items = queue
             queue = rest
         }
-        slice.newScopes = scopes.takeNew().map { scope in
+        slice.newScopes = scopes.takeNew(upTo: slice.rev).map { scope in
             scope.mayHaveRows = true
             return FoldSlice.NewScope(id: scope.id, store: scope.store, name: scope.name)
         }
@@ -382,6 +392,7 @@ final class Ledger {
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes?, rev: UInt64, at: Int64,
         old: ItemRef?, oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
     ) {
+        guard scopes.enter(scope) else { return }
         let new = ItemRef.make(key: key, value: body ?? value)
         new.pointee.rev = rev
         new.pointee.scope = scope.id
@@ -407,7 +418,7 @@ final class Ledger {
 
     /// Takes in a change of a resident store.
     func replay(resident record: LogRecord, at: Int64) {
-        guard let scope = scopes.findOrMake(record.store, record.scope) else { return }
+        let scope = scopes.findOrPrepare(record.store, record.scope)
         let old = find(scope, record.key)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         if record.isTombstone, !wasPresent { return }

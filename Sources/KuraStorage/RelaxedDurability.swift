@@ -22,8 +22,7 @@ enum RelaxedDurability {
     /// Notes durably that some scope is or was relaxed, within the transaction that makes it so.
     static func note(_ ledger: Ledger) throws(StoreError) {
         guard !isNoted(ledger) else { return }
-        let scope = scopeName.withBytes { ledger.scopes.findOrMake(.configuration, $0) }
-        guard let scope else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        let scope = scopeName.withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let value = Array("0".utf8)
         try key.withBytes { (key) throws(StoreError) in
             try value.withBytes { (value) throws(StoreError) in

@@ -9,8 +9,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case valueTooLarge(limit: Int)
     /// The store would grow over `limit` (bytes, or scopes when they are too many).
     case quotaExceeded(limit: Int)
-    /// A quota that binds the writer would be exceeded; `limit` is in bytes or items.
-    case accountFull(limit: Int, isBytes: Bool)
+    /// A quota that binds the writer would be exceeded; `limit` is in bytes, items or scopes.
+    case accountFull(limit: Int, of: QuotaAccount.Measure)
     /// The stored value is no integer.
     case typeMismatch
     /// The sum is no safe integer.

@@ -66,11 +66,6 @@ extension Ledger {
         scopes.list(store).map { ScopeSummary(name: $0.name, count: $0.count, bytes: $0.bytes, rev: $0.lastRev) }
     }
 
-    func scope(_ store: Store, making name: Bytes) throws(StoreError) -> Scope {
-        guard let scope = scopes.findOrMake(store, name) else { throw .quotaExceeded(limit: ScopeTable.limit) }
-        return scope
-    }
-
     /// Runs a transaction: everything `body` stages gets one revision, or nothing is staged when it throws.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) -> UInt64? {
         let mark = begin()

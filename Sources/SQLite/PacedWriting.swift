@@ -8,7 +8,8 @@ import Synchronization
 /// writing. With pieces it waits for one of them at most. What was paced still has to be synced: the file's size may have
 /// changed, and the disk's own cache is not flushed here.
 ///
-/// Errors are left to that sync. Linux keeps a file's write errors for each of its descriptors, so none is used up here.
+/// Linux keeps a file's write errors for each of its open descriptions: through a descriptor of its own no error is used up here
+/// that the sync through another one is to report.
 /// Source: sync_file_range(2).
 public struct PacedWriting: ~Copyable {
     /// Bytes after which the writer waits for the disk to have taken them.
@@ -30,13 +31,21 @@ public struct PacedWriting: ~Copyable {
 
     /// Takes note of a write; when a piece is full, writes it out and returns when the disk has it.
     /// `descriptor`: of the file, for reading or writing; asked for only when a piece is full, and negative to go without.
-    public mutating func wrote(_ count: Int, at offset: Int64, to descriptor: () -> Int32) {
+    /// - Returns: false when the disk refused some of it. Whoever syncs through another descriptor is told by that; whoever syncs
+    ///   through the same is not told again.
+    @discardableResult
+    public mutating func wrote(_ count: Int, at offset: Int64, to descriptor: () -> Int32) -> Bool {
         written += count
         lower = min(lower, offset)
         upper = max(upper, offset + Int64(count))
-        guard written >= Self.piece else { return }
+        guard written >= Self.piece else { return true }
         let descriptor = descriptor()
-        if descriptor >= 0 { _ = kura_write_out(descriptor, lower, upper - lower, Self.isHurried ? 0 : 1) }
+        var isWritten = true
+        if descriptor >= 0, kura_write_out(descriptor, lower, upper - lower, Self.isHurried ? 0 : 1) != 0 {
+            // Where the call is not to be had (ENOSYS, a sandbox) there is no pacing.
+            isWritten = ![EIO, ENOSPC, EDQUOT].contains(errno)
+        }
         self = PacedWriting()
+        return isWritten
     }
 }

@@ -86,4 +86,14 @@ import Testing
         let next = try client.call("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":2}")
         #expect(next["result"]?["rev"]?.int == 2)
     }
+
+    @Test func `a batch behind white space keeps its turn as well`() throws {
+        let daemon = try TemporaryDaemon()
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let client = try open(daemon, enabling: true)
+        client.send(Self.list + " \t[" + get(id: "2").dropLast() + "]\n" + get(id: "3"))
+        #expect(try client.reply()["id"]?.int == 1)
+        #expect(try client.reply()[0]?["id"]?.int == 2)
+        #expect(try client.reply()["id"]?.int == 3)
+    }
 }

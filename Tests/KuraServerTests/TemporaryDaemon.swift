@@ -30,7 +30,7 @@ final class TemporaryDaemon {
 
     deinit {
         kill()
-        if log.contains("ThreadSanitizer") { Issue.record("\(log)") }
+        if log.contains("ThreadSanitizer") || log.contains("AddressSanitizer") { Issue.record("\(log)") }
         Self.remove(root)
     }
 
@@ -114,6 +114,7 @@ final class TemporaryDaemon {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv = ([binary] + arguments).map { strdup($0) } + [nil]
         var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
+        if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]
         defer { for pointer in argv + envp { free(pointer) } }

@@ -71,7 +71,12 @@ import Testing
         let other = with("A") { table.findOrMake(.settings, $0) }
         other?.lastRev = 2
         #expect(table.list(.settings).map { String(decoding: $0.name, as: UTF8.self) } == ["A", "a"])
-        #expect(table.takeNew().count == 3)
-        #expect(table.takeNew().isEmpty)
+        // The tables are told of those that have had a change, and once.
+        settings?.firstRev = 1
+        other?.firstRev = 2
+        #expect(table.takeNew(upTo: 0).isEmpty)
+        #expect(table.takeNew(upTo: 1).count == 1)
+        #expect(table.takeNew(upTo: 9).count == 1)
+        #expect(table.takeNew(upTo: 9).isEmpty)
     }
 }

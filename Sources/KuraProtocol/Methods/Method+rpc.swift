@@ -115,7 +115,7 @@ extension Method {
                         ]), maxItems: Int(Int32.max)), "Where clients come in."),
                 Field(
                     "quotas", .map(of: .object([])),
-                    "What each role with a quota holds: items, bytes, and their limits."),
+                    "What each role with a quota holds: items, bytes, scopes, and their limits."),
                 Field(
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
                     "Bounds, in bytes or items."),

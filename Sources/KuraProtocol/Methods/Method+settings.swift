@@ -97,7 +97,9 @@ extension Method {
                 Field("ifRev", .revision, "Write only when no setting of the domain has changed since this revision."),
             ],
             result: [
-                Field("rev", .revision, required: true, "Revision of the domain's last change."),
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of the domain's last change; the newest of all when nothing was asked for."),
                 Field("changed", .count, required: true, "How many settings this call changed."), warnings, .durable,
             ],
             errors: [
@@ -176,7 +178,10 @@ extension Method {
             ],
             result: [overrides], example: "{\"domain\":\"app\"}"),
         Method(
-            "settings.configure", .settings, .write, needs: .scope(.admin, "domain"),
+            "settings.configure", .settings, .write,
+            // What a schema finds tells names and, asked often enough, values.
+            needs: .scope(
+                .admin, "domain", also: [Extra([.list, .read], with: "schema"), Extra([.list, .read], with: "mode")]),
             "Says what a domain is: its schema, whether it is in backups, when its changes are durable.",
             parameters: [
                 domain,

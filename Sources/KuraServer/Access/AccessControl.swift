@@ -13,7 +13,14 @@ final class AccessControl {
     /// One object for all connections of a user in a role, so that what is rendered for one serves all.
     private var permissions: [User: Permissions] = [:]
     private var roleAccounts: [String: QuotaAccount] = [:]
-    private var userAccounts: [User: QuotaAccount] = [:]
+    /// Kept alive by the scopes in them and the connections that they bind: names of users that a refused write made up leave
+    /// nothing.
+    private struct UserAccount {
+        weak var account: QuotaAccount?
+    }
+    private var userAccounts: [User: UserAccount] = [:]
+    /// Number of users' accounts at which those that are gone are swept out.
+    private var sweepsAt = userLimit
 
     /// Scopes may be in accounts.
     private var hadQuotas = false
@@ -65,9 +72,13 @@ final class AccessControl {
     // MARK: Quotas
 
     private func account(of user: User, _ role: AccessRules.Role) -> QuotaAccount {
-        if let known = userAccounts[user] { return known }
-        let made = QuotaAccount(bytesLimit: role.perUser.bytes, itemsLimit: role.perUser.items)
-        userAccounts[user] = made
+        if let known = userAccounts[user]?.account { return known }
+        if userAccounts.count >= sweepsAt {
+            userAccounts = userAccounts.filter { $0.value.account != nil }
+            sweepsAt = max(Self.userLimit, userAccounts.count * 2)
+        }
+        let made = QuotaAccount(role.perUser)
+        userAccounts[user] = UserAccount(account: made)
         return made
     }
 
@@ -76,7 +87,7 @@ final class AccessControl {
         self.rules = rules
         permissions = [:]
         roleAccounts = rules.roles.filter { $0.value.hasQuota }.mapValues { role in
-            QuotaAccount(bytesLimit: role.quota.bytes, itemsLimit: role.quota.items)
+            QuotaAccount(role.quota)
         }
         userAccounts = [:]
         let hasQuotas = rules.roles.contains { $0.value.hasQuota || $0.value.hasUserQuota }
@@ -106,6 +117,13 @@ final class AccessControl {
     /// What each role with a quota holds, by its name.
     var usage: [(role: String, account: QuotaAccount)] {
         roleAccounts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+extension QuotaAccount {
+    fileprivate convenience init(_ quota: AccessRules.Quota) {
+        self.init(
+            bytesLimit: quota.bytes, itemsLimit: quota.items, scopesLimit: quota.scopes ?? Self.standardScopesLimit)
     }
 }
 

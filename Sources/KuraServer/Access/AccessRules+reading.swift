@@ -198,16 +198,19 @@ extension AccessRules {
             switch name {
             case "bytes": role.quota.bytes = try bound(value, here)
             case "items": role.quota.items = try bound(value, here)
+            case "scopes": role.quota.scopes = try bound(value, here)
             case "perUid":
                 try forEachMember(value, here) { (name, value) throws(Refusal) in
                     switch name {
                     case "bytes": role.perUser.bytes = try bound(value, "\(here).bytes")
                     case "items": role.perUser.items = try bound(value, "\(here).items")
-                    default: throw Refusal(description: "\(here): unknown key \"\(name)\"; known are bytes, items")
+                    case "scopes": role.perUser.scopes = try bound(value, "\(here).scopes")
+                    default:
+                        throw Refusal(description: "\(here): unknown key \"\(name)\"; known are bytes, items, scopes")
                     }
                 }
             default:
-                throw Refusal(description: "\(place): unknown key \"\(name)\"; known are bytes, items, perUid")
+                throw Refusal(description: "\(place): unknown key \"\(name)\"; known are bytes, items, scopes, perUid")
             }
         }
     }

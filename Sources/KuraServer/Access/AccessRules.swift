@@ -53,6 +53,8 @@ public struct AccessRules: Sendable, Equatable {
     struct Quota: Sendable, Equatable {
         var bytes: Int?
         var items: Int?
+        /// nil: `QuotaAccount.standardScopesLimit`.
+        var scopes: Int?
     }
 
     struct Role: Sendable, Equatable {

@@ -11,7 +11,8 @@ extension Call {
         let rule = server.accessRules[reader.methodIndex]
         guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
         // The next request's descriptor is another one.
-        if let fd = rule.descriptor, reader.boolean(fd) { _ = connection?.descriptors.take() }
+        // One that has waited has taken its own before.
+        if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil { _ = connection?.descriptors.take() }
         throw .error(.forbidden(missing))
     }
 
@@ -53,10 +54,13 @@ extension RPCError {
     }
 
     /// A quota of the connection's role or user.
-    static func quotaExceeded(limit: Int, isBytes: Bool) -> RPCError {
-        RPCError(
-            .quotaExceeded,
-            hint: isBytes ? "bytes that this role or user may fill" : "items that this role or user may have",
-            limit: limit)
+    static func quotaExceeded(limit: Int, of measure: QuotaAccount.Measure) -> RPCError {
+        let hint: StaticString =
+            switch measure {
+            case .bytes: "bytes that this role or user may fill"
+            case .items: "items that this role or user may have"
+            case .scopes: "domains and collections that this role or user may have, empty ones included"
+            }
+        return RPCError(.quotaExceeded, hint: hint, limit: limit)
     }
 }

@@ -66,7 +66,11 @@ extension Server {
     func resumeAccepting() {
         crowd.acceptAgainAt = nil
         crowd.spare.refill()
-        try? watchSockets()
+        do throws(SystemError) { try watchSockets() } catch {
+            // Without memory for it now: later.
+            for socket in sockets { loop.remove(socket.listener.descriptor) }
+            crowd.acceptAgainAt = monotonicNow() + 1_000_000_000
+        }
     }
 
     /// Tells a client that is not let in why, as far as its socket takes it, and lets it go.

@@ -7,6 +7,8 @@ extension DocumentsHandlers {
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if try call.appendOutcome(to: &out, storage) { return }
         let export = DocumentsExport(call.reader.string(0), to: try call.end(fd: 1, path: 2), storage)
+        // It waits for the collection's newest change, which goes with this turn when that is taken back.
+        call.shows(storage.documents.count(call.reader.string(0)).shownRev)
         _ = storage.submit(export.folded)
         throw .transfer(export)
     }

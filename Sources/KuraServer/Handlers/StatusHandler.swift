@@ -107,8 +107,10 @@ enum StatusHandler {
             var inner = ObjectWriter(&out)
             inner.number("bytes", account.bytes, &out)
             inner.number("items", account.items, &out)
+            inner.number("scopes", account.scopes, &out)
             if let limit = account.bytesLimit { inner.number("bytesLimit", limit, &out) }
             if let limit = account.itemsLimit { inner.number("itemsLimit", limit, &out) }
+            inner.number("scopesLimit", account.scopesLimit, &out)
             out.append("}")
         }
         out.append("}")

@@ -215,7 +215,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
         case .cancelled, .store(.cancelled): RPCError(.shuttingDown, hint: "the import was called off")
         case .store(.noSpace): RPCError(.noSpace)
         case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
-        case .store(.accountFull(let limit, let isBytes)): .quotaExceeded(limit: limit, isBytes: isBytes)
+        case .store(.accountFull(let limit, let measure)): .quotaExceeded(limit: limit, of: measure)
         case .store: RPCError(.internalError, hint: "the tables could not be read")
         }
     }

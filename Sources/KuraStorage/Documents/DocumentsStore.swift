@@ -70,7 +70,7 @@ public final class DocumentsStore {
         throws(StoreError)
         -> WriteResult
     {
-        let scope = try ledger.scope(.documents, making: collection)
+        let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let rev = try ledger.transaction { () throws(StoreError) in
             try stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
         }
@@ -81,10 +81,11 @@ public final class DocumentsStore {
     public func putMany(
         _ collection: Bytes, _ body: (Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
-        let scope = try ledger.scope(.documents, making: collection)
+        let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let batch = Batch(store: self, scope: scope)
         let rev = try ledger.transaction { () throws(StoreError) in try body(batch) }
-        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed)
+        // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
+        return WriteResult(rev: rev ?? ledger.rev, changed: batch.changed)
     }
 
     public final class Batch {
@@ -158,7 +159,7 @@ public final class DocumentsStore {
 
     /// Takes in a change that the log has and the tables have not.
     func replay(_ record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
-        guard let scope = ledger.scopes.findOrMake(.documents, record.scope) else { return }
+        let scope = ledger.scopes.findOrPrepare(.documents, record.scope)
         var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
             do throws(StoreError) {

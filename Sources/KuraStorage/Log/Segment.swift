@@ -167,7 +167,10 @@ final class Segment: @unchecked Sendable {
             let length = min(page.count, capacity - offset)
             try FileSystem.write(descriptor, page.bytes(0..<length), at: offset, path: wal)
             CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: length)
-            pacing.wrote(length, at: Int64(offset)) { descriptor }
+            // The sync below is through the same descriptor, and would not tell again.
+            guard pacing.wrote(length, at: Int64(offset), to: { descriptor }) else {
+                throw FileSystem.fail("sync_file_range", wal)
+            }
             offset += length
         }
         guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }

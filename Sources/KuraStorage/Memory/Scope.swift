@@ -4,21 +4,26 @@ import KuraBytes
 ///
 /// Belongs to the loop. `count`, `bytes` and `lastRev` are as of the newest change.
 final class Scope {
-    let id: UInt32
+    /// 0 until the scope is in the table: nothing is found under it.
+    fileprivate(set) var id: UInt32
     let store: Store
     let name: [UInt8]
     var count = 0
     /// Bytes of keys and values (settings) or of values (documents).
     var bytes = 0
     var lastRev: UInt64 = 0
+    /// Revision of its first change that the tables have not been told of; 0 when it has had none.
+    var firstRev: UInt64 = 0
     /// Row of the next new document; rows of a collection are `id << 40 | n`, so that they lie side by side.
-    var nextRow: Int64
+    var nextRow: Int64 = 1
     /// A slice has been cut since the scope came to be: the tables may have rows of it.
     var mayHaveRows = false
     /// The settings of a domain, tombstones included while they are not folded.
     var members = ItemList()
     /// What is configured for the scope, as its readers have made it out; nil when nothing is.
     var annex: ScopeAnnex?
+    /// The annex is for what is configured outside of the storage: the scope stays.
+    var isPinned = false
     /// Seconds after which changes are synced at the latest; 0 when they are durable before they are acknowledged.
     var flushSeconds: Int32 = 0
     /// Revision that made it so.
@@ -32,8 +37,12 @@ final class Scope {
         self.id = id
         self.store = store
         self.name = name
-        nextRow = Int64(id) << 40 | 1
+        if id > 0 { nextRow = Int64(id) << 40 | 1 }
     }
+
+    var isInTable: Bool { id > 0 }
+    /// Nothing was ever in it, and nothing hangs on it.
+    var isVacant: Bool { lastRev == 0 && !mayHaveRows && annex == nil }
 
     func withName<R>(_ body: (Bytes) -> R) -> R {
         name.withBytes(body)
@@ -54,6 +63,8 @@ final class ScopeTable {
 
     /// Most scopes in all stores.
     static let limit = 65_536
+    /// The numbers of rows have so much room for that of their scope.
+    private static let idLimit: UInt32 = 1 << 23
 
     private struct Key: Hashable {
         var store: UInt8
@@ -71,20 +82,64 @@ final class ScopeTable {
         byID[id]!
     }
 
-    /// The scope, made when there is none; nil when there are too many already.
-    func findOrMake(_ store: Store, _ name: Bytes) -> Scope? {
+    /// The scope, or an empty one outside of the table, which the first change that is staged in it puts there. So a write
+    /// that is refused leaves nothing.
+    func findOrPrepare(_ store: Store, _ name: Bytes) -> Scope {
         if let scope = find(store, name) { return scope }
-        guard all.count < Self.limit else { return nil }
-        let scope = add(Scope(id: nextID, store: store, name: Array(name)))
+        let scope = Scope(id: 0, store: store, name: Array(name))
         if let assign { scope.accounts = assign(scope) }
-        new.append(scope)
         return scope
     }
 
-    /// Scopes that the tables have not been told of.
-    func takeNew() -> [Scope] {
-        defer { new = [] }
-        return new
+    /// The scope, made when there is none; nil when there are too many already.
+    func findOrMake(_ store: Store, _ name: Bytes) -> Scope? {
+        let scope = findOrPrepare(store, name)
+        return enter(scope) ? scope : nil
+    }
+
+    func hasRoom(for count: Int) -> Bool {
+        all.count + count <= Self.limit && Int(nextID) + count <= Int(Self.idLimit)
+    }
+
+    /// Puts a prepared scope into the table, unless it is there.
+    /// - Returns: false when there are too many already.
+    func enter(_ scope: Scope) -> Bool {
+        if scope.isInTable { return true }
+        precondition(
+            index[Key(store: scope.store.rawValue, name: scope.name)] == nil, "a scope was prepared twice at a time")
+        guard hasRoom(for: 1) else { return false }
+        scope.id = nextID
+        scope.nextRow = Int64(scope.id) << 40 | 1
+        add(scope)
+        scope.noteInAccounts(scopes: 1)
+        new.append(scope)
+        return true
+    }
+
+    /// Takes a vacant scope out of the table, when its first change was taken back.
+    /// `reusingID`: nobody can have seen its number; otherwise a reader that has would meet another's rows under it.
+    func remove(vacant scope: Scope, reusingID: Bool) {
+        guard scope.isInTable, scope.isVacant else { return }
+        let key = Key(store: scope.store.rawValue, name: scope.name)
+        guard let position = index.removeValue(forKey: key) else { return }
+        let last = all.removeLast()
+        if last !== scope {
+            all[position] = last
+            index[Key(store: last.store.rawValue, name: last.name)] = position
+        }
+        byID[scope.id] = nil
+        if let position = new.lastIndex(where: { $0 === scope }) { new.remove(at: position) }
+        if recent[Int(scope.store.rawValue)] === scope { recent[Int(scope.store.rawValue)] = nil }
+        if reusingID, scope.id == nextID - 1 { nextID -= 1 }
+        scope.noteInAccounts(scopes: -1)
+        scope.id = 0
+    }
+
+    /// Scopes that the tables have not been told of, and that had a change up to `rev`.
+    func takeNew(upTo rev: UInt64) -> [Scope] {
+        let isDue: (Scope) -> Bool = { $0.firstRev > 0 && $0.firstRev <= rev }
+        defer { new.removeAll(where: isDue) }
+        return new.filter(isDue)
     }
 
     @discardableResult

@@ -9,20 +9,33 @@ public final class QuotaAccount {
     /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values of documents; nil: no bound.
     public let bytesLimit: Int?
     public let itemsLimit: Int?
+    /// Most scopes, empty ones included: a scope stays when what was in it is deleted.
+    public let scopesLimit: Int
     public fileprivate(set) var bytes = 0
     public fileprivate(set) var items = 0
+    public fileprivate(set) var scopes = 0
 
-    public init(bytesLimit: Int?, itemsLimit: Int?) {
+    /// What a limit is about.
+    public enum Measure: Sendable {
+        case bytes, items, scopes
+    }
+
+    /// Scopes that those with a quota may have when nobody says.
+    public static let standardScopesLimit = 1000
+
+    public init(bytesLimit: Int?, itemsLimit: Int?, scopesLimit: Int = standardScopesLimit) {
+        self.scopesLimit = scopesLimit
         self.bytesLimit = bytesLimit
         self.itemsLimit = itemsLimit
     }
 
     /// - Throws: `.accountFull` when growing by so much would go over a bound. What shrinks, or stays, is always let through.
-    fileprivate func admit(bytes more: Int, items: Int) throws(StoreError) {
+    fileprivate func admit(bytes more: Int, items: Int, isNewScope: Bool) throws(StoreError) {
+        if isNewScope, scopes >= scopesLimit { throw .accountFull(limit: scopesLimit, of: .scopes) }
         if items > 0, let itemsLimit, self.items + items > itemsLimit {
-            throw .accountFull(limit: itemsLimit, isBytes: false)
+            throw .accountFull(limit: itemsLimit, of: .items)
         }
-        if more > 0, let bytesLimit, bytes + more > bytesLimit { throw .accountFull(limit: bytesLimit, isBytes: true) }
+        if more > 0, let bytesLimit, bytes + more > bytesLimit { throw .accountFull(limit: bytesLimit, of: .bytes) }
     }
 
     fileprivate func add(bytes: Int, items: Int) {
@@ -37,10 +50,15 @@ extension Scope {
         for account in accounts { account.add(bytes: bytes, items: items) }
     }
 
+    /// The scope has come into the table or left it.
+    func noteInAccounts(scopes: Int) {
+        for account in accounts { account.scopes += scopes }
+    }
+
     /// - Throws: `.accountFull` when one of the accounts that bind the writer has no room. Others only count.
     func admit(bytes: Int, items: Int, for binding: [QuotaAccount]) throws(StoreError) {
         for account in accounts where binding.contains(where: { $0 === account }) {
-            try account.admit(bytes: bytes, items: items)
+            try account.admit(bytes: bytes, items: items, isNewScope: !isInTable)
         }
     }
 }
@@ -52,6 +70,7 @@ extension ScopeTable {
         for scope in all {
             scope.accounts = assign(scope)
             scope.noteInAccounts(bytes: scope.bytes, items: scope.count)
+            scope.noteInAccounts(scopes: 1)
         }
     }
 }

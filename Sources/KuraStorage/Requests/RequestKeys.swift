@@ -27,8 +27,8 @@ public final class RequestKeys {
     /// What was recorded under the key; nothing once its day is over.
     /// `user`: whose key it is.
     public func find(_ user: UInt32, _ key: Bytes) -> Lookup {
-        guard let scope = scope(of: user, making: false), let item = ledger.find(scope, key), !item.isTombstone,
-            !hasExpired(item)
+        let scope = Self.name(of: user).withBytes { ledger.scopes.find(.requests, $0) }
+        guard let scope, let item = ledger.find(scope, key), !item.isTombstone, !hasExpired(item)
         else { return Lookup(item: nil, shownRev: 0) }
         return Lookup(item: StoredItem(item), shownRev: item.pointee.rev)
     }
@@ -38,7 +38,7 @@ public final class RequestKeys {
     /// Throws: `.valueTooLarge`, and what staging a change throws.
     public func record(_ user: UInt32, _ key: Bytes, _ value: Bytes) throws(StoreError) {
         guard value.count <= Self.resultLimit else { throw .valueTooLarge(limit: Self.resultLimit) }
-        guard let scope = scope(of: user, making: true) else { throw .quotaExceeded(limit: ScopeTable.limit) }
+        let scope = Self.name(of: user).withBytes { ledger.scopes.findOrPrepare(.requests, $0) }
         let old = ledger.find(scope, key)
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
         try ledger.stage(
@@ -67,10 +67,5 @@ public final class RequestKeys {
         ledger.now - item.pointee.updatedAt >= Self.lifetime
     }
 
-    private func scope(of user: UInt32, making: Bool) -> Scope? {
-        let name = Array(String(user).utf8)
-        return name.withBytes { name in
-            making ? ledger.scopes.findOrMake(.requests, name) : ledger.scopes.find(.requests, name)
-        }
-    }
+    private static func name(of user: UInt32) -> [UInt8] { Array(String(user).utf8) }
 }

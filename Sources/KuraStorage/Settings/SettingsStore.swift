@@ -49,6 +49,7 @@ public final class SettingsStore {
     public func annex(making domain: Bytes) -> ScopeAnnex? {
         guard let scope = ledger.scopes.findOrMake(.settings, domain) else { return nil }
         if scope.annex == nil { scope.annex = ScopeAnnex() }
+        scope.isPinned = true
         return scope.annex
     }
 
@@ -90,7 +91,7 @@ public final class SettingsStore {
     public func put(_ domain: Bytes, _ key: Bytes, _ value: Bytes, ifRev: Precondition) throws(StoreError)
         -> WriteResult
     {
-        let scope = try ledger.scope(.settings, making: domain)
+        let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
@@ -123,7 +124,7 @@ public final class SettingsStore {
     public func putMany(
         _ domain: Bytes, ifRev: Precondition, _ body: (inout Batch) throws(StoreError) -> Void
     ) throws(StoreError) -> WriteResult {
-        let scope = try ledger.scope(.settings, making: domain)
+        let scope = ledger.scopes.findOrPrepare(.settings, domain)
         // Within a transaction the domain may have a revision that is not given out yet.
         if let ifRev, scope.lastRev > ifRev { throw .conflict(currentRev: min(scope.lastRev, ledger.rev)) }
         var batch = Batch(store: self, scope: scope)
@@ -135,18 +136,22 @@ public final class SettingsStore {
             }
         }
         if rev == nil { ledger.countNoOp() }
-        return WriteResult(rev: rev ?? scope.lastRev, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))
+        // Who asks for nothing is not told when the domain changed last.
+        let unchanged = batch.asked == 0 ? ledger.rev : scope.lastRev
+        return WriteResult(rev: rev ?? unchanged, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))
     }
 
     public struct Batch {
         fileprivate let store: SettingsStore
         fileprivate let scope: Scope
+        fileprivate var asked = 0
         fileprivate var changed = 0
         fileprivate var bytesAdded = 0
         fileprivate var countAdded = 0
 
         /// - Throws: `.duplicate` when the key was put or deleted before in this batch.
         public mutating func put(_ key: Bytes, _ value: Bytes) throws(StoreError) {
+            asked += 1
             let old = store.ledger.find(scope, key)
             if let old, old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
             if let old, !old.isTombstone, old.value.equals(value) { return }
@@ -156,6 +161,7 @@ public final class SettingsStore {
         }
 
         public mutating func delete(_ key: Bytes) throws(StoreError) {
+            asked += 1
             guard let old = store.ledger.find(scope, key), !old.isTombstone else { return }
             let before = (bytes: store.bytes, count: store.count)
             try store.stageDeletion(scope, key, old)
@@ -175,7 +181,7 @@ public final class SettingsStore {
         _ domain: Bytes, _ key: Bytes, by step: Int64, initial: Int64,
         check: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
     ) throws(StoreError) -> (value: Int64, result: WriteResult) {
-        let scope = try ledger.scope(.settings, making: domain)
+        let scope = ledger.scopes.findOrPrepare(.settings, domain)
         let old = ledger.find(scope, key)
         var current = initial
         if let old, !old.isTombstone {

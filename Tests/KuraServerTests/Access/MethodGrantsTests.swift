@@ -15,7 +15,7 @@ import Testing
         "settings.delete": ["delete"], "settings.list": ["list", "read"],
         "settings.putMany": ["create", "update", "delete"], "settings.increment": ["read", "create", "update"],
         "settings.count": ["list"], "settings.scopes": ["list"], "settings.register": ["create", "update", "delete"],
-        "settings.override": ["read"], "settings.clearOverrides": ["read"], "settings.configure": ["admin"],
+        "settings.override": ["read"], "settings.clearOverrides": ["read"], "settings.configure": ["admin", "list", "read"],
         "settings.describe": ["list", "read"], "settings.export": ["list", "read"],
         "settings.import": ["read", "create", "update"],
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],

@@ -64,6 +64,27 @@ import Testing
         #expect(quota(try put(again, "app1", "d", "value"))?.int == 3)
     }
 
+    @Test func `writes that are refused use up no domains, and those that are not no more than the quota's`() throws {
+        let role = RoleDaemon.role(
+            RoleDaemon.grant("*", "app*", "read", "write"), quotas: "{\"items\":1,\"scopes\":2}")
+        let daemon = try RoleDaemon(["app": role])
+        let client = try daemon.connect("app")
+        for index in 0..<100 {
+            let key = "\"domain\":\"app-\(index)\",\"key\":\"k\",\"value\":1,\"ifRev\":5"
+            #expect(try client.call("settings.put", "{\(key)}")["error"] != nil)
+        }
+        let admin = try daemon.connect("admin")
+        #expect(try admin.result("storage.status")["quotas"]?["app"]?["scopes"]?.int == 0)
+        for domain in ["app-1", "app-2"] {
+            #expect(quota(try put(client, domain, "k", "1")) == nil)
+            try client.result("settings.delete", "{\"domain\":\"\(domain)\",\"key\":\"k\"}")
+        }
+        #expect(quota(try put(client, "app-3", "k", "1"))?.int == 2)
+        #expect(quota(try put(client, "app-1", "k", "1")) == nil)
+        let used = try admin.result("storage.status")["quotas"]?["app"]
+        #expect(used?["scopes"]?.int == 2 && used?["scopesLimit"]?.int == 2 && used?["items"]?.int == 1)
+    }
+
     @Test func `an import ends at its quota and keeps what fitted`() throws {
         let daemon = try RoleDaemon(["app": Self.items])
         let client = try daemon.connect("app")

@@ -132,4 +132,68 @@ import Testing
         usleep(50_000)
         #expect(try admin.result("documents.count", "{\"collection\":\"c\"}")["count"] == count)
     }
+
+    @Test func `a socket whose permissions are to change keeps its roles until they have`() throws {
+        let app = RoleDaemon.role(RoleDaemon.grant("settings", "a", "read"))
+        let daemon = try RoleDaemon(["app": app])
+        let path = daemon.path(of: "app")
+        func sockets(_ mode: String, _ role: String) -> String {
+            let admin = "{\"path\":\"\(daemon.path(of: "admin"))\",\"role\":\"admin\"}"
+            let other = "{\"path\":\"\(path)\",\"mode\":\"\(mode)\",\"role\":\"\(role)\"}"
+            return "{\"sockets\":[\(admin),\(other)],\"roles\":{\"app\":\(app)}}"
+        }
+        let client = try daemon.connect("app")
+        // A file that others may open would let them in as admin until the restart that closes it to them.
+        try daemon.reload(sockets("0660", "admin"))
+        #expect(try client.result("session.hello")["role"]?.text == "app")
+        #expect(try daemon.connect("app").result("session.hello")["role"]?.text == "app")
+        #expect(daemon.daemon.log.contains("a socket keeps its roles until a restart"))
+        try daemon.reload(sockets("0600", "admin"))
+        #expect(try client.result("session.hello")["role"]?.text == "admin")
+    }
+
+    @Test func `an answer that was waited for and then forbidden is nobody else's`() throws {
+        func reads(_ scope: String) -> [String: String] {
+            ["app": RoleDaemon.role(RoleDaemon.grant("documents", scope, "list", "read"))]
+        }
+        let daemon = try RoleDaemon(reads("*"), faults: "fold.slice:sleep=1500:1+")
+        let admin = try daemon.connect("admin")
+        for scope in ["a", "b"] {
+            try admin.result(
+                "documents.put", "{\"collection\":\"\(scope)\",\"id\":\"of \(scope)\",\"value\":1}")
+        }
+        let client = try daemon.connect("app")
+        client.send(Client.request("documents.list", "{\"collection\":\"a\"}"))
+        usleep(50_000)
+        try daemon.reload(daemon.configuration(reads("b")))
+        #expect(kind(try client.reply()) == "forbidden")
+        let page = try client.result("documents.list", "{\"collection\":\"b\"}")
+        #expect(page["documents"]?[0]?["id"]?.text == "of b")
+    }
+
+    @Test func `what an import had read is not stored when its client is gone`() throws {
+        let writes = RoleDaemon.role(RoleDaemon.grant("documents", "*", "write"), quotas: "{\"items\":10}")
+        let daemon = try RoleDaemon(["app": writes], faults: "fold.slice:sleep=1500:1+")
+        let admin = try daemon.connect("admin")
+        // Three quarters of the overlay: a bulk waits.
+        let filler = String(repeating: "x", count: 400_000)
+        for number in 0..<8 {
+            try admin.result("settings.put", "{\"domain\":\"d\",\"key\":\"\(number)\",\"value\":\"\(filler)\"}")
+        }
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for descriptor in ends { close(descriptor) } }
+        do {
+            let client = try daemon.connect("app")
+            try client.send(
+                Client.request("documents.import", "{\"collection\":\"c\",\"fd\":true}"), descriptors: [ends[0]])
+            let lines = (0..<200).map { "{\"id\":\"\($0)\",\"value\":1}\n" }.joined()
+            _ = lines.withCString { Glibc.write(ends[1], $0, strlen($0)) }
+            usleep(200_000)
+            #expect(try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 0)
+        }
+        try daemon.daemon.waitUntilFolded()
+        usleep(200_000)
+        #expect(try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 0)
+    }
 }

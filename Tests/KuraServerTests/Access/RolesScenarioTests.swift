@@ -227,4 +227,16 @@ import Testing
         #expect(try daemon.connect("admin").result("settings.increment", add)["value"]?.int == 3)
         #expect(try daemon.connect("one").result("settings.increment", add)["value"]?.int == 1)
     }
+
+    @Test func `who may configure and not read is told nothing by a schema's verdicts`() throws {
+        let daemon = try RoleDaemon(["app": RoleDaemon.role(RoleDaemon.grant("settings", "d", "admin"))])
+        try daemon.connect("admin").result("settings.put", "{\"domain\":\"d\",\"key\":\"password\",\"value\":\"abc\"}")
+        let client = try daemon.connect("app")
+        let schema = "{\"properties\":{\"password\":{\"pattern\":\"^a\"}}}"
+        for more in ["\"schema\":\(schema),\"dryRun\":true", "\"mode\":\"warn\""] {
+            let refusal = try client.refusal("settings.configure", "{\"domain\":\"d\",\(more)}")
+            #expect(refusal["kind"]?.text == "forbidden")
+        }
+        try client.result("settings.configure", "{\"domain\":\"d\",\"backup\":false}")
+    }
 }
