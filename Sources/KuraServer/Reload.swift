@@ -113,7 +113,8 @@ extension Server {
             // is to have another owner or other permissions: with the file as it is, its new roles would let in others than
             // they are meant for.
             guard let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) else { continue }
-            guard rule.isSamePlace(as: socket.rule) else {
+            // The file of one that was passed is the service manager's.
+            guard socket.listener.path == nil || rule.isSamePlace(as: socket.rule) else {
                 journal.log(
                     .warning, "a socket keeps its roles until a restart: its owner or permissions are to change",
                     [("socket", socket.rule.path)])
