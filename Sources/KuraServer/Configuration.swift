@@ -3,8 +3,8 @@ import KuraBytes
 import KuraProtocol
 public import KuraStorage
 
-// Safety: `fread` gets a buffer with its length and a file that is open until the function returns; Swift lends the
-// path as a C string for the call; the text of `strerror` is copied at once, before other threads start or on the loop
+// Safety: `fread` gets a buffer with its length and a file that is open until the function returns; the kernel fills one
+// `stat`, which is ours; Swift lends the path as a C string for the call; the text of `strerror` is copied at once, before other threads start or on the loop
 // alone.
 
 /// What the daemon was told to do. Flags win over the environment, that over the configuration file, that over defaults.
@@ -37,10 +37,8 @@ public struct Configuration: Sendable {
 
     /// Takes in a configuration file: one JSON object, every key known, every value of its type.
     public mutating func read(file path: String) throws(Refusal) {
-        guard let text = Self.contents(of: path) else {
-            throw Refusal(description: unsafe "\(path): \(String(cString: strerror(errno)))")
-        }
         do throws(Refusal) {
+            let text = try Self.trustedContents(of: path)
             try text.withBytes { (text) throws(Refusal) in try read(text) }
         } catch { throw Refusal(description: "\(path): \(error.description)") }
     }
@@ -207,9 +205,32 @@ public struct Configuration: Sendable {
         return Int(number)
     }
 
+    /// What the kernel says under a path.
     static func contents(of path: String) -> [UInt8]? {
         guard let file = unsafe fopen(path, "re") else { return nil }
         defer { unsafe fclose(file) }
+        return unsafe contents(of: file)
+    }
+
+    /// A file that tells the daemon what others may do: only root and the daemon's own user may have a say in it.
+    static func trustedContents(of path: String) throws(Refusal) -> [UInt8] {
+        func failure() -> Refusal { Refusal(description: unsafe String(cString: strerror(errno))) }
+        guard let file = unsafe fopen(path, "re") else { throw failure() }
+        defer { unsafe fclose(file) }
+        var information = stat()
+        guard unsafe fstat(fileno(file), &information) == 0 else { throw failure() }
+        guard information.st_uid == 0 || information.st_uid == geteuid() else {
+            throw Refusal(
+                description: "belongs to user \(information.st_uid): it has to be root's or the daemon's own")
+        }
+        guard information.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw Refusal(description: "can be written by its group or by others: chmod go-w")
+        }
+        guard let text = unsafe contents(of: file) else { throw failure() }
+        return text
+    }
+
+    private static func contents(of file: UnsafeMutablePointer<FILE>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while bytes.count < 16 << 20 {

@@ -10,7 +10,7 @@ final class Connection {
     let socket: Socket
     let token: UInt64
     let peer: PeerCredentials?
-    /// Where it came in; nil once that is closed.
+    /// Where it came in; that may be closed by now.
     var door: DaemonSocket?
     /// Its role and what binds it.
     var admission: AccessControl.Admission

@@ -83,7 +83,7 @@ public enum Daemon {
             journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
         }
         let sockets: [DaemonSocket]
-        do { sockets = try reload.first.access.sockets.map { try listen($0, inherited) } } catch {
+        do { sockets = try reload.first.access.sockets.flatMap { try listen($0, inherited) } } catch {
             // The threads end before what they use does.
             _ = storage.assumeIsolated { $0.close() }
             throw error
@@ -120,18 +120,23 @@ public enum Daemon {
         return found
     }
 
-    private static func listen(_ rule: AccessRules.Socket, _ inherited: [InheritedSocket]) throws -> DaemonSocket {
-        if let passed = inherited.first(where: { $0.name == rule.name }) {
-            var rule = rule
-            if !passed.path.isEmpty { rule.path = passed.path }
-            return DaemonSocket(Listener(adopting: passed), rule)
+    /// What one rule is about: those that were passed under its name, which may be several, or else one of our own.
+    private static func listen(_ rule: AccessRules.Socket, _ inherited: [InheritedSocket]) throws -> [DaemonSocket] {
+        let passed = inherited.filter { $0.name == rule.name }
+        guard passed.isEmpty else {
+            return passed.map { passed in
+                var rule = rule
+                if !passed.path.isEmpty { rule.path = passed.path }
+                return DaemonSocket(Listener(adopting: passed), rule)
+            }
         }
         try refuseLiveSocket(rule.path)
-        do throws(SystemError) {
+        do {
             let listener = try Listener.bind(path: rule.path, mode: rule.mode, owner: rule.owner, group: rule.group)
-            return DaemonSocket(listener, rule)
-        } catch {
-            guard "\(error.call)" == "chown" else { throw error }
+            return [DaemonSocket(listener, rule)]
+        } catch let refusal as Listener.Refusal {
+            throw Configuration.Refusal(description: "socket \(rule.path): \(refusal)")
+        } catch let error as SystemError where "\(error.call)" == "chown" {
             throw Configuration.Refusal(
                 description: "sockets: owner and group of \(rule.path) cannot be given by this user: \(error)")
         }

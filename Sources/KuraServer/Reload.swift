@@ -107,12 +107,14 @@ extension Server {
     /// From now on these roles and quotas hold, also for those who are connected.
     private func apply(_ rules: AccessRules, _ storage: isolated Storage) {
         access.apply(rules, storage)
-        for socket in sockets {
+        // Those of a daemon that drains are closed, and known to whoever came in by them.
+        for socket in sockets.isEmpty ? connections.all.compactMap(\.door) : sockets {
             // One that the configuration has no more stays as it was until the restart that closes it. So does one whose file
             // is to have another owner or other permissions: with the file as it is, its new roles would let in others than
             // they are meant for.
             guard let rule = rules.sockets.first(where: { $0.isSame(as: socket.rule) }) else { continue }
-            guard rule.isSamePlace(as: socket.rule) else {
+            // The file of one that was passed is the service manager's.
+            guard socket.listener.path == nil || rule.isSamePlace(as: socket.rule) else {
                 journal.log(
                     .warning, "a socket keeps its roles until a restart: its owner or permissions are to change",
                     [("socket", socket.rule.path)])

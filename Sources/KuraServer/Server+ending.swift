@@ -32,11 +32,12 @@ extension Server {
     private func drain() {
         drainDeadline = monotonicNow() + 5_000_000_000
         facts.isDraining = true
-        for socket in sockets { loop.remove(socket.listener.descriptor) }
-        // Their files go with the last who knows them.
+        for socket in sockets {
+            loop.remove(socket.listener.descriptor)
+            socket.close()
+        }
         sockets = []
         facts.sockets = []
-        for connection in connections.all { connection.door = nil }
         call.changes.isDraining = true
         call.changes.wake()
         for transfer in transfers { transfer.cancel() }

@@ -7,6 +7,8 @@ final class Supervision {
     private let manager: ServiceManager
     /// When the next sign of life is due; nil when none is wanted.
     private var nextSign: UInt64?
+    /// The manager has been told of the end, which nothing takes back.
+    private var isStopping = false
 
     init(_ manager: ServiceManager) {
         self.manager = manager
@@ -14,18 +16,19 @@ final class Supervision {
 
     /// Clients can connect, and are answered.
     func ready(_ status: @autoclosure () -> String) {
-        guard manager.isThere else { return }
+        guard manager.isThere, !isStopping else { return }
         manager.tell("READY=1", "STATUS=\(status())")
         if manager.watchdogInterval != nil { nextSign = monotonicNow() }
     }
 
     func reloading() {
-        guard manager.isThere else { return }
+        guard manager.isThere, !isStopping else { return }
         // The same clock as the manager's, so that it can tell this reload from others.
         manager.tell("RELOADING=1", "MONOTONIC_USEC=\(monotonicNow() / 1000)", "STATUS=reading the configuration again")
     }
 
     func stopping() {
+        isStopping = true
         manager.tell("STOPPING=1", "STATUS=draining")
     }
 

@@ -86,6 +86,41 @@ import Testing
         #expect(access(daemon.data, F_OK) != 0)
     }
 
+    @Test(arguments: [0o620, 0o602, 0o666] as [mode_t], ["config", "locks"])
+    func `a configuration that others may write is refused`(mode: mode_t, file: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let (config, locks) = (daemon.root + "/config.json", daemon.root + "/locks.json")
+        TemporaryDaemon.write("{\"settingsLocks\":\"\(locks)\"}", to: config)
+        TemporaryDaemon.write("{}", to: locks)
+        let path = daemon.root + "/\(file).json"
+        chmod(path, mode)
+        try expectRefusal(daemon, ["--config", config])
+        #expect(daemon.log.contains("\(path): can be written by its group or by others"), "\(daemon.log)")
+        #expect(access(daemon.data, F_OK) != 0)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can give a file away"), arguments: ["config", "locks"])
+    func `a configuration that is another user's is refused`(file: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let (config, locks) = (daemon.root + "/config.json", daemon.root + "/locks.json")
+        TemporaryDaemon.write("{\"settingsLocks\":\"\(locks)\"}", to: config)
+        TemporaryDaemon.write("{}", to: locks)
+        let path = daemon.root + "/\(file).json"
+        chown(path, 2001, 2001)
+        try expectRefusal(daemon, ["--config", config])
+        #expect(daemon.log.contains("\(path): belongs to user 2001"), "\(daemon.log)")
+    }
+
+    @Test func `a directory in which others could replace the socket is refused by its name`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let open = daemon.root + "/open"
+        mkdir(open, 0o700)
+        chmod(open, 0o777)
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", open + "/kura.sock"]) == 2)
+        #expect(daemon.log.contains("\(open) can be written by everybody"), "\(daemon.log)")
+        #expect(TemporaryDaemon.names(open) == [])
+    }
+
     @Test func `options and files that are not there are refused and nothing is touched`() throws {
         let daemon = try TemporaryDaemon(starts: false)
         try expectRefusal(daemon, ["--config", daemon.root + "/none.json"])

@@ -151,6 +151,22 @@ import Testing
         #expect(access(daemon.root + "/a.sock", F_OK) == 0, "the file is the manager's")
     }
 
+    @Test(
+        .enabled(if: hasActivation, "systemd-socket-activate is not installed"),
+        arguments: ["{}", "{\"sockets\":[{\"name\":\"admin\",\"role\":\"admin\"}]}"])
+    func `several passed sockets of one name are all listened to`(configuration: String) throws {
+        let files = ["a.sock", "b.sock"]
+        let log = try activate(files.map { ("admin", $0) }, configuration) {
+            for file in files {
+                let client = try Client(path: daemon.root + "/" + file)
+                #expect(try client.result("session.hello")["role"]?.text == "admin")
+                let sockets = try client.result("storage.status")["sockets"]?.elements ?? []
+                #expect(sockets.map { $0["path"]?.text } == files.map { daemon.root + "/" + $0 })
+            }
+        }
+        #expect(log.contains("draining"), "\(log)")
+    }
+
     @Test(.enabled(if: hasActivation, "systemd-socket-activate is not installed"))
     func `a passed socket that nothing is called like, or that is none of ours, is refused`() throws {
         let unknown = try activate([("web", "a.sock")], "{}") {

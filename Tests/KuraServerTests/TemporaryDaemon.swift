@@ -219,6 +219,8 @@ final class TemporaryDaemon {
 
     static func write(_ text: String, to path: String) {
         guard let file = fopen(path, "we") else { return }
+        // Whatever the umask is: kurad believes no configuration that a group may write.
+        fchmod(fileno(file), 0o644)
         fputs(text, file)
         fclose(file)
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import Testing
 
 @testable import KuraTransport
@@ -15,8 +16,7 @@ import Testing
         }
 
         deinit {
-            for name in ["kura.sock", "a/b/kura.sock"] { unlink(path + "/" + name) }
-            for name in ["/a/b", "/a", ""] { rmdir(path + name) }
+            system("rm -rf \(path)")
         }
     }
     private let directory = Directory()
@@ -83,10 +83,8 @@ import Testing
         let descriptor = creat(path, 0o600)
         #expect(write(descriptor, "x", 1) == 1)
         close(descriptor)
-        do throws(SystemError) {
-            _ = try Listener.bind(path: path)
-            Issue.record("bound over a file")
-        } catch { #expect(error.code == EEXIST) }
+        let error = #expect(throws: SystemError.self) { _ = try Listener.bind(path: path) }
+        #expect(error?.code == EEXIST)
         var information = stat()
         #expect(lstat(path, &information) == 0 && information.st_size == 1)
         unlink(path)
@@ -105,6 +103,119 @@ import Testing
         }
         _ = try Socket.connect(to: path)
         _ = successor.descriptor
+    }
+
+    /// Why nobody listens at `path`; nil when somebody does.
+    private func objection() throws -> String? {
+        do {
+            let listener = try Listener.bind(path: path, mode: 0o660)
+            _ = try Socket.connect(to: path)
+            _ = listener.descriptor
+            return nil
+        } catch let error as SystemError { throw error } catch { return "\(error)" }
+    }
+
+    @Test(arguments: [0o777, 0o707, 0o2777] as [mode_t])
+    func `a directory that everybody may write to is refused by its name`(mode: mode_t) throws {
+        chmod(directory.path, mode)
+        let objection = try #require(try objection())
+        #expect(objection.contains(directory.path + " can be written by everybody"))
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test(arguments: [0o1777, 0o770, 0o2770, 0o711] as [mode_t])
+    func `a sticky directory is fine, and one shared with a group`(mode: mode_t) throws {
+        chmod(directory.path, mode)
+        #expect(try objection() == nil)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))
+    func `another user's directory is refused by its name`() throws {
+        chown(directory.path, 2001, 2001)
+        let objection = try #require(try objection())
+        #expect(objection.contains(directory.path + " belongs to user 2001"))
+        // Sticky or not, its owner may rename what is in it.
+        chmod(directory.path, 0o1777)
+        #expect(try self.objection() != nil)
+    }
+
+    @Test func `a directory that is made below an open one is closed`() throws {
+        chmod(directory.path, 0o777)
+        let listener = try Listener.bind(path: directory.path + "/a/kura.sock", mode: 0o660)
+        #expect(mode(directory.path + "/a") == 0o711)
+        _ = listener.descriptor
+    }
+
+    @Test func `a closed listener takes its file along, and nobody else's`() throws {
+        var first = try Listener.bind(path: path)
+        first.close()
+        #expect(access(path, F_OK) != 0)
+        let successor = try Listener.bind(path: path)
+        first.close()
+        _ = try Socket.connect(to: path)
+        _ = successor.descriptor
+    }
+
+    /// Takes hidden directories away as soon as they are made, and puts its own in their place, with a link to a victim in it.
+    private final class Swapper: Sendable {
+        let root: String
+        let isOver = Atomic<Bool>(false)
+        let swaps = Atomic<Int>(0)
+
+        init(_ root: String) { self.root = root }
+
+        func run() {
+            var count = 0
+            while !isOver.load(ordering: .relaxed) {
+                count += 1
+                let trap = root + "/trap\(count)"
+                mkdir(trap, 0o700)
+                symlink(root + "/victim", trap + "/s")
+                while !isOver.load(ordering: .relaxed) {
+                    guard let name = hidden() else { continue }
+                    guard rename(root + "/shared/" + name, root + "/taken\(count)") == 0 else { continue }
+                    rename(trap, root + "/shared/" + name)
+                    swaps.add(1, ordering: .relaxed)
+                    break
+                }
+            }
+        }
+
+        private func hidden() -> String? {
+            guard let listing = opendir(root + "/shared") else { return nil }
+            defer { closedir(listing) }
+            while let entry = readdir(listing) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                    String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+                }
+                if name.hasPrefix(".kura-") { return name }
+            }
+            return nil
+        }
+    }
+
+    // The group of a shared directory may rename what is in it.
+    @Test func `whoever swaps the hidden directory leads no change of permissions elsewhere`() throws {
+        let shared = directory.path + "/shared"
+        let victim = directory.path + "/victim"
+        mkdir(shared, 0o770)
+        close(creat(victim, 0o600))
+        let swapper = Swapper(directory.path)
+        let attack = Threads(1) { _ in swapper.run() }
+        let deadline = nanoseconds() + 10_000_000_000
+        var starts = 0
+        while starts < 300 || swapper.swaps.load(ordering: .relaxed) < 30, nanoseconds() < deadline {
+            starts += 1
+            // Being hindered is an error and no harm.
+            do {
+                let listener = try Listener.bind(path: shared + "/kura.sock", mode: 0o666)
+                _ = listener.descriptor
+            } catch is SystemError {}
+        }
+        swapper.isOver.store(true, ordering: .relaxed)
+        attack.join()
+        #expect(swapper.swaps.load(ordering: .relaxed) > 0)
+        #expect(mode(victim) == 0o600)
     }
 
     @Test func `a path that does not fit is an error`() {

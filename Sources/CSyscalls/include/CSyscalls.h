@@ -13,6 +13,8 @@ enum {
 };
 /// Most descriptors that one message can carry (SCM_MAX_FD).
 enum { CSYS_MAX_DESCRIPTORS = 253 };
+/// open(2)'s O_PATH.
+#define CSYS_OPEN_PATH 010000000
 
 int csys_open(const char *path, int flags, unsigned mode);
 int csys_openat(int directory, const char *path, int flags, unsigned mode);

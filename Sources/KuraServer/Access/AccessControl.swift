@@ -129,7 +129,7 @@ extension QuotaAccount {
 
 /// A socket that the daemon listens on.
 final class DaemonSocket {
-    let listener: Listener
+    private(set) var listener: Listener
     /// As the newest configuration has it.
     var rule: AccessRules.Socket
     /// Open connections that came in by it.
@@ -138,5 +138,10 @@ final class DaemonSocket {
     init(_ listener: consuming Listener, _ rule: AccessRules.Socket) {
         self.listener = listener
         self.rule = rule
+    }
+
+    /// Nobody comes in any more; those who have are still judged by its rule.
+    func close() {
+        listener.close()
     }
 }

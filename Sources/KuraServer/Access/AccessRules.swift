@@ -84,11 +84,11 @@ public struct AccessRules: Sendable, Equatable {
     }
 
     /// With the sockets that the service manager has passed: each is the configured one of its name, or, when there is none, for
-    /// the role of its name alone.
+    /// the role of its name alone. Several may have one name.
     /// `own`: where to listen besides, when no sockets are configured; nil: nowhere.
     func joined(with inherited: [InheritedSocket], own: String?) throws(Configuration.Refusal) -> AccessRules {
         var rules = self
-        for socket in inherited where !sockets.contains(where: { $0.name == socket.name }) {
+        for socket in inherited where !rules.sockets.contains(where: { $0.name == socket.name }) {
             guard socket.name == Self.admin || roles[socket.name] != nil else {
                 throw Configuration.Refusal(
                     description:

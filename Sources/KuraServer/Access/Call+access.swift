@@ -12,7 +12,9 @@ extension Call {
         guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
         // The next request's descriptor is another one.
         // One that has waited has taken its own before.
-        if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil { _ = connection?.descriptors.take() }
+        if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil {
+            _ = connection?.descriptors.take()
+        }
         throw .error(.forbidden(missing))
     }
 

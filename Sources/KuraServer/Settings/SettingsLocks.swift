@@ -21,12 +21,8 @@ struct SettingsLocks: Sendable {
 
     /// - Throws: what is wrong with the file, for the operator; names of settings are told, values never.
     init(file path: String) throws(Configuration.Refusal) {
-        guard let text = Configuration.contents(of: path) else {
-            // Safety: the text of `strerror` is copied at once, before other threads start or on the loop alone.
-            throw Configuration.Refusal(
-                description: unsafe "settingsLocks: \(path): \(String(cString: strerror(errno)))")
-        }
         do throws(Configuration.Refusal) {
+            let text = try Configuration.trustedContents(of: path)
             try text.withBytes { (text) throws(Configuration.Refusal) in
                 try read(text)
             }

@@ -47,6 +47,25 @@ import Testing
         #expect(try daemon.connect("app").reply()["error"]?["data"]?["kind"]?.text == "forbidden")
     }
 
+    @Test func `a role that goes while the daemon drains is gone`() throws {
+        let daemon = try RoleDaemon(["app": RoleDaemon.role(RoleDaemon.grant("settings", "a*", "read", "write"))])
+        let client = try daemon.connect("app")
+        let value = String(repeating: "x", count: 60_000)
+        try client.result("settings.put", "{\"domain\":\"a\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        // More than the socket holds and nobody reads: draining waits for this client.
+        let get = Client.request("settings.get", "{\"domain\":\"a\",\"key\":\"k\"}")
+        client.send(String(repeating: get, count: 50))
+        usleep(100_000)
+        Glibc.kill(daemon.daemon.pid, SIGTERM)
+        let deadline = now() + 5
+        while !daemon.daemon.log.contains("draining"), now() < deadline { usleep(2000) }
+        let began = now()
+        try daemon.reload(daemon.configuration([:]))
+        #expect(daemon.daemon.log.contains("a connection ends: its role is gone"))
+        #expect(daemon.daemon.wait() == 0)
+        #expect(now() - began < 3, "it was not the drain's own end")
+    }
+
     @Test func `a configuration that does not hold changes nothing`() throws {
         let daemon = try RoleDaemon(["app": Self.reads])
         let client = try daemon.connect("app")
