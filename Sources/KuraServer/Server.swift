@@ -138,7 +138,10 @@ public final class Server {
                 return unsafe server.nextTimeout(storage)
             }
             loop.runJobs()
-            if let ending { return ending }
+            if let ending {
+                stopTransfers()
+                return ending
+            }
             if isDrained { break }
         }
         stopTransfers()
