@@ -1,6 +1,6 @@
 import Glibc
 import KuraBytes
-public import SQLite
+import SQLite
 
 /// The one writer: every durable store of the daemon, behind one revision.
 ///
@@ -477,24 +477,6 @@ public actor Storage {
     }
 
     // MARK: Status
-
-    public struct Status: Sendable {
-        public var rev: UInt64
-        public var syncedRev: UInt64
-        public var foldedRev: UInt64
-        public var durableRev: UInt64
-        public var segments: Int
-        public var logBytes: Int
-        public var commits: UInt64
-        public var syncs: UInt64
-        public var overlayItems: Int
-        public var overlayBytes: Int
-        public var overlayPeak: Int
-        public var cacheItems: Int
-        public var cacheBytes: Int
-        public var noOpWrites: UInt64
-        public var disk: WriteCounts
-    }
 
     public func status() -> Status {
         Status(
