@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 
 /// What each keyword asks for, and of what form its value is.

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 
 /// Equality of JSON values by what they mean: numbers by value, strings with escapes resolved, members in any order.

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 
 /// Numbers and strings.

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 
 /// Ends a validation whose bounds are reached.

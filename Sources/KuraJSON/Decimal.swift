@@ -1,24 +1,23 @@
-import KuraBytes
-import KuraProtocol
+public import KuraBytes
 
 /// A JSON number, exactly: a view of its text that compares digit by digit, whatever its length.
 ///
 /// An exponent beyond ±10^15 counts as ±10^15.
-struct Decimal {
+public struct Decimal {
     private let text: Bytes
-    let isNegative: Bool
+    public let isNegative: Bool
     /// The significant digits, from the first that is not zero to the last; a point may stand between them.
     private let digits: Range<Int>
     /// Powers of ten of the first and the last significant digit.
-    let firstPower: Int
-    let lastPower: Int
+    public let firstPower: Int
+    public let lastPower: Int
 
-    var isZero: Bool { digits.isEmpty }
+    public var isZero: Bool { digits.isEmpty }
     /// Source: JSON Schema draft-07, 6.1.1: a number without a fraction is an integer, however it is written.
-    var isInteger: Bool { isZero || lastPower >= 0 }
+    public var isInteger: Bool { isZero || lastPower >= 0 }
 
     /// - Parameter number: the text of a checked JSON number.
-    init(_ number: Bytes) {
+    public init(_ number: Bytes) {
         text = number
         isNegative = number.first == UInt8(ascii: "-")
         var first = -1
@@ -64,7 +63,7 @@ struct Decimal {
     }
 
     /// -1, 0 or 1, as the left number is smaller, equal or larger.
-    static func order(_ left: Decimal, _ right: Decimal) -> Int {
+    public static func order(_ left: Decimal, _ right: Decimal) -> Int {
         if left.isZero || right.isZero {
             if left.isZero && right.isZero { return 0 }
             return left.isZero ? (right.isNegative ? 1 : -1) : (left.isNegative ? -1 : 1)
@@ -96,7 +95,7 @@ struct Decimal {
     }
 
     /// The significant digits as a number; nil when they are more than 18.
-    var significand: UInt64? {
+    public var significand: UInt64? {
         var index = digits.lowerBound
         var value: UInt64 = 0
         var count = 0
@@ -109,7 +108,7 @@ struct Decimal {
     }
 
     /// Whether this is a whole number of times `divisor` × 10^`power`; `divisor` is positive, below 2^63, without a final zero.
-    func isMultiple(of divisor: UInt64, power: Int) -> Bool {
+    public func isMultiple(of divisor: UInt64, power: Int) -> Bool {
         if isZero { return true }
         // Our own last digit is not zero, so that ten divides the significand never.
         guard lastPower >= power else { return false }
@@ -135,7 +134,7 @@ struct Decimal {
     }
 
     /// Equal numbers have equal hashes, however they are written.
-    func hash(seed: UInt64) -> UInt64 {
+    public func hash(seed: UInt64) -> UInt64 {
         if isZero { return seed }
         var state = seed ^ UInt64(bitPattern: Int64(firstPower)) ^ (isNegative ? 1 << 63 : 0)
         var chunk: UInt64 = 0
@@ -152,7 +151,7 @@ struct Decimal {
         return Self.mix(state, chunk)
     }
 
-    static func mix(_ state: UInt64, _ value: UInt64) -> UInt64 {
+    public static func mix(_ state: UInt64, _ value: UInt64) -> UInt64 {
         Hash.number(value, seed: state)
     }
 }
