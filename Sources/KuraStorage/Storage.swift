@@ -273,6 +273,9 @@ public actor Storage {
         return nextTicket
     }
 
+    /// Ends a query that nobody waits for any more.
+    public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
+
     public func takeAnswers() -> [QueryAnswer] { queries.takeDone() }
 
     // MARK: Upkeep

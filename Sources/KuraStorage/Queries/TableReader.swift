@@ -11,6 +11,7 @@ public final class TableReader {
     let connection: Connection
     private let foldedRev: Statement
     let documents: DocumentStatements
+    let scans: ScanStatements
     private let isCancelled: @Sendable () -> Bool
 
     /// `isCancelled`: asked between snapshots; what is under way then ends with `.cancelled`.
@@ -24,6 +25,7 @@ public final class TableReader {
             try connection.execute("PRAGMA cache_size=-2048;")
             foldedRev = try connection.prepare("SELECT value FROM meta WHERE name = 'foldedRev'")
             documents = try DocumentStatements(connection)
+            scans = ScanStatements(connection)
         } catch { throw .unreadable(error) }
     }
 
