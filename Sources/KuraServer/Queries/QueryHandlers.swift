@@ -95,11 +95,24 @@ enum QueryHandlers {
             call.shows(found.rev)
             return found
         }
-        let wanted = try make(call, storage)
-        guard wanted.query == nil else { throw .query(ticket: storage.submit(wanted)) }
-        // There is no such collection.
-        call.shows(wanted.rev)
-        return wanted
+        var wanted = try make(call, storage)
+        guard let query = wanted.query else {
+            // There is no such collection.
+            call.shows(wanted.rev)
+            return wanted
+        }
+        if query.mayBeBrief {
+            do throws(StoreError) {
+                query.keepBrief()
+                try storage.runAtOnce(wanted)
+                call.shows(wanted.rev)
+                return wanted
+            } catch {
+                guard error == .cold || error == .indexGone else { throw Refusal(error, call: call) }
+                wanted = try make(call, storage)
+            }
+        }
+        throw .query(ticket: storage.submit(wanted))
     }
 }
 

@@ -52,8 +52,9 @@ final class CandidateScan {
     private var lastKey = ByteBuffer()
     /// What the first snapshot was as of.
     private(set) var rev: UInt64 = 0
-    /// Candidates that may still be looked at.
+    /// Candidates, and bytes of them, that may still be looked at.
     var budget = Int.max
+    var byteBudget = Int.max
     /// Why the walk has ended within a snapshot.
     private var failure: StoreError?
     /// The range of the plan that is being walked.
@@ -213,7 +214,7 @@ final class CandidateScan {
         var seen = 0
         var bytes = 0
         while true {
-            guard budget > 0 else { return .stopped }
+            guard budget > 0, byteBudget > 0 else { return .stopped }
             guard try statement.step() else { return .exhausted }
             budget -= 1
             if isIndexed { cost.keys += 1 }
@@ -250,6 +251,7 @@ final class CandidateScan {
         guard statement.int64(3) == 0 else { return 0 }
         let id = statement.bytes(1)
         let value = statement.bytes(4)
+        byteBudget -= value.count
         if matches(value, id) {
             verdict = visit(
                 FoundDocument(

@@ -39,11 +39,15 @@ public final class DocumentQuery: @unchecked Sendable {
     private let scan: CandidateScan
     private let after: QueryPosition?
     private var reread = 0
+    private var isBrief = false
 
     /// Bytes of keys that a sort in memory may hold.
     static let sortBytes = 16 << 20
     /// Behind a full page so many candidates are looked at, to find out whether another follows.
     private static let lookAhead = 64
+    /// What is looked at on the loop at most.
+    private static let briefDocuments = 64
+    private static let briefBytes = 256 << 10
 
     init(
         _ scope: Scope, shape: QueryShape, plan: QueryPlan, limit: Int, after position: QueryPosition?,
@@ -61,6 +65,19 @@ public final class DocumentQuery: @unchecked Sendable {
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: countsOnly)
+    }
+
+    /// It may be over soon: what it looks at lies together, and it wants little of it.
+    public var mayBeBrief: Bool {
+        guard !plan.sortsInMemory, !plan.isScan, plan.ranges <= 16 else { return false }
+        return limit <= Self.briefDocuments || limit == .max
+    }
+
+    /// Makes `run` end with `.cold` when it is not done after a few documents: for the loop, which then has a thread do it.
+    public func keepBrief() {
+        isBrief = true
+        scan.budget = Self.briefDocuments
+        scan.byteBudget = Self.briefBytes
     }
 
     /// Offers the documents that match to `visit`, in their order; their bytes are good until it returns.
@@ -82,11 +99,12 @@ public final class DocumentQuery: @unchecked Sendable {
             guard taken < limit else {
                 isFull = true
                 position = scan.position(of: document)
-                scan.budget = Self.lookAhead
+                scan.budget = isBrief ? 1 : Self.lookAhead
                 return .goOn
             }
             return .goOn
         }
+        if isBrief, !isFull, !scan.isAtEnd { throw .cold }
         hasMore = !scan.isAtEnd
         if taken < limit { position = scan.position }
     }
