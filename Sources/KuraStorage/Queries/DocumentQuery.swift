@@ -67,11 +67,8 @@ public final class DocumentQuery: @unchecked Sendable {
             countsOnly: countsOnly)
     }
 
-    /// It may be over soon: what it looks at lies together, and it wants little of it.
-    public var mayBeBrief: Bool {
-        guard !plan.sortsInMemory, !plan.isScan, plan.ranges <= 16 else { return false }
-        return limit <= Self.briefDocuments || limit == .max
-    }
+    /// It may be over soon: what it looks at lies together.
+    public var mayBeBrief: Bool { !plan.sortsInMemory && !plan.isScan && plan.ranges <= 16 }
 
     /// Makes `run` end with `.cold` when it is not done after a few documents: for the loop, which then has a thread do it.
     public func keepBrief() {
