@@ -21,7 +21,8 @@ import Testing
         "settings.import": ["read", "create", "update"],
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
         "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
-        "documents.import": ["create", "update"], "documents.export": ["list", "read"], "documents.count": ["list", "read"],
+        "documents.import": ["create", "update"], "documents.export": ["list", "read"],
+        "documents.count": ["list", "read"],
         "documents.scopes": ["list"], "documents.find": ["list", "read"], "documents.explain": ["list", "read"],
         "documents.distinct": ["list", "read"], "documents.aggregate": ["list", "read"],
     ]
