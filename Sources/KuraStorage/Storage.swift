@@ -30,6 +30,8 @@ public actor Storage {
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
     private let queries: QueryPool
+    /// For queries that are run on the loop; nil before the first.
+    private var quickTables: TableReader?
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -272,6 +274,18 @@ public actor Storage {
         queries.submit(query, ticket: nextTicket, tablesRev: tablesRev)
         return nextTicket
     }
+
+    /// Runs a query here and now, on what the page cache has of the tables.
+    /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
+    ///   made anew and submitted.
+    public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
+        guard query.foldedTo <= tablesRev else { throw .cold }
+        if quickTables == nil { quickTables = try TableReader(configuration, mayWait: false) }
+        try query.run(quickTables!)
+    }
+
+    /// Ends a query that nobody waits for any more.
+    public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
 
     public func takeAnswers() -> [QueryAnswer] { queries.takeDone() }
 

@@ -93,10 +93,10 @@ extension Call {
     fileprivate func liveSnapshot(
         _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64, _ storage: isolated Storage
     ) throws(Refusal) -> LiveSnapshot {
-        try run { () throws(StoreError) in
-            try storage.documents.liveSnapshot(
+        do throws(StoreError) {
+            return try storage.documents.liveSnapshot(
                 reader.string(0), selector, shape, limit: limit, since: since, limits: server.limits.liveQueries,
                 control: queryControl(7), allowsScan: reader.boolean(6))
-        }
+        } catch { throw refusal(ofQuery: error) }
     }
 }
