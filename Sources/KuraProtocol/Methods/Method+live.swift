@@ -40,7 +40,8 @@ extension Method {
                     "epoch", .text(maxBytes: 36), required: true, "Names the history that revisions belong to (UUID)."),
             ],
             errors: [
-                .indexNeeded, .timeout, .cancelled, .epochChanged, .tooManySubscriptions, .liveQueryTooLarge, .overloaded,
+                .indexNeeded, .timeout, .cancelled, .epochChanged, .tooManySubscriptions, .liveQueryTooLarge,
+                .overloaded,
                 .shuttingDown,
             ],
             example: "{\"collection\":\"tasks\",\"where\":{\"done\":false},\"sort\":[\"due\"],\"limit\":20}"),

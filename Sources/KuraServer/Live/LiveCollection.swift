@@ -119,7 +119,7 @@ final class LiveCollection {
     /// - Returns: whether it is one of the collection's.
     func take(_ outcome: LiveMatcher.Outcome) -> Bool {
         guard let position = entries.firstIndex(where: { $0.page === outcome.page }) else { return false }
-        for (shape, matches) in outcome.matches { entries[position].matches[ObjectIdentifier(shape)] = matches }
+        for matches in outcome.matches { entries[position].matches[ObjectIdentifier(matches.shape)] = matches }
         return true
     }
 

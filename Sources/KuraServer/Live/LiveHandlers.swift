@@ -30,7 +30,8 @@ enum LiveHandlers {
             return
         }
         let snapshot = try call.liveSnapshot(
-            try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0, storage)
+            try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
+            storage)
         guard snapshot.isEmpty else { throw .query(ticket: storage.submit(snapshot)) }
         begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
     }

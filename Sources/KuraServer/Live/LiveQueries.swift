@@ -76,7 +76,7 @@ extension LiveSubscription {
     func failed(_ error: StoreError?, at time: UInt64) {
         failures += 1
         switch error {
-        case .liveQueryTooLarge(let limit, let isBytes): ending = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
+        case .liveQueryTooLarge(let limit, let isBytes)?: ending = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .patternTooComplex?: ending = .error(.tooComplex)
         case .noSpace?, .overloaded?: break
         default:

@@ -68,9 +68,6 @@ final class LiveSubscription {
     /// Bytes of memory that it takes, about.
     var footprint: Int { 512 + window.footprint }
 
-    /// What is in the window may be told.
-    func isExact(_ synced: UInt64) -> Bool { cursor >= exactFrom && cursor <= synced && !window.isShort }
-
     /// Its documents have been read anew. The client is told how what it has becomes that.
     func take(_ snapshot: LiveSnapshot) {
         if hasBegun { snapshot.window.succeed(window) }

@@ -14,7 +14,7 @@ public final class LiveMatcher: Sendable {
     /// A page that has been held against some shapes.
     public struct Outcome: Sendable {
         public var page: LivePage
-        public var matches: [(shape: LiveShape, LiveMatches)]
+        public var matches: [LiveMatches]
     }
     private struct State {
         var jobs: [Job] = []
@@ -71,8 +71,7 @@ public final class LiveMatcher: Sendable {
             pending.wait()
             if isStopping.load(ordering: .acquiring) { return }
             guard let job = state.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) else { continue }
-            let matches = job.page.match(job.shapes)
-            let outcome = Outcome(page: job.page, matches: Array(zip(job.shapes, matches)))
+            let outcome = Outcome(page: job.page, matches: job.page.match(job.shapes))
             state.withLock { $0.done.append(outcome) }
             hasDone.store(true, ordering: .releasing)
             wake()

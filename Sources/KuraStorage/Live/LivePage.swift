@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 import KuraJSON
 
 /// A stretch of one collection's changes, each document once, to be held against the conditions of live queries.
@@ -48,7 +48,9 @@ public final class LivePage: Sendable {
     func match(_ shapes: [LiveShape]) -> [LiveMatches] {
         var found = shapes.map { LiveMatches($0) }
         var places: [ObjectIdentifier: [Int]] = [:]
-        for (place, shape) in shapes.enumerated() { places[ObjectIdentifier(shape.criteria), default: []].append(place) }
+        for (place, shape) in shapes.enumerated() {
+            places[ObjectIdentifier(shape.criteria), default: []].append(place)
+        }
         let groups = places.values.map { (criteria: shapes[$0[0]].criteria, places: $0) }
         var quoted = ByteBuffer(capacity: 128)
         for (position, change) in changes.enumerated() {
@@ -87,7 +89,7 @@ public struct LiveMatches: Sendable {
         /// Where the document stands in the order.
         var key: [UInt8]
     }
-    let shape: LiveShape
+    public let shape: LiveShape
     /// In the order of the page.
     var hits: ContiguousArray<Hit> = []
     /// A pattern would have taken too long: the matches mean nothing.

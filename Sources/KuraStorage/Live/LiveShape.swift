@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 public import KuraJSON
 
 /// The condition of live queries: one object for all that have the same, so that each change is held against it once.
@@ -46,6 +46,10 @@ enum LiveKey {
         key.append(0)
         key.append(id)
         key.append(0)
+    }
+
+    static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.withBytes { left in right.withBytes { left.precedes($0) } }
     }
 
     /// The id of a key.

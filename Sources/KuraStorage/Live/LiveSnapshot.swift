@@ -90,7 +90,9 @@ public final class LiveSnapshot: TableQuery, @unchecked Sendable {
 extension LiveWindow {
     /// Why it is more than a live query may be.
     public func fault(_ limits: LiveSnapshot.Limits) -> StoreError? {
-        if limit == nil, keptCount > limits.documents { return .liveQueryTooLarge(limit: limits.documents, isBytes: false) }
+        if limit == nil, keptCount > limits.documents {
+            return .liveQueryTooLarge(limit: limits.documents, isBytes: false)
+        }
         return footprint > limits.bytes ? .liveQueryTooLarge(limit: limits.bytes, isBytes: true) : nil
     }
 }
@@ -107,6 +109,7 @@ extension DocumentsStore {
     ///   - limits: bounds of the live query.
     ///   - control: ends it.
     ///   - allowsScan: it may look at every document of a large collection.
+    /// - Returns: what reads it.
     /// - Throws: `.indexNeeded`.
     public func liveSnapshot(
         _ collection: Bytes, _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64,

@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 
 /// What one live query shows, and what its client has been told of it.
 ///
@@ -87,7 +87,7 @@ public final class LiveWindow {
     /// Whether a document that stands there would be kept: a look before its value is copied.
     func wants(_ key: [UInt8]) -> Bool {
         guard let horizon else { return true }
-        return !horizon.lexicographicallyPrecedes(key)
+        return !LiveKey.precedes(horizon, key)
     }
 
     /// The document matches and stands there as of `rev`.
@@ -201,8 +201,8 @@ public final class LiveWindow {
     /// The document's key changes. As long as it stays between its neighbours it has not moved.
     private func move(_ slot: UInt32, to key: [UInt8]) {
         let old = place(of: members[Int(slot)].key)
-        let isBehind = order.before(old).map { members[Int($0)].key.lexicographicallyPrecedes(key) } ?? true
-        let isBefore = order.after(old).map { key.lexicographicallyPrecedes(members[Int($0)].key) } ?? true
+        let isBehind = order.before(old).map { LiveKey.precedes(members[Int($0)].key, key) } ?? true
+        let isBefore = order.after(old).map { LiveKey.precedes(key, members[Int($0)].key) } ?? true
         if isBehind, isBefore {
             members[Int(slot)].key = key
             return
@@ -246,7 +246,7 @@ public final class LiveWindow {
     }
 
     private func place(of key: [UInt8]) -> OrderedSlots.Place {
-        order.place { members[Int($0)].key.lexicographicallyPrecedes(key) }
+        order.place { LiveKey.precedes(members[Int($0)].key, key) }
     }
 
     // MARK: Telling
