@@ -28,4 +28,26 @@ extension Ledger {
         let oldest = queue.first?.pointee.rev ?? .max
         return unconfirmed.filter { $0.value < oldest }.map(\.key)
     }
+
+    /// What is configured for a scope has changed.
+    func note(configuration item: ItemRef, _ configuration: Scope) {
+        noteConfiguration(configuration)
+        guard ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
+            subject.store == .documents, let scope = subject.name.withBytes({ scopes.find(.documents, $0) })
+        else { return }
+        let isFirst = scope.definedRev == 0
+        if isFirst { scope.definedRev = item.pointee.rev }
+        let text = item.isTombstone ? [] : Array(item.value)
+        events.append(
+            PendingEvent(
+                item: item,
+                event: FoldSlice.Event(rev: item.pointee.rev, collection: scope.id, kind: .indexes(text)),
+                isFirst: isFirst))
+    }
+
+    func takeBackEvent(of item: ItemRef) {
+        guard let last = events.last, last.item == item else { return }
+        events.removeLast()
+        if last.isFirst { scopes.known(last.event.collection)?.definedRev = 0 }
+    }
 }

@@ -68,7 +68,7 @@ final class Ledger {
     /// Changes that no slice has taken yet, in the order of their revisions.
     private(set) var queue: ContiguousArray<ItemRef> = []
     /// What else they mean for the tables, in the same order.
-    private var events: ContiguousArray<PendingEvent> = []
+    var events: ContiguousArray<PendingEvent> = []
     /// Keys of unique indexes that changes hold which are not folded.
     let claims = UniqueClaims()
     /// Collections whose indexes the tables have told of.
@@ -93,7 +93,7 @@ final class Ledger {
         cache = DocumentCache(limit: configuration.cacheBytes)
     }
 
-    private struct PendingEvent {
+    struct PendingEvent {
         /// The change that it came with.
         var item: ItemRef
         var event: FoldSlice.Event
@@ -374,28 +374,6 @@ final class Ledger {
         new.release()
     }
 
-    /// What is configured for a scope has changed.
-    private func note(configuration item: ItemRef, _ configuration: Scope) {
-        noteConfiguration(configuration)
-        guard ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
-            subject.store == .documents, let scope = subject.name.withBytes({ scopes.find(.documents, $0) })
-        else { return }
-        let isFirst = scope.definedRev == 0
-        if isFirst { scope.definedRev = item.pointee.rev }
-        let text = item.isTombstone ? [] : Array(item.value)
-        events.append(
-            PendingEvent(
-                item: item,
-                event: FoldSlice.Event(rev: item.pointee.rev, collection: scope.id, kind: .indexes(text)),
-                isFirst: isFirst))
-    }
-
-    private func takeBackEvent(of item: ItemRef) {
-        guard let last = events.last, last.item == item else { return }
-        events.removeLast()
-        if last.isFirst { scopes.known(last.event.collection)?.definedRev = 0 }
-    }
-
     // MARK: Committing
 
     enum Outcome {
@@ -447,10 +425,7 @@ final class Ledger {
             slice.items = queue
             queue = rest
         }
-        while let first = events.first, first.event.rev <= slice.rev {
-            scopes.known(first.event.collection)?.definedRev = 0
-            slice.events.append(events.removeFirst().event)
-        }
+        while let first = events.first, first.event.rev <= slice.rev { slice.events.append(events.removeFirst().event) }
         slice.confirmed = confirmable
         for number in slice.confirmed { unconfirmed[number] = nil }
         slice.newScopes = scopes.takeNew(upTo: slice.rev).map { scope in

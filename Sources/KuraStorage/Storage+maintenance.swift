@@ -1,7 +1,10 @@
 public import KuraBytes
 
-/// Dropping collections and forgetting what was deleted.
+/// What is done in the background: dropping collections, forgetting what was deleted, what is told of indexes.
 extension Storage {
+    /// Runs what may wait for the disk on a background thread, after what was asked for before.
+    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
+
     /// Drops a collection: its documents, what is configured for it, and its name are gone at once, in one revision. What lies in
     /// the tables goes later, in pieces.
     /// Throws: what staging a change throws.
@@ -24,6 +27,19 @@ extension Storage {
     public func purge(_ collection: Bytes, before: Int64) -> UInt64? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
         return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
+    }
+
+    /// Takes in how the indexes stand, and tells the operator which are through.
+    func note(_ statuses: [IndexStatus], _ time: UInt64) {
+        ledger.publish(statuses)
+        for status in statuses {
+            if status.state == .building || status.state == .built {
+                if builds[status.number] == nil { builds[status.number] = time }
+            } else if let start = builds.removeValue(forKey: status.number) {
+                report(status.line(took: time - start, longestPiece: longestPiece))
+                if builds.isEmpty { longestPiece = 0 }
+            }
+        }
     }
 }
 

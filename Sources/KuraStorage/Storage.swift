@@ -20,7 +20,6 @@ public actor Storage {
     public let documents: DocumentsStore
     public let requests: RequestKeys
     public let configurations: ConfigurationStore
-
     private let directory: DataDirectory
     let ledger: Ledger
     let log: Log
@@ -28,7 +27,7 @@ public actor Storage {
     private let logSync: LogSync
     let folder: Folder
     let aging: Aging
-    private let housekeeper: Housekeeper
+    let housekeeper: Housekeeper
     private let warmer: PageWarmer
     let queries: QueryPool
     /// For queries that are run on the loop; nil before the first.
@@ -37,9 +36,9 @@ public actor Storage {
     /// Purges that are through, as answers.
     var purged: [QueryAnswer] = []
     /// When the builds that are under way began, by the number of the index.
-    private var builds: [Int64: UInt64] = [:]
+    var builds: [Int64: UInt64] = [:]
     /// Nanoseconds of the longest piece of tending since a build ended.
-    private var longestPiece: UInt64 = 0
+    var longestPiece: UInt64 = 0
     var agingTickets: Set<UInt64> = []
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
@@ -69,10 +68,10 @@ public actor Storage {
     /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
     private var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
-    private let report: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     private var reportFullAgainAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
-    private var isDiskFull = false
+    var isDiskFull = false
     private var checkReserveAt: UInt64 = 0
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
@@ -251,19 +250,10 @@ public actor Storage {
         }
     }
 
-    /// Runs what may wait for the disk on a background thread, after what was asked for before.
-    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
-
     // MARK: Waiting
 
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
-
-    /// Changes are refused for want of space.
-    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
-
-    /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
-    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
@@ -447,19 +437,6 @@ public actor Storage {
             isSettling = true
             tablesRev = max(tablesRev, slice.rev)
             queries.release(tablesRev: tablesRev)
-        }
-    }
-
-    /// Takes in how the indexes stand, and tells the operator which are through.
-    private func note(_ statuses: [IndexStatus], _ time: UInt64) {
-        ledger.publish(statuses)
-        for status in statuses {
-            if status.state == .building || status.state == .built {
-                if builds[status.number] == nil { builds[status.number] = time }
-            } else if let start = builds.removeValue(forKey: status.number) {
-                report(status.line(took: time - start, longestPiece: longestPiece))
-                if builds.isEmpty { longestPiece = 0 }
-            }
         }
     }
 

@@ -129,7 +129,7 @@ import Testing
 
     @Test func `a violation keeps the other document's id from whoever may not read`() throws {
         let configuration = """
-            {"roles":{"inbox":{"grants":[{"stores":["documents"],"scope":"c","allow":["create","update"]}]}},\
+            {"roles":{"inbox":{"grants":[{"store":"documents","scope":"c","allow":["create","update"]}]}},\
             "sockets":[{"path":"\(daemon.root)/kura.sock","role":"admin"},{"path":"\(daemon.root)/in/in.sock","role":"inbox"}]}
             """
         daemon.kill()

@@ -97,6 +97,7 @@ import Testing
         try client.result(
             "documents.configure",
             "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"],\"unique\":true}]}")
+        _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
         let apply = { (last: String) in
             """
             {"operations":[{"method":"documents.drop","params":{"collection":"c"}},\

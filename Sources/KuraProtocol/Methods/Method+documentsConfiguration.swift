@@ -119,6 +119,7 @@ extension Method {
             result: [
                 Field("purged", .count, required: true, "Deleted documents that are forgotten now."), .nowRev,
             ],
-            errors: [.noSpace], example: "{\"collection\":\"notes\",\"olderThanDays\":30}", outOfBand: true),
+            errors: [.noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"notes\",\"olderThanDays\":30}", outOfBand: true),
     ]
 }

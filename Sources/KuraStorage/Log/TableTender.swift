@@ -73,9 +73,11 @@ final class TableTender {
                     try connection.execute("BEGIN IMMEDIATE")
                 }
             }
-            guard connection.isInTransaction else { return }
-            if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
-            try connection.execute("COMMIT")
+            // Reading needs none.
+            if connection.isInTransaction {
+                if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
+                try connection.execute("COMMIT")
+            }
             if isRemovalsTurn { removal.committed() } else if indexes.hasRemoved { removal.noteFreed() }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }

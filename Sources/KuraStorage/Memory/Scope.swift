@@ -155,6 +155,13 @@ final class ScopeTable {
     /// Puts it back.
     func undrop(_ scope: Scope) {
         scope.isDropped = false
+        // What had the name meanwhile has been taken back but for what is configured.
+        if let position = index[Key(store: scope.store.rawValue, name: scope.name)] {
+            let other = all[position]
+            takeOut(position)
+            byID[other.id] = nil
+            new.removeAll { $0 === other }
+        }
         recent[Int(scope.store.rawValue)] = nil
         add(scope)
         scope.noteInAccounts(bytes: scope.bytes, items: scope.count)

@@ -81,6 +81,12 @@ import Testing
             let storage = try IndexHarness(configuration)
             try storage.configure(Self.byAge, in: "empty")
             try storage.fold()
+            #expect(
+                try storage.query(
+                    "SELECT collection FROM indexes WHERE collection IN (SELECT id FROM scopes WHERE store = 2)"
+                ) {
+                    $0.int64(0)
+                }.count == 1)
         }
         do {
             let storage = try IndexHarness(configuration)
