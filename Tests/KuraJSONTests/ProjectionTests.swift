@@ -32,7 +32,8 @@ struct DecimalSumTests {
     private static func sum(_ numbers: [String]) -> (sum: String, average: String) {
         var sum = DecimalSum()
         for number in numbers { number.withBytes { sum.add($0) } }
-        var (text, average) = (ByteBuffer(), ByteBuffer())
+        var text = ByteBuffer()
+        var average = ByteBuffer()
         sum.append(to: &text)
         sum.append(averageTo: &average)
         return (String(text.bytes), String(average.bytes))

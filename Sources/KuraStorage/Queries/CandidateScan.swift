@@ -57,6 +57,8 @@ final class CandidateScan {
     /// Candidates, and bytes of them, that may still be looked at.
     var budget = Int.max
     var byteBudget = Int.max
+    /// It is run on the loop, just planned.
+    var isAtOnce = false
     /// Why the walk has ended within a snapshot.
     private var failure: StoreError?
     /// The range of the plan that is being walked.
@@ -115,10 +117,24 @@ final class CandidateScan {
                 if rev == 0 { rev = snapshot.rev }
                 newestRev = snapshot.rev
                 cost.snapshots += 1
+                guard try isThere(tables) else { return }
                 goesOn = try step(tables, snapshot, visit)
             }
             if let failure { throw failure }
         }
+    }
+
+    /// Whether what the plan walks over is still there in this snapshot.
+    private func isThere(_ tables: TableReader) throws(SQLiteError) -> Bool {
+        // The loop's plan is of this moment; but an index that was unique may just have failed.
+        let isHere = isAtOnce ? true : try tables.hasCollection(scope)
+        guard isHere else {
+            // Dropped: what is left of it is nobody's.
+            isAtEnd = true
+            return false
+        }
+        if case .index(let index, _, _) = plan.access, try !tables.isReady(index: index.number) { failure = .indexGone }
+        return failure == nil
     }
 
     private func step(

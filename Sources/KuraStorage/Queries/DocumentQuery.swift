@@ -75,6 +75,7 @@ public final class DocumentQuery: @unchecked Sendable {
     /// Makes `run` end with `.cold` when it is not done after a few documents: for the loop, which then has a thread do it.
     public func keepBrief() {
         isBrief = true
+        scan.isAtOnce = true
         scan.budget = Self.briefDocuments
         scan.byteBudget = Self.briefBytes
     }

@@ -1,6 +1,5 @@
 import KuraBytes
 import KuraJSON
-import KuraProtocol
 import Testing
 
 /// Random documents, changes, indexes and queries: what is found is what a look at every document finds, in the wanted order, on
@@ -88,15 +87,15 @@ import Testing
         let client = try daemon.connect()
         var dice = Dice(state: UInt64(seed))
         var model: [String: String] = [:]
-        if Method.all.contains(where: { $0.name == "documents.configure" }) {
-            let indexes = [["a"], ["a", "b"], ["b", "a", "c"], ["c"], ["a.d"]].filter { _ in dice.roll(3) > 0 }.map {
-                fields in
-                let paths = fields.map { "\"\($0)\"" }.joined(separator: ",")
-                return "{\"name\":\"\(fields.joined())\",\"fields\":[\(paths)]}"
-            }
-            try client.result(
-                "documents.configure", "{\"collection\":\"c\",\"indexes\":[\(indexes.joined(separator: ","))]}")
+        let indexes = [["a"], ["a", "b"], ["b", "a", "c"], ["c"], ["a.d"]].filter { _ in dice.roll(3) > 0 }.map {
+            fields in
+            let paths = fields.map { "\"\($0)\"" }.joined(separator: ",")
+            let filter = dice.roll(4) == 0 ? ",\"where\":{\"\(fields[0])\":{\"$gte\":1}}" : ""
+            return "{\"name\":\"\(fields.joined())\",\"fields\":[\(paths)]\(filter)}"
         }
+        try client.result(
+            "documents.configure", "{\"collection\":\"c\",\"indexes\":[\(indexes.joined(separator: ","))]}")
+        var access: Set<String> = []
         for _ in 0..<6 {
             for _ in 0..<40 {
                 let id = "d\(dice.roll(100))"
@@ -109,11 +108,16 @@ import Testing
                     try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\(value)}")
                 }
             }
-            for _ in 0..<40 { try check(&dice, model, client) }
+            try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+            for _ in 0..<40 { access.insert(try check(&dice, model, client)) }
         }
+        #expect(
+            access.isSuperset(of: ["collectionmemory", "indexnone", "indexmemory", "indexaccess", "idsnone"]),
+            "\(access)")
     }
 
-    private func check(_ dice: inout Dice, _ model: [String: String], _ client: Client) throws {
+    /// - Returns: how the documents were found.
+    private func check(_ dice: inout Dice, _ model: [String: String], _ client: Client) throws -> String {
         let text = dice.selector(2)
         let sort = dice.sort()
         let limit = [3, 7, 100][dice.roll(3)]
@@ -149,5 +153,6 @@ import Testing
         }
         let count = try client.result("documents.count", "{\(query)}")
         #expect(count["count"]?.int == expected.count, "\(text) \(count)")
+        return (plan?["access"]?.text ?? "") + (plan?["sort"]?.text ?? "")
     }
 }
