@@ -188,6 +188,31 @@ import Testing
         #expect(steps < 50, "what happened meanwhile is told as few steps, not \(steps)")
     }
 
+    @Test func `a collection that is dropped has nothing left, and what comes under its name is new`() throws {
+        let daemon = try TemporaryDaemon()
+        let writer = try daemon.connect()
+        let watcher = try daemon.connect()
+        for id in ["a", "b", "c"] { try put(writer, id, "{\"n\":1}") }
+        try watcher.result("documents.watch", "{\"collection\":\"c\",\"sort\":[\"n\"],\"limit\":2}")
+        #expect(ids(try event(watcher)) == ["a", "b"])
+        try writer.result("documents.drop", "{\"collection\":\"c\"}")
+        #expect(Set(steps(try event(watcher))) == ["removed a", "removed b"])
+        try put(writer, "b", "{\"n\":2}")
+        #expect(steps(try event(watcher)) == ["inserted b 0"])
+        // The same when all of it happens at once, for the client.
+        watcher.send(Client.request("storage.ping", id: "\"x\""))
+        #expect(try watcher.reply()["id"] == .string("x"))
+        try writer.result("documents.drop", "{\"collection\":\"c\"}")
+        try put(writer, "c", "{\"n\":3}")
+        var list = ["b"]
+        while list != ["c"] {
+            for step in steps(try event(watcher)) {
+                let words = step.split(separator: " ").map(String.init)
+                if words[0] == "removed" { list.removeAll { $0 == words[1] } } else { list.append(words[1]) }
+            }
+        }
+    }
+
     @Test func `what is too large is refused, or ends`() throws {
         let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"liveDocuments\":3,\"liveBytes\":100000}}")
         let writer = try daemon.connect()
