@@ -75,6 +75,7 @@ extension Condition {
         case .greater(let literal): return KeyRanges([KeyRange(literal.key + [IndexKey.end], [IndexKey.end])])
         case .greaterOrEqual(let literal): return KeyRanges([KeyRange(literal.key, [IndexKey.end])])
         case .among(let set):
+            guard !set.sorted.isEmpty else { return .none }
             // An array has to be looked into.
             let points = KeyRanges(set.scalars.map { .point($0) })
             return points.union(.arrays)

@@ -127,7 +127,7 @@ final class CandidateScan {
     /// Whether what the plan walks over is still there in this snapshot.
     private func isThere(_ tables: TableReader) throws(SQLiteError) -> Bool {
         // The loop's plan is of this moment; but an index that was unique may just have failed.
-        let isHere = isAtOnce ? true : try tables.hasCollection(scope)
+        let isHere = try isAtOnce ? true : tables.hasCollection(scope)
         guard isHere else {
             // Dropped: what is left of it is nobody's.
             isAtEnd = true

@@ -40,7 +40,7 @@ public final class TableReader {
             indexState = try connection.prepare("SELECT state FROM indexes WHERE number = ?1")
             documents = try DocumentStatements(connection)
             scans = ScanStatements(connection)
-        } catch { throw .unreadable(error) }
+        } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
     }
 
     /// Reads documents into the page cache, where the loop looks for them without waiting.

@@ -225,7 +225,10 @@ import Testing
                     "documents.count", "{\"collection\":\"c\",\(Self.tedious),\"allowScan\":true,\"timeoutMs\":60000}"))
         }
         let start = now()
-        for number in 0..<20 { #expect(try ids(find("\"where\":{\"_id\":\"d0000\(number % 10)\"}")).count == 1) }
+        for _ in 0..<20 {
+            let page = try client.result("documents.list", #"{"collection":"c","limit":5}"#)
+            #expect(ids(page).count == 5)
+        }
         #expect(now() - start < 3)
         for other in others { other.send(Client.request("rpc.cancel", "{\"id\":1}", id: "2")) }
     }
