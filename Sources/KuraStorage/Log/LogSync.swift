@@ -63,8 +63,9 @@ final class LogSync: @unchecked Sendable {
         if mustWake { request.signal() }
     }
 
-    /// Syncs on the calling thread. Only while `isBusy` is false.
+    /// Syncs on the calling thread. Only while `isBusy` is false; after a failure, which the loop may not have seen yet, no more.
     func syncInline(to rev: UInt64, segments: [Segment]) {
+        guard failure == nil else { return }
         finish(rev, perform(segments))
     }
 
@@ -116,10 +117,8 @@ final class LogSync: @unchecked Sendable {
 
     private func finish(_ rev: UInt64, _ code: Int32) {
         syncCount.add(1, ordering: .relaxed)
-        if code == 0 {
-            synced.store(rev, ordering: .releasing)
-        } else {
-            failedWith.store(code, ordering: .releasing)
-        }
+        guard code == 0 else { return failedWith.store(code, ordering: .releasing) }
+        // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
+        if failure == nil { synced.store(rev, ordering: .releasing) }
     }
 }
