@@ -170,12 +170,13 @@ struct Recovery {
             throw .database(error, file: configuration.tablesPath)
         }
         var applied = foldedRev
+        var newest = foldedRev
         var changes = 0
         var position = 0
         while position < leftovers.count {
             let segment = leftovers[position]
             try segment.rows(after: applied) { (rev, at, records) throws(StorageFault) in
-                changes += try apply(records, at: at, above: foldedRev, ledger, documents, reader)
+                changes += try apply(records, at: at, above: foldedRev, behind: &newest, ledger, documents, reader)
                 if mustCopy { try copy.append(rev: rev, at: at, records: records) }
                 applied = rev
             }
@@ -192,16 +193,22 @@ struct Recovery {
     }
 
     /// Takes a row's changes above `foldedRev` into memory.
+    /// `newest`: the revision of the last change that was taken in; what follows comes next to it.
     /// - Returns: how many they are.
+    /// - Throws: `.hole` when some are missing: they may have been acknowledged, so nobody goes on without them unasked.
     static func apply(
-        _ records: Bytes, at: Int64, above foldedRev: UInt64, _ ledger: Ledger, _ documents: DocumentsStore,
-        _ reader: DocumentReader
+        _ records: Bytes, at: Int64, above foldedRev: UInt64, behind newest: inout UInt64, _ ledger: Ledger,
+        _ documents: DocumentsStore, _ reader: DocumentReader
     ) throws(StorageFault) -> Int {
         var changes = 0
         var offset = 0
         while let record = try LogRecord.next(in: records, at: &offset) {
             // A row's first changes may have been folded, its last not: slices end where a sync ended.
             guard record.rev > foldedRev else { continue }
+            guard record.rev <= newest + 1 || RelaxedDurability.raises(record, from: newest) else {
+                throw .hole(after: newest, next: record.rev)
+            }
+            newest = max(newest, record.rev)
             changes += 1
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)

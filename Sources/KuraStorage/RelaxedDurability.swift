@@ -44,6 +44,12 @@ enum RelaxedDurability {
         return UInt64(String(decoding: item.value, as: UTF8.self)) ?? 0
     }
 
+    /// Whether the record raises the counter that stands at `rev`: the one kind behind which revisions are missing rightly.
+    static func raises(_ record: LogRecord, from rev: UInt64) -> Bool {
+        record.store == .configuration && record.rev == rev + step && record.scope.elementsEqual(scopeName)
+            && record.key.elementsEqual(key)
+    }
+
     /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
     /// - Returns: whether it did.
     static func resume(

@@ -98,6 +98,35 @@ import Testing
         }
     }
 
+    @Test func `a start that misses changes between others says which, and leaves everything as it is`() throws {
+        try run { try put($0, 0..<20, "1") }
+        let log = configuration.logDirectory
+        do {
+            let first = try Segment(opening: 1, in: log)
+            let second = try Segment(creating: 2, in: log, capacity: 1 << 16, recycled: nil)
+            let third = try Segment(creating: 3, in: log, capacity: 1 << 16, recycled: nil)
+            try first.rows(after: 0) { (rev, at, records) throws(StorageFault) in
+                guard rev <= 20 || rev > 22 else { return }
+                do { try (rev <= 20 ? second : third).append(rev: rev, at: at, records: records) } catch {
+                    throw .damagedLog
+                }
+            }
+        }
+        try Segment.remove(1, in: log)
+        let before = try FileSystem.names(in: log)
+        #expect { try run { _ in } } throws: { "\($0)".contains("a hole: revision 23 follows 20") }
+        #expect(try FileSystem.names(in: log) == before)
+        // What stands behind the hole is moved away: the start goes back to what is before it.
+        for end in ["", "-wal"] {
+            let path = Segment.path(log, 3) + end
+            #expect(rename(path, directory.path + "/away" + end) == 0)
+        }
+        try run { recovery in
+            #expect(recovery.ledger.rev == 20)
+            try expect(recovery, 0..<10, "1")
+        }
+    }
+
     @Test func `a start writes nothing to the tables`() throws {
         try run { _ in }
         let wal = configuration.tablesPath + "-wal"
