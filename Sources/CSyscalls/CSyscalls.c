@@ -78,6 +78,10 @@ long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int
     }
     return received;
 }
+int csys_unread(int socket) {
+    int count = 0;
+    return ioctl(socket, FIONREAD, &count) == 0 ? count : -1;
+}
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;

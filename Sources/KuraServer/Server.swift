@@ -42,6 +42,8 @@ public final class Server {
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
+    /// Connections whose next request waits for a page, by its ticket: idle ones cost nothing when it comes.
+    var awaitingPage: [UInt64: UInt64] = [:]
     /// Connections whose next request waits for a query, by its ticket.
     var awaitingAnswer: [UInt64: UInt64] = [:]
     /// What goes on out of band.
@@ -97,6 +99,7 @@ public final class Server {
         facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try watchSockets()
+        DescriptorCloser.prepare()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
     }
 
@@ -127,15 +130,18 @@ public final class Server {
         supervision.ready("serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?
-            timeout = storage.assumeIsolated { storage in
-                unsafe server.takeTurn(timeout, storage)
-                unsafe server.supervision.turnEnded()
-                if let failure = storage.failure {
-                    unsafe server.failAll(storage)
-                    ending = .failed(failure)
-                    return 0
-                }
-                return unsafe server.nextTimeout(storage)
+            // Many turns for one entry: it makes a closure. The actor's jobs run in between.
+            storage.assumeIsolated { storage in
+                repeat {
+                    unsafe server.takeTurn(timeout, storage)
+                    unsafe server.supervision.turnEnded()
+                    if let failure = storage.failure {
+                        unsafe server.failAll(storage)
+                        ending = .failed(failure)
+                        return
+                    }
+                    timeout = unsafe server.nextTimeout(storage)
+                } while unsafe !server.loop.hasJobs && !server.isDrained
             }
             loop.runJobs()
             if let ending {
@@ -233,10 +239,11 @@ public final class Server {
             }
         }
         for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
-            for connection in connections.all where connection.state.wait == .page(ticket) {
-                connection.state.wait = .none
-                enter(connection)
-            }
+            guard let token = awaitingPage.removeValue(forKey: ticket), let connection = connections[token],
+                connection.state.wait == .page(ticket)
+            else { continue }
+            connection.state.wait = .none
+            enter(connection)
         }
     }
 

@@ -10,7 +10,7 @@ public final class PassedDescriptor: Sendable {
     }
 
     deinit {
-        close(number)
+        DescriptorCloser.close(number)
     }
 }
 
@@ -44,15 +44,15 @@ public struct DescriptorQueue {
     public var isFull: Bool { isLossy || waiting.count >= Self.limit }
     /// Descriptors that are open here, those that the turn has taken too.
     public var held: Int { waiting.count }
-
-    /// How many more can be kept; the kernel closes those beyond sooner than we could.
-    var room: Int32 { isLossy ? 0 : Int32(Self.limit - waiting.count) }
+    /// Descriptors that came and could not be kept.
+    private var surplus = 0
 
     /// Takes over a descriptor that has arrived.
     public mutating func append(owning number: Int32) {
         let descriptor = PassedDescriptor(owning: number)
         guard !isLossy, waiting.count < Self.limit else {
             isLossy = true
+            surplus += 1
             return
         }
         waiting.append(descriptor)
@@ -61,6 +61,12 @@ public struct DescriptorQueue {
     /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.
     public mutating func noteLoss() {
         isLossy = true
+    }
+
+    /// How many could not be kept since this was asked last.
+    public mutating func takeSurplus() -> Int {
+        defer { surplus = 0 }
+        return surplus
     }
 
     /// Closes what waits, for want of room: the requests that mean it are told that it is lost.
