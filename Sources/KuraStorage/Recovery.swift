@@ -29,7 +29,7 @@ struct Recovery {
     ) throws(StorageFault) -> Recovery {
         var failure: StorageFault
         do throws(StorageFault) {
-            return try Recovery(configuration, housekeeper: housekeeper)
+            return try Recovery(configuration, housekeeper: housekeeper, report: report)
         } catch {
             guard error.isFull else { throw error }
             failure = error
@@ -39,7 +39,7 @@ struct Recovery {
         for effort in RoomMaker.Effort.allCases {
             do throws(StorageFault) {
                 try RoomMaker.makeRoom(configuration, effort)
-                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
+                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true, report: report)
             } catch {
                 guard error.isFull else { throw error }
                 failure = error
@@ -51,7 +51,8 @@ struct Recovery {
 
     /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
     init(
-        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false,
+        report: (String) -> Void = { _ in }
     ) throws(StorageFault) {
         wasDiskFull = isDiskFull
         let tables = try TablesInMemory(configuration)
@@ -63,8 +64,9 @@ struct Recovery {
 
         var found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
+        highest = max(highest, found.leftovers.map(\.number).max() ?? 0)
+        try LogHole.close(&found.leftovers, above: foldedRev, configuration, report)
         let leftovers = found.leftovers.map(\.number)
-        highest = max(highest, leftovers.max() ?? 0)
         // Let go without the tables' being told: by a run that was killed, or to make room.
         let gone = closed.filter { !FileSystem.exists(Segment.path(configuration.logDirectory, $0.number)) }
         closed.removeAll { listed in gone.contains { $0.number == listed.number } }
@@ -138,6 +140,8 @@ struct Recovery {
             }
             if segment.lastRev > 0 {
                 found.leftovers.append(segment)
+            } else if segment.isOfOldLayout {
+                try Segment.remove(number, in: directory)
             } else {
                 if let other = found.pristine { try Segment.remove(other.number, in: directory) }
                 found.pristine = segment

@@ -76,7 +76,7 @@ enum RelaxedDurability {
                     try value.withBytes { value in
                         let record = record(value, key, scope)
                         records.append(record)
-                        try log.append(rev: rev, at: ledger.now, records: records.bytes)
+                        try log.append(rev: rev, at: ledger.now, records: records.bytes, syncedRev: 0)
                         ledger.replay(resident: record, at: ledger.now)
                     }
                 }

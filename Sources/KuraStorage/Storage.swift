@@ -192,7 +192,7 @@ public actor Storage {
 
     /// Appends the turn's changes to the log.
     public func commitTurn() -> TurnOutcome {
-        switch ledger.commit(to: log) {
+        switch ledger.commit(to: log, syncedRev: logSync.syncedRev) {
         case .nothing:
             return .nothing
         case .committed:

@@ -69,13 +69,14 @@ final class Log {
     // MARK: Appending
 
     /// Appends one row, in the next segment when the active one is full and another stands ready.
-    func append(rev: UInt64, at: Int64, records: Bytes) throws(SQLiteError) {
+    /// `syncedRev`: up to there everything is on the disk.
+    func append(rev: UInt64, at: Int64, records: Bytes, syncedRev: UInt64) throws(SQLiteError) {
         if active.isFull(for: records.count) { switchSegment() }
         if let code = FaultPoints.hit(.logAppend)?.errno {
             throw SQLiteError.injected(code)
         }
         do throws(SQLiteError) {
-            try active.append(rev: rev, at: at, records: records)
+            try active.append(rev: rev, at: at, records: records, synced: syncedRev)
         } catch {
             active.abandon()
             throw error
