@@ -200,7 +200,9 @@ import Testing
             client.send(Client.request("storage.ping", id: "0"))
             while progress == nil {
                 let line = try client.reply()
-                if line["method"]?.text == "progress" { progress = line["params"] } else { break }
+                guard line["method"]?.text == "progress" else { break }
+                // On a busy machine the first tells that nothing is stored yet.
+                if line["params"]?["done"]?.int ?? 0 > 0 { progress = line["params"] }
             }
         }
         daemon.kill()
@@ -210,7 +212,7 @@ import Testing
         #expect(told["unit"]?.text == "bytes")
         let offset = try #require(told["done"]?.int)
         let imported = try #require(told["imported"]?.int)
-        #expect(offset > 0 && offset <= sent)
+        try #require(offset > 0 && offset <= sent)
         #expect(all[offset - 1] == 0x0A)
         try daemon.start()
         let again = try daemon.connect()
