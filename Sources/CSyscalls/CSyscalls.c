@@ -125,6 +125,10 @@ long csys_file_system_type(const char *path) {
     struct statfs information;
     return statfs(path, &information) == 0 ? (long)information.f_type : -1;
 }
+long csys_file_system_of(int descriptor) {
+    struct statfs information;
+    return fstatfs(descriptor, &information) == 0 ? (long)information.f_type : -1;
+}
 int csys_schedule_batch(void) {
     struct sched_param parameter = { 0 };
     return sched_setscheduler(0, SCHED_BATCH, &parameter);

@@ -42,6 +42,9 @@ public final class Server {
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
+    /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
+    private var again: ContiguousArray<Connection> = []
+    private var releasing: ContiguousArray<Connection> = []
     /// Connections whose next request waits for a page, by its ticket: idle ones cost nothing when it comes.
     var awaitingPage: [UInt64: UInt64] = [:]
     /// Connections whose next request waits for a query, by its ticket.
@@ -167,8 +170,7 @@ public final class Server {
         wakeWaiting(storage)
         takeAnswers(storage)
         wakeBatches()
-        let again = ready
-        ready.removeAll(keepingCapacity: true)
+        swap(&ready, &again)
         for connection in again {
             connection.isInReadyList = false
             if connection.isUnread, !connection.isClosed {
@@ -177,6 +179,7 @@ public final class Server {
             }
             enter(connection)
         }
+        again.removeAll(keepingCapacity: true)
         var time = monotonicNow()
         wakeDeferred(time)
         for connection in turn {
@@ -328,15 +331,15 @@ public final class Server {
         guard !awaitingSync.isEmpty else { return }
         policy.beginRound()
         // Those that go on waiting enter the list again.
-        let waiting = awaitingSync
-        awaitingSync.removeAll(keepingCapacity: true)
-        for connection in waiting {
+        swap(&awaitingSync, &releasing)
+        for connection in releasing {
             connection.isInSyncList = false
             settle(connection, synced)
             guard !connection.isInSyncList else { continue }
             policy.release(lastRound: connection.lastRound)
             connection.lastRound = policy.round
         }
+        releasing.removeAll(keepingCapacity: true)
     }
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {

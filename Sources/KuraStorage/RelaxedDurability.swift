@@ -84,9 +84,8 @@ enum RelaxedDurability {
         } catch let error as SQLiteError {
             throw .database(error, file: log.active.path)
         } catch { throw .damagedLog }
-        for segment in log.takeUnsynced() {
-            guard fsync(segment.descriptor) == 0 else { throw FileSystem.fail("fsync", segment.path) }
-        }
+        let failed = log.takeUnsynced().firstResult { fsync($0.descriptor) == 0 ? nil : $0 }
+        if let failed { throw FileSystem.fail("fsync", failed.path) }
         try FileSystem.syncDirectory(configuration.logDirectory)
         CountingVFS.count(role: .log, part: .wal, syncs: 1)
         return true

@@ -36,10 +36,6 @@ public enum DescriptorCloser {
             Glibc.close(descriptor)
             return
         }
-        // Otherwise a few sockets would keep all threads waiting. What is no socket refuses.
-        var none = linger()
-        // Safety: the kernel reads one `linger`, which is ours.
-        unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
         let count = pending.add(1, ordering: .relaxed).newValue
         var number = descriptor
         // Safety: four bytes of a number that is ours; a pipe takes so few whole or not at all.
@@ -78,6 +74,10 @@ public enum DescriptorCloser {
                 if count < 0, errno == EINTR { continue }
                 return
             }
+            // Otherwise a few sockets would keep all threads waiting. What is no socket refuses.
+            var none = linger()
+            // Safety: the kernel reads one `linger`, which is ours.
+            unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
             Glibc.close(number)
             pending.subtract(1, ordering: .relaxed)
         }

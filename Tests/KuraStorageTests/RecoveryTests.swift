@@ -165,6 +165,18 @@ import Testing
         try run { try expect($0, 3..<4, "2") }
     }
 
+    @Test func `a segment whose file has been emptied keeps its changes`() throws {
+        try run { try put($0, 0..<20, "1") }
+        let path = Segment.path(configuration.logDirectory, 1)
+        #expect(rename(path, directory.path + "/whole") == 0)
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        let size = FileSystem.size(path + "-wal")
+        #expect { try run { _ in } } throws: { "\($0)".contains("is empty, though it has changes") }
+        #expect(FileSystem.size(path + "-wal") == size)
+        #expect(rename(directory.path + "/whole", path) == 0)
+        try run { try expect($0, 0..<20, "1") }
+    }
+
     @Test func `a start writes nothing to the tables`() throws {
         try run { _ in }
         let wal = configuration.tablesPath + "-wal"

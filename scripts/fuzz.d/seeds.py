@@ -147,6 +147,13 @@ def seeds(target, suites):
         yield rb'{"a":{"b\"":[1,"]}",{"d":"\\"}]},"\u0065":"x","":null,"f":[],"long name with more than eight bytes":"and \" more"}'
         for text in tests_of("KuraJSONTests"):
             yield text
+    elif target == "selector":
+        document = ('{"n":5,"s":"ab","z":null,"t":true,"a":[1,"b",[2]],"o":{"p":1,"q":"y"},"e":{},"em":[],"m":-5,"f":1.5,"$d":1,'
+                    '"d.t":2,"l":[{"k":1,"v":"a"},{"k":2,"v":"b"}],"q":"\\"\\\\A","big":1e29,"\u00e9":3}').encode()
+        for text in tests_of("KuraJSONTests"):
+            yield text + b"\x1e" + document
+        for text in texts:
+            yield b"{}\x1e" + text
     elif target == "records":
         for text in texts:
             for first in (0, 1, 255):

@@ -50,6 +50,8 @@ int csys_connect_unix(int socket, const char *path);
 long csys_notify(int socket, const char *name, const void *bytes, size_t length);
 /// The file system's magic number, or -1 with errno.
 long csys_file_system_type(const char *path);
+/// The same of an open descriptor. May wait for whoever serves the file system.
+long csys_file_system_of(int descriptor);
 /// Lowest scheduling class for the calling thread: it runs when nobody else wants the core.
 int csys_schedule_batch(void);
 int csys_gettid(void);

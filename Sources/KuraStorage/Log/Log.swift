@@ -24,7 +24,7 @@ final class Log {
     /// In the order of their numbers.
     fileprivate(set) var closed: [Closed]
     /// Segments that hold changes which are appended and not synced.
-    private(set) var unsynced: [Segment] = []
+    private(set) var unsynced = UnsyncedSegments()
     private let next = NextSegment()
     private var nextNumber: Int
     private var isPreparing = false
@@ -81,7 +81,7 @@ final class Log {
             active.abandon()
             throw error
         }
-        if unsynced.last !== active { unsynced.append(active) }
+        unsynced.insert(active)
         commits += 1
         bytesAppended += UInt64(records.count)
         recent.append(rev: rev, records: records, closedRev: activeAfter)
@@ -92,8 +92,8 @@ final class Log {
     }
 
     /// A sync up to the newest revision has been asked for; what comes later is another sync's.
-    func takeUnsynced() -> [Segment] {
-        defer { unsynced = [] }
+    func takeUnsynced() -> UnsyncedSegments {
+        defer { unsynced = UnsyncedSegments() }
         return unsynced
     }
 
@@ -229,6 +229,44 @@ extension Log {
         guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
         let left = oldest.lastAt + Int64(seconds) * 1000 - nowMilliseconds()
         return UInt64(max(left, 0) + 1) * 1_000_000
+    }
+}
+
+/// Segments that have to be synced, in the order of their changes: mostly one, which takes no list.
+struct UnsyncedSegments {
+    private var first: Segment?
+    private var others: [Segment] = []
+
+    init(_ segments: Segment...) {
+        for segment in segments { insert(segment) }
+    }
+
+    var isEmpty: Bool { first == nil }
+
+    mutating func insert(_ segment: Segment) {
+        guard let first else {
+            first = segment
+            return
+        }
+        if first !== segment, !others.contains(where: { $0 === segment }) { others.append(segment) }
+    }
+
+    mutating func formUnion(_ segments: UnsyncedSegments) {
+        segments.forEach { insert($0) }
+    }
+
+    /// - Returns: the first result of `body` that is not nil; those behind are not asked.
+    func firstResult<R>(_ body: (Segment) -> R?) -> R? {
+        if let first, let result = body(first) { return result }
+        for segment in others {
+            if let result = body(segment) { return result }
+        }
+        return nil
+    }
+
+    func forEach(_ body: (Segment) -> Void) {
+        if let first { body(first) }
+        for segment in others { body(segment) }
     }
 }
 

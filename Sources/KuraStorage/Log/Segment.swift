@@ -101,6 +101,11 @@ final class Segment: @unchecked Sendable {
     /// Opens a segment that an earlier run left, for reading its rows and, if it has none, for going on with it.
     convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
+        // SQLite takes an empty file for a new database, and deletes its WAL. A segment is synced before its first commit, so
+        // this is damage.
+        if FileSystem.exists(path), FileSystem.size(path) == 0, try !WALCommits(path: path + "-wal").ends.isEmpty {
+            throw .refused("\(path) is empty, though it has changes in its WAL: the file is damaged. Nothing was changed")
+        }
         let connection: Connection
         let first: Int64
         let last: Int64

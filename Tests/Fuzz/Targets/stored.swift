@@ -3,16 +3,19 @@ import KuraProtocol
 
 @testable import KuraJSON
 
-/// `StoredValue` and `Decimal`: whatever they are given they stay inside of it; a value's parts are those that `PlainJSON`
-/// finds, and its numbers are ordered as `PlainDecimal` has it.
+/// `StoredValue`, `Decimal`, `Collation` and `IndexKey`: whatever they are given they stay inside of it; a value's parts are those
+/// that `PlainJSON` finds, and numbers, values and keys are ordered as it has them.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     withInput(data, count) { text in
         checkInside(StoredValue(text), depth: 0)
-        guard let plain = PlainJSON.parse(Array(text))?.value else { return }
+        guard let (plain, isWire) = PlainJSON.parse(Array(text)) else { return }
         var compact = ByteBuffer()
         JSONText.compact(text, into: &compact)
         withExactBytes(compact.bytes) { checkParts(StoredValue($0), plain) }
+        if isWire, case .array(let elements) = plain {
+            withExactBytes(compact.bytes) { checkOrder(StoredValue($0), elements) }
+        }
         var numbers: [[UInt8]] = []
         collectNumbers(plain, into: &numbers)
         // Each is held against each.
@@ -82,6 +85,30 @@ private func checkParts(_ value: StoredValue, _ plain: PlainJSON) {
     }
 }
 
+/// Each element against each: the order of values, and of their keys.
+private func checkOrder(_ array: StoredValue, _ elements: [PlainJSON]) {
+    let values = zip(array.elements.prefix(16), elements).map { (stored: $0, plain: $1, key: key(of: $0)) }
+    for left in values {
+        let isLast = Collation.order(nil, left.stored) == -1 && Collation.order(left.stored, nil) == 1
+        check(isLast, "nothing is before all")
+        check(PlainJSON.order(key(of: nil), left.key) == -1, "its key as well")
+        for right in values {
+            let order = PlainJSON.order(left.plain, right.plain)
+            check(Collation.order(left.stored, right.stored) == order, "the order of two values")
+            check(Collation.areEqual(left.stored, right.stored) == (order == 0), "whether they are equal")
+            check(PlainJSON.order(left.key, right.key) == order, "the order of their keys")
+            // Else one behind another would not be a compound key.
+            check(order == 0 || !right.key.starts(with: left.key), "a key begins another")
+        }
+    }
+}
+
+private func key(of value: StoredValue?) -> [UInt8] {
+    var key = ByteBuffer()
+    IndexKey.append(value, to: &key)
+    return Array(key.bytes)
+}
+
 private func kind(of value: PlainJSON) -> ValueKind {
     switch value {
     case .object: .object
@@ -127,68 +154,5 @@ private func checkNumbers(_ numbers: [[UInt8]]) {
                 }
             }
         }
-    }
-}
-
-/// A number as its digits without zeros at either end, and the power of ten of the last.
-private struct PlainDecimal {
-    var isNegative = false
-    var digits: [UInt8] = []
-    var lastPower = 0
-
-    init(_ text: [UInt8]) {
-        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 | 0x20 == UInt8(ascii: "e") }
-        isNegative = text.first == UInt8(ascii: "-")
-        let mantissa = parts[0].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        digits = mantissa.joined().filter { $0 != UInt8(ascii: "-") }.map { $0 - 0x30 }
-        lastPower = parts.count > 1 ? Self.exponent(parts[1]) : 0
-        if mantissa.count > 1 { lastPower -= mantissa[1].count }
-        while digits.last == 0 {
-            digits.removeLast()
-            lastPower += 1
-        }
-        digits = Array(digits.drop { $0 == 0 })
-    }
-
-    private static func exponent(_ text: ArraySlice<UInt8>) -> Int {
-        let digits = text.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }
-        let bound = 1_000_000_000_000_000
-        let magnitude = digits.count > 16 ? bound : min(bound, Int(String(decoding: digits, as: UTF8.self)) ?? 0)
-        return text.first == UInt8(ascii: "-") ? -magnitude : magnitude
-    }
-
-    var firstPower: Int { lastPower + digits.count - 1 }
-
-    var significand: UInt64? { digits.count <= 18 ? digits.reduce(0) { $0 * 10 + UInt64($1) } : nil }
-
-    static func order(_ left: PlainDecimal, _ right: PlainDecimal) -> Int {
-        func sign(_ number: PlainDecimal) -> Int { number.digits.isEmpty ? 0 : number.isNegative ? -1 : 1 }
-        guard sign(left) == sign(right) else { return sign(left) < sign(right) ? -1 : 1 }
-        guard sign(left) != 0 else { return 0 }
-        let magnitude: Int
-        if left.firstPower != right.firstPower {
-            magnitude = left.firstPower < right.firstPower ? -1 : 1
-        } else {
-            let count = max(left.digits.count, right.digits.count)
-            let mine = left.digits + [UInt8](repeating: 0, count: count - left.digits.count)
-            let other = right.digits + [UInt8](repeating: 0, count: count - right.digits.count)
-            magnitude = mine == other ? 0 : mine.lexicographicallyPrecedes(other) ? -1 : 1
-        }
-        return sign(left) * magnitude
-    }
-
-    /// By division as on paper; nil when that would take too many digits.
-    func isMultiple(of divisor: PlainDecimal) -> Bool? {
-        guard !digits.isEmpty else { return true }
-        guard let significand = divisor.significand else { return nil }
-        let zeros = lastPower - divisor.lastPower
-        guard zeros.magnitude < 2000 else { return nil }
-        // A negative number of zeros is a fraction, whose digits behind the point must go: the last of them is not zero.
-        guard zeros >= 0 else { return false }
-        var rest: UInt128 = 0
-        for digit in digits + [UInt8](repeating: 0, count: zeros) {
-            rest = (rest * 10 + UInt128(digit)) % UInt128(significand)
-        }
-        return rest == 0
     }
 }
