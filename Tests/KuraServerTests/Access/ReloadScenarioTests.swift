@@ -29,6 +29,16 @@ import Testing
         #expect(daemon.daemon.log.contains("configuration read again"))
     }
 
+    @Test func `a known request key answers nobody who may not do any more what it stands for`() throws {
+        let daemon = try RoleDaemon(["app": Self.writes])
+        let client = try daemon.connect("app")
+        let add = "{\"domain\":\"b\",\"key\":\"n\",\"requestKey\":\"r\"}"
+        #expect(try client.result("settings.increment", add)["value"]?.int == 1)
+        #expect(try client.result("settings.increment", add)["value"]?.int == 1)
+        try daemon.reload(daemon.configuration(["app": Self.reads]))
+        #expect(kind(try client.call("settings.increment", add)) == "forbidden")
+    }
+
     @Test func `a connection whose role is gone ends, and the others live`() throws {
         let daemon = try RoleDaemon(["app": Self.reads, "other": Self.reads])
         let client = try daemon.connect("app")
