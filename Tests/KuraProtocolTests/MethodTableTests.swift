@@ -44,6 +44,7 @@ import Testing
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",
+            "documents.find", "documents.distinct", "documents.aggregate", "documents.explain", "rpc.cancel",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -25,6 +25,8 @@ import Testing
         "documents.count": ["list", "read"],
         "documents.scopes": ["list"], "documents.find": ["list", "read"], "documents.explain": ["list", "read"],
         "documents.distinct": ["list", "read"], "documents.aggregate": ["list", "read"],
+        "documents.configure": ["admin", "list", "read"], "documents.describe": ["list", "read"],
+        "documents.drop": ["delete", "admin"], "documents.purge": ["delete", "admin"],
         "documents.watch": ["list", "read"], "documents.unwatch": ["read"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
