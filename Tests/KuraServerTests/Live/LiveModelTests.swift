@@ -32,7 +32,7 @@ import Testing
         for _ in 0..<Int.random(in: 10...30, using: &random) {
             switch Int.random(in: 0...15, using: &random) {
             case 0...5: try writer.write(Int.random(in: 1...20, using: &random), random: &random)
-            case 6: try writer.write(Int.random(in: 10...60, using: &random), deleting: true, random: &random)
+            case 6: try writer.clear(random: &random)
             case 7, 8:
                 if watchers.count < 6 { watchers.append(try LiveWatcher(world, random: &random)) }
             case 9: watchers.randomElement(using: &random)?.peer?.isStalled.toggle()
