@@ -35,7 +35,7 @@ final class LiveWriter {
 
     /// Deletes most of what is there, so that windows run short.
     func clear(random: inout SplitMix) throws {
-        let count = present.count * Int.random(in: 50...95, using: &random) / 100
+        let count = present.count * Int.random(in: 70...97, using: &random) / 100
         for start in stride(from: 0, to: count, by: 50) {
             try write(min(50, count - start), deleting: true, random: &random)
         }
