@@ -8,8 +8,14 @@ extension Method {
                 Field("id", .key, "Its name in the collection; a new UUIDv7 when absent."),
                 Field("value", .json, required: true, "Any JSON value of at most 8 MiB."), .ifRev,
             ],
-            result: [Field("id", .key, required: true, "The document's id."), .writtenRev],
-            errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
+            result: [
+                Field("id", .key, required: true, "The document's id."), .writtenRev,
+                Field(
+                    "warning", .object(violation),
+                    "The document breaks the collection's schema and is stored all the same."),
+                .durable,
+            ],
+            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}"),
         Method(
             "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
@@ -64,8 +70,16 @@ extension Method {
                     "ids", .list(of: .key, maxItems: WireLimits.listItems), required: true,
                     "The ids, in the order given."),
                 .writtenRev,
+                Field(
+                    "warnings",
+                    .list(
+                        of: .object([Field("index", .count, required: true, "Its position in the list.")] + violation),
+                        maxItems: 100),
+                    "Documents that break the collection's schema and are stored all the same, the first 100; left out when none does."
+                ),
+                .durable,
             ],
-            errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
             example:
                 "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
         Method(
@@ -74,7 +88,7 @@ extension Method {
             parameters: [collection, documentID, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the document was absent."),
-                Field("deleted", .boolean, required: true, "Whether there was something to delete."),
+                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .durable,
             ],
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
@@ -166,6 +180,10 @@ extension Method {
             ]),
     ]
 
+    private static let violation: [Field] = [
+        Field("path", .text(maxBytes: 65_536), required: true, "The place in the document, a JSON pointer."),
+        Field("message", .text(maxBytes: 65_536), required: true, "What the schema asks for there."),
+    ]
     private static let collection = Field("collection", .scope, required: true, "Which kind of document.")
     private static let fd = Field("fd", .boolean, "true: the next descriptor that was passed; this or `path`.")
     private static let path = Field(
