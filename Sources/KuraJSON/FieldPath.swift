@@ -131,6 +131,11 @@ public struct FieldPath: Sendable, Hashable {
         }
     }
 
+    /// What a name alone finds.
+    static func step(into value: StoredValue, _ name: [UInt8]) -> StoredValue? {
+        name.withBytes { step(into: value, $0, position(name[...])) }
+    }
+
     private static func step(into value: StoredValue, _ name: Bytes, _ position: Int) -> StoredValue? {
         switch value.text.first {
         case UInt8(ascii: "{"): return value.member(named: name)

@@ -35,6 +35,9 @@ public enum IndexKey {
     /// Where keys of values begin that are there: above that of nothing.
     public static let something: UInt8 = Tag.null
 
+    /// What the keys of strings begin with.
+    public static let stringTag = Tag.string
+
     /// Appends the key of a value; nil stands for a place where nothing is.
     public static func append(_ value: StoredValue?, to key: inout ByteBuffer) {
         guard let value else { return key.append(Tag.nothing) }

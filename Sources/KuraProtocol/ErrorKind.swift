@@ -10,6 +10,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case forbidden
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
     case compacted, epochChanged, tooManySubscriptions
+    case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
 
     public struct Facts: Sendable {
@@ -171,6 +172,23 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "tooManySubscriptions", code: -32015, message: "Too many subscriptions", retryable: false,
                 when: "The connection, or all of them together, have `data.limit` subscriptions and waits under way.",
                 remedy: "End some with `changes.unwatch`; one subscription can cover many items.")
+        case .indexNeeded:
+            Facts(
+                name: "indexNeeded", code: -32024, message: "Index needed", retryable: false,
+                when: """
+                    A query would have to look at every document of a collection with more than `data.limit`: no index fits it, \
+                    and `allowScan` does not say that it may. `data.reason` names the fields that an index should have.
+                    """,
+                remedy: "Configure that index, or send `allowScan: true` when it may take long.")
+        case .timeout:
+            Facts(
+                name: "timeout", code: -32017, message: "Timeout", retryable: true,
+                when: "A query took longer than its `timeoutMs`, `data.limit` milliseconds. Nothing was changed.",
+                remedy: "Narrow it, give it an index, or more time.")
+        case .cancelled:
+            Facts(
+                name: "cancelled", code: -32018, message: "Cancelled", retryable: false,
+                when: "`rpc.cancel` has ended this query.", remedy: "Nothing, when it was meant.")
         case .descriptorMissing:
             Facts(
                 name: "descriptorMissing", code: -32030, message: "Descriptor missing", retryable: false,

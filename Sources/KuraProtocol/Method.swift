@@ -123,6 +123,14 @@ public enum WireLimits {
     public static let transactionItems = 1000
     public static let getManyItems = 1000
     public static let listItems = 10_000
+    /// Documents of a page of `documents.find`.
+    public static let findItems = 1000
+    /// A path in a document.
+    public static let pathBytes = 1024
+    /// A cursor of a query: it may hold values of a document.
+    public static let cursorBytes = 65_536
+    /// Longest that a query may take.
+    public static let queryMilliseconds: Int64 = 600_000
     /// What a number of days can be.
     public static let days: ClosedRange<Int64> = 1...36_500
     /// Longest that `changes.wait` waits.

@@ -160,6 +160,21 @@ extension Refusal {
         case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         case .cancelled: self = .error(RPCError(.shuttingDown))
+        case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
+        case .interrupted: self = .error(RPCError(.cancelled))
+        case .patternTooComplex:
+            self = .error(
+                RPCError(
+                    .invalidParams, hint: "holding a text against a $regex of the selector would take too long"))
+        case .indexGone:
+            self = .error(
+                RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
+        case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .tooManyGroups(let limit):
+            self = .error(
+                RPCError(
+                    .replyTooLarge, hint: "too many groups, or too much in them: group by less, or narrow them down",
+                    limit: limit))
         }
     }
 }

@@ -59,6 +59,8 @@ final class Connection {
     var lastRound: UInt32 = 0
     /// The query that the next request has waited for.
     var answer: QueryAnswer?
+    /// The query that a request waits for, and that request's id.
+    var query: (ticket: UInt64, id: [UInt8])?
     /// What became of the transfer that the next request, in a batch, has waited for.
     var outcome: TransferOutcome?
     private var hasTakenOutcome = false
@@ -106,6 +108,7 @@ final class Connection {
         // whose effects have been.
         if case .transfer = state.wait, outcome == nil {} else { state.wait = .none }
         answer = nil
+        query = nil
         hasTakenOutcome = false
         starting = []
         ahead.removeAll(keepingCapacity: true)

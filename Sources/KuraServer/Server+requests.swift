@@ -209,6 +209,7 @@ extension Server {
                 return accept(work, connection, &out)
             case .query(let ticket):
                 facts.requests -= 1
+                if connection.state.wait == .none { connection.query = (ticket, Array(reader.replyID)) }
                 connection.state.wait = .answer(ticket)
                 awaitingAnswer[ticket] = connection.token
                 return false

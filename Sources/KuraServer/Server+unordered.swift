@@ -42,6 +42,10 @@ extension Server {
             guard answer(connection, lower, upper, storage) else {
                 // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;
                 // what it has begun to wait for is asked for again then.
+                if case .answer(let ticket) = connection.state.wait, connection.state.wait != wait {
+                    awaitingAnswer[ticket] = nil
+                    storage.cancel(query: ticket)
+                }
                 let isTurnFull = connection.state.wait == .room && wait != .room && storage.admitsChanges
                 connection.hasAhead = isTurnFull
                 connection.state.isStuck = !isTurnFull

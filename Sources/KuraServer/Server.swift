@@ -110,7 +110,7 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
-            ChangesHandlers.all,
+            QueryHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -257,6 +257,7 @@ public final class Server {
                 connection.state.wait == .answer(answer.ticket)
             else { continue }
             connection.state.wait = .none
+            connection.query = nil
             connection.answer = answer
             enter(connection)
         }
@@ -398,7 +399,15 @@ public final class Server {
         connection.feed = ConnectionFeed()
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
+        dropQuery(of: connection)
         if connection.transfers > 0 { cancelTransfers(of: connection) }
+    }
+
+    /// Nobody reads what it would find.
+    private func dropQuery(of connection: Connection) {
+        guard let query = connection.query else { return }
+        storage.cancel(query: query.ticket)
+        connection.query = nil
     }
 
     func close(_ connection: Connection) {
@@ -407,6 +416,7 @@ public final class Server {
         discharge(connection)
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
+        dropQuery(of: connection)
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()

@@ -30,6 +30,8 @@ public actor Storage {
     let housekeeper: Housekeeper
     private let warmer: PageWarmer
     let queries: QueryPool
+    /// For queries that are run on the loop; nil before the first.
+    var quickTables: TableReader?
     var indexWaits = IndexWaits()
     /// Purges that are through, as answers.
     var purged: [QueryAnswer] = []

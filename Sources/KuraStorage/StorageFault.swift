@@ -35,6 +35,18 @@ public enum StoreError: Error, Equatable, Sendable {
     case unreadable(SQLiteError)
     /// Whoever asked does not want it any more, or the storage is closing.
     case cancelled
+    /// A query took longer than it was allowed to.
+    case timeout(milliseconds: Int)
+    /// A query was ended on its client's wish.
+    case interrupted
+    /// Holding a text against a regular expression would take too long.
+    case patternTooComplex
+    /// The index that a query was to walk over, or that a position stands in, is no longer there.
+    case indexGone
+    /// No index fits, and more than `limit` documents would have to be looked at. `fields`: what an index should be on.
+    case indexNeeded(limit: Int, fields: [[UInt8]])
+    /// More groups, or more bytes of them, than a query may hold.
+    case tooManyGroups(limit: Int)
 }
 
 /// Why the storage as a whole cannot start or go on.

@@ -27,6 +27,7 @@ public struct KeyRanges: Sendable, Equatable {
     public private(set) var ranges: [KeyRange]
 
     public static let none = KeyRanges([])
+    public static let all = KeyRanges([KeyRange([], [IndexKey.end])])
     /// Where something is, null included.
     static let something = KeyRanges([KeyRange([IndexKey.something], [IndexKey.end])])
     static let nothing = KeyRanges([KeyRange([IndexKey.Tag.nothing], [IndexKey.something])])
@@ -71,6 +72,24 @@ public struct KeyRanges: Sendable, Equatable {
             if mine.upper.lexicographicallyPrecedes(its.upper) { ours += 1 } else { theirs += 1 }
         }
         return KeyRanges(found)
+    }
+
+    public var isEmpty: Bool { ranges.isEmpty }
+
+    /// Each of these lies within one of the others.
+    func lies(within others: KeyRanges) -> Bool {
+        ranges.allSatisfy { range in
+            others.ranges.contains { other in
+                !range.lower.lexicographicallyPrecedes(other.lower)
+                    && !other.upper.lexicographicallyPrecedes(range.upper)
+            }
+        }
+    }
+
+    /// They leave out a few values at most: something is there, or it is not one of these.
+    public var isWeak: Bool {
+        guard let first = ranges.first, let last = ranges.last else { return false }
+        return last.upper == [IndexKey.end] && first.lower.count <= 1 && first.lower.first ?? 0 <= IndexKey.something
     }
 
     /// These without the values of `keys`, which are sorted.

@@ -5,49 +5,61 @@ extension Selector {
     /// The keys that the value at `path` has in every document that matches; nil when the selector does not bind it.
     ///
     /// A document whose key lies within need not match: the selector is still asked, unless `isCovered(by:)` and the range is exact.
-    public func ranges(of path: FieldPath) -> KeyRanges? { root.ranges(of: path) }
+    public func ranges(of path: FieldPath) -> KeyRanges? { root.ranges(of: path.isID ? .id : .path(path)) }
+
+    /// The keys that the ids of all documents have that match, as strings; nil when the selector does not bind them.
+    public var idRanges: KeyRanges? { root.ranges(of: .id) }
 
     /// Whether the ranges of these paths say all that the selector does: a document matches when each of its values lies in an
     /// exact range of its path.
     public func isCovered(by paths: [FieldPath]) -> Bool {
         let parts = if case .all(let parts) = root { parts } else { [root] }
         return parts.allSatisfy { part in
-            guard let path = part.onlyPath else { return false }
+            guard case .path(let path) = part.onlyPlace else { return false }
             return paths.contains(path)
+        }
+    }
+
+    /// Whether every document that matches this matches `other` as well, as far as their ranges show.
+    public func implies(_ other: Selector) -> Bool {
+        let paths = other.paths
+        guard other.isCovered(by: paths) else { return false }
+        return paths.allSatisfy { path in
+            guard let theirs = other.ranges(of: path), let ours = ranges(of: path) else { return false }
+            return theirs.ranges.allSatisfy(\.isExact) && ours.lies(within: theirs)
         }
     }
 }
 
 extension Node {
-    func ranges(of path: FieldPath) -> KeyRanges? {
+    func ranges(of place: Place) -> KeyRanges? {
         switch self {
         case .all(let parts):
             var bound: KeyRanges?
             for part in parts {
-                guard let ranges = part.ranges(of: path) else { continue }
+                guard let ranges = part.ranges(of: place) else { continue }
                 bound = bound?.intersection(ranges) ?? ranges
             }
             return bound
         case .any(let parts):
             var bound = KeyRanges.none
             for part in parts {
-                guard let ranges = part.ranges(of: path) else { return nil }
+                guard let ranges = part.ranges(of: place) else { return nil }
                 bound = bound.union(ranges)
             }
             return bound
-        case .test(.path(path), let condition): return condition.ranges
+        case .test(place, let condition): return condition.ranges
         case .test: return nil
         }
     }
 
     /// The one path that it speaks of; nil when there are several, or something else.
-    fileprivate var onlyPath: FieldPath? {
+    fileprivate var onlyPlace: Place? {
         switch self {
         case .all(let parts), .any(let parts):
-            guard let first = parts.first?.onlyPath, parts.allSatisfy({ $0.onlyPath == first }) else { return nil }
+            guard let first = parts.first?.onlyPlace, parts.allSatisfy({ $0.onlyPlace == first }) else { return nil }
             return first
-        case .test(.path(let path), _): return path
-        case .test: return nil
+        case .test(let place, _): return place
         }
     }
 }
@@ -63,6 +75,7 @@ extension Condition {
         case .greater(let literal): return KeyRanges([KeyRange(literal.key + [IndexKey.end], [IndexKey.end])])
         case .greaterOrEqual(let literal): return KeyRanges([KeyRange(literal.key, [IndexKey.end])])
         case .among(let set):
+            guard !set.sorted.isEmpty else { return .none }
             // An array has to be looked into.
             let points = KeyRanges(set.scalars.map { .point($0) })
             return points.union(.arrays)

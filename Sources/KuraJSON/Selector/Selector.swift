@@ -81,7 +81,7 @@ indirect enum Node: Sendable {
     case test(Place, Condition)
 
     /// What a condition is asked of.
-    enum Place: Sendable {
+    enum Place: Sendable, Equatable {
         /// The value itself: an element of `$elemMatch`.
         case itself
         case id

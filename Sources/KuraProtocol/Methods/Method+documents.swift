@@ -159,11 +159,6 @@ extension Method {
             errors: [.descriptorMissing, .pathDenied, .transferFailed, .overloaded, .shuttingDown],
             example: "{\"collection\":\"countries\",\"fd\":true}", outOfBand: true),
         Method(
-            "documents.count", .documents, .read, needs: .scope(.list, "collection"),
-            "Counts a collection's documents.", parameters: [collection],
-            result: [Field("count", .count, required: true, "Documents, deleted ones not counted."), .nowRev],
-            example: "{\"collection\":\"countries\"}"),
-        Method(
             "documents.scopes", .documents, .read, needs: .anywhere(.list), "Lists the collections with their sizes.",
             result: [
                 Field(

@@ -7,7 +7,17 @@ extension Method {
                 Field("info", .object([]), required: true, "Name and version of this API."),
                 Field("methods", .list(of: .object([]), maxItems: 1000), required: true, "One object a method."),
                 Field("components", .object([]), required: true, "Errors by kind: when they come, what to do."),
-            ])
+            ]),
+        Method(
+            "rpc.cancel", .rpc, .read, needs: .nothing,
+            "Ends a query of this connection that is under way; its own reply is the error `cancelled`.",
+            parameters: [Field("id", .json, required: true, "The request's id, written as it was.")],
+            result: [
+                Field(
+                    "cancelled", .boolean, required: true,
+                    "Whether such a query was under way; it may still be answered with what it has found.")
+            ],
+            example: "{\"id\":7}", outOfBand: true),
     ]
 
     static let sessionMethods: [Method] = [

@@ -7,7 +7,7 @@ import KuraStorage
 enum DocumentsHandlers {
     static let all: [String: Handler] = [
         "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
-        "documents.delete": delete, "documents.count": count, "documents.scopes": scopes,
+        "documents.delete": delete, "documents.scopes": scopes,
         "documents.list": list, "documents.export": export, "documents.import": importDocuments,
         "documents.configure": configure, "documents.describe": describe,
         "documents.drop": drop, "documents.purge": purge,
@@ -75,11 +75,6 @@ enum DocumentsHandlers {
         out.append(unsigned: storage.rev)
         out.append("}")
         call.shows(storage.rev)
-    }
-
-    static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let counted = storage.documents.count(call.reader.string(0))
-        call.appendCount(counted.count, to: &out, storage)
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -6,7 +6,7 @@ public import KuraBytes
 /// A read asks memory (changes that are not folded, then the cache), then the tables. A write looks the old document up
 /// first: its revision for the condition, its version, the time of its creation and its row. Belongs to the loop.
 public final class DocumentsStore {
-    private let ledger: Ledger
+    let ledger: Ledger
     private let reader: DocumentReader
 
     public static let valueLimit = 8 << 20

@@ -9,6 +9,15 @@ public protocol TableQuery: AnyObject, Sendable {
     var foldedTo: UInt64 { get }
     /// Reads, and keeps what it found. On a reader thread.
     func run(_ tables: TableReader) throws(StoreError)
+    /// It may take long: one thread is kept free of such.
+    var isLong: Bool { get }
+    /// Has it end soon. On any thread, while it runs or waits.
+    func stop()
+}
+
+extension TableQuery {
+    public var isLong: Bool { false }
+    public func stop() {}
 }
 
 /// A query that has been run.
@@ -21,13 +30,15 @@ public struct QueryAnswer: Sendable {
 
 /// Runs queries on background threads, once what they must see is folded.
 ///
-/// The threads are started when the first query comes. Two, so that a short query does not wait for a long one's end.
+/// The threads are started when the first query comes. Two, of which one runs no long queries, so that short ones do not wait
+/// for a long one's end.
 final class QueryPool: Sendable {
     private struct State {
         /// Not folded yet.
         var parked: [QueryAnswer] = []
         var pending: [QueryAnswer] = []
         var done: [QueryAnswer] = []
+        var running: [QueryAnswer] = []
         var threads: [WorkerThread] = []
     }
     private let state = Guarded(State())
@@ -84,6 +95,23 @@ final class QueryPool: Sendable {
         wake()
     }
 
+    /// Ends a query whose client does not want it any more: it is answered with `.interrupted`, unless it has been answered.
+    func cancel(_ ticket: UInt64) {
+        let isDone = state.withLock { state in
+            state.running.first { $0.ticket == ticket }?.query.stop()
+            guard
+                var answer = state.parked.first(where: { $0.ticket == ticket })
+                    ?? state.pending.first(where: { $0.ticket == ticket })
+            else { return false }
+            state.parked.removeAll { $0.ticket == ticket }
+            state.pending.removeAll { $0.ticket == ticket }
+            answer.error = .interrupted
+            state.done.append(answer)
+            return true
+        }
+        if isDone { wake() }
+    }
+
     func takeDone() -> [QueryAnswer] {
         state.withLock { state in
             defer { state.done = [] }
@@ -109,7 +137,7 @@ final class QueryPool: Sendable {
         while true {
             pending.wait()
             if isStopping.load(ordering: .acquiring) { return }
-            guard var answer = state.withLock({ $0.pending.isEmpty ? nil : $0.pending.removeFirst() }) else { continue }
+            guard var answer = take() else { continue }
             do throws(StoreError) {
                 if tables == nil {
                     tables = try TableReader(configuration) { [unowned self] in
@@ -119,8 +147,26 @@ final class QueryPool: Sendable {
                 try answer.query.run(tables!)
             } catch { answer.error = error }
             let outcome = answer
-            state.withLock { $0.done.append(outcome) }
+            let isWaited = state.withLock { state in
+                state.running.removeAll { $0.ticket == outcome.ticket }
+                state.done.append(outcome)
+                return !state.pending.isEmpty
+            }
+            // A long one may have waited for this one's end.
+            if isWaited { pending.signal() }
             wake()
+        }
+    }
+
+    /// The next query that may be run now.
+    private func take() -> QueryAnswer? {
+        state.withLock { state in
+            let long = state.running.count { $0.query.isLong }
+            let next = state.pending.firstIndex { !$0.query.isLong || long < Self.threadCount - 1 }
+            guard let next else { return nil }
+            let answer = state.pending.remove(at: next)
+            state.running.append(answer)
+            return answer
         }
     }
 }

@@ -11,6 +11,18 @@ extension Storage {
         return ticket
     }
 
+    /// Runs a query here and now, on what the page cache has of the tables.
+    /// - Throws: `.cold` when that is not enough, or the tables are not as new as the query wants them: then it is to be
+    ///   made anew and submitted.
+    public func runAtOnce(_ query: any TableQuery) throws(StoreError) {
+        guard query.foldedTo <= tablesRev else { throw .cold }
+        if quickTables == nil { quickTables = try TableReader(configuration, mayWait: false) }
+        try query.run(quickTables!)
+    }
+
+    /// Ends a query that nobody waits for any more.
+    public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
+
     public func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone()
         answers += indexWaits.takeDone()

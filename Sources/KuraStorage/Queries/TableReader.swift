@@ -3,7 +3,7 @@ public import KuraBytes
 import SQLite
 import Synchronization
 
-/// A read-only connection to the tables, for one thread that may wait for the disk.
+/// A read-only connection to the tables, for one thread: one that may wait for the disk, or the loop, which may not.
 ///
 /// Its snapshots are short: one that is held keeps the WAL from starting over. Whoever reads much asks `Snapshot.isStale`
 /// now and then, ends the snapshot when it is, and goes on by key in the next.
@@ -13,22 +13,34 @@ public final class TableReader {
     private let collection: Statement
     private let indexState: Statement
     let documents: DocumentStatements
+    let scans: ScanStatements
     private let isCancelled: @Sendable () -> Bool
 
+    private let mayWait: Bool
+    private let begin: Statement
+    private let commit: Statement
+
+    /// `mayWait`: false where what is not in the page cache is `.cold`.
     /// `isCancelled`: asked between snapshots; what is under way then ends with `.cancelled`.
     public init(
-        _ configuration: StorageConfiguration, isCancelled: @escaping @Sendable () -> Bool = { false }
+        _ configuration: StorageConfiguration, mayWait: Bool = true,
+        isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(StoreError) {
         self.isCancelled = isCancelled
+        self.mayWait = mayWait
         do throws(SQLiteError) {
-            connection = try Connection(path: configuration.tablesPath, mode: .readOnly)
-            try connection.setBusyTimeout(milliseconds: 5000)
+            connection = try Connection(
+                path: configuration.tablesPath, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
+            try connection.setBusyTimeout(milliseconds: mayWait ? 5000 : 0)
             try connection.execute("PRAGMA cache_size=-2048;")
             foldedRev = try connection.prepare("SELECT value FROM meta WHERE name = 'foldedRev'")
+            begin = try connection.prepare("BEGIN")
+            commit = try connection.prepare("COMMIT")
             collection = try connection.prepare("SELECT 1 FROM scopes WHERE id = ?1")
             indexState = try connection.prepare("SELECT state FROM indexes WHERE number = ?1")
             documents = try DocumentStatements(connection)
-        } catch { throw .unreadable(error) }
+            scans = ScanStatements(connection)
+        } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
     }
 
     /// Reads documents into the page cache, where the loop looks for them without waiting.
@@ -102,17 +114,17 @@ public final class TableReader {
     func snapshot(_ body: (Snapshot) throws(SQLiteError) -> Void) throws(StoreError) {
         if isCancelled() { throw .cancelled }
         do throws(SQLiteError) {
-            try connection.execute("BEGIN")
+            try begin.run()
             do throws(SQLiteError) {
                 let rev = try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0
                 foldedRev.reset()
                 try body(Snapshot(rev: rev))
-                try connection.execute("COMMIT")
+                try commit.run()
             } catch {
                 foldedRev.reset()
                 if connection.isInTransaction { try? connection.execute("ROLLBACK") }
                 throw error
             }
-        } catch { throw .unreadable(error) }
+        } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
     }
 }

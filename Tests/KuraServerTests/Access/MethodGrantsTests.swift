@@ -7,7 +7,7 @@ import Testing
 @Suite struct MethodGrantsTests {
     /// Verbs without which the method's example is refused.
     private static let needs: [String: [String]] = [
-        "rpc.discover": [], "session.hello": [], "session.can": [], "storage.ping": [],
+        "rpc.discover": [], "rpc.cancel": [], "session.hello": [], "session.can": [], "storage.ping": [],
         "storage.health": ["read"], "storage.status": ["read"],
         "transaction.apply": ["create", "update"],
         "changes.list": ["read"], "changes.watch": ["read"], "changes.unwatch": ["read"], "changes.wait": ["read"],
@@ -21,8 +21,10 @@ import Testing
         "settings.import": ["read", "create", "update"],
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
         "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
-        "documents.import": ["create", "update"], "documents.export": ["list", "read"], "documents.count": ["list"],
-        "documents.scopes": ["list"],
+        "documents.import": ["create", "update"], "documents.export": ["list", "read"],
+        "documents.count": ["list", "read"],
+        "documents.scopes": ["list"], "documents.find": ["list", "read"], "documents.explain": ["list", "read"],
+        "documents.distinct": ["list", "read"], "documents.aggregate": ["list", "read"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
@@ -68,7 +70,7 @@ import Testing
         }
         let none = try refusals("none")
         let elsewhere = try refusals("elsewhere")
-        let exempt: Set<String> = ["rpc.discover", "session.hello", "session.can", "storage.ping"]
+        let exempt: Set<String> = ["rpc.discover", "rpc.cancel", "session.hello", "session.can", "storage.ping"]
         for (method, line) in none {
             #expect(try isForbidden(line) != exempt.contains(method), "\(method): \(line)")
         }

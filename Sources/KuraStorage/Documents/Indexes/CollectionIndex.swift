@@ -73,6 +73,8 @@ public final class CollectionIndexes {
     public private(set) var all: [CollectionIndex] = []
     /// Those of them that writes are held against.
     private(set) var uniques: [UniqueIndex] = []
+    /// Those of them that queries may walk over.
+    private(set) var usable: [QueryIndex] = []
     /// What was configured last, as text.
     private var text: [UInt8] = []
     private var definitions: [IndexDefinition] = []
@@ -113,6 +115,13 @@ public final class CollectionIndexes {
                 index.conflict = status.conflict
             }
             return index
+        }
+        usable = all.compactMap { index in
+            guard index.state == .ready else { return nil }
+            let definition = index.definition
+            return QueryIndex(
+                number: index.number, name: definition.name, fields: definition.fields, filter: definition.filter,
+                isUnique: definition.isUnique)
         }
         uniques = all.compactMap { index in
             guard index.definition.isUnique, index.state != .failed else { return nil }

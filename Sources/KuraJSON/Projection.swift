@@ -1,0 +1,75 @@
+public import KuraBytes
+
+/// The parts of documents that a query wants, as a document of their own.
+///
+/// `["name","location.city"]` makes `{"name":…,"location":{"city":…}}` of a document: what is not there is left out, and what lies in
+/// an array becomes a member with the element's number. Values stay byte for byte.
+public struct Projection: Sendable {
+    private struct Part: Sendable {
+        /// The name's bytes, and as JSON with its quotes and the colon.
+        var name: [UInt8]
+        var label: [UInt8]
+        /// All of it is wanted.
+        var isWhole = false
+        var parts: [Part] = []
+    }
+    private var root = Part(name: [], label: [])
+
+    public init(_ paths: [FieldPath]) {
+        for path in paths where !path.isID { Self.insert(path.componentNames[...], into: &root) }
+    }
+
+    private static func insert(_ names: ArraySlice<[UInt8]>, into part: inout Part) {
+        guard let name = names.first else {
+            part.isWhole = true
+            return
+        }
+        let place: Int
+        if let found = part.parts.firstIndex(where: { $0.name == name }) {
+            place = found
+        } else {
+            place = part.parts.count
+            part.parts.append(Part(name: name, label: label(name)))
+        }
+        insert(names.dropFirst(), into: &part.parts[place])
+    }
+
+    private static func label(_ name: [UInt8]) -> [UInt8] {
+        var label: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in name {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): label += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20:
+                label += Array("\\u00".utf8)
+                for digit in [byte >> 4, byte & 15] { label.append(digit + (digit < 10 ? 0x30 : 0x57)) }
+            default: label.append(byte)
+            }
+        }
+        return label + Array("\":".utf8)
+    }
+
+    /// Appends what is wanted of a document; `{}` when nothing of it is there.
+    public func append(_ document: StoredValue, to output: inout ByteBuffer) {
+        if !Self.append(root.parts, of: document, to: &output) { output.append("{}") }
+    }
+
+    /// - Returns: whether anything was there.
+    private static func append(_ parts: [Part], of value: StoredValue, to output: inout ByteBuffer) -> Bool {
+        var isEmpty = true
+        for part in parts {
+            guard let found = FieldPath.step(into: value, part.name) else { continue }
+            let start = output.count
+            output.append(isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
+            output.append(part.label)
+            if part.isWhole {
+                output.append(found.text)
+            } else if !append(part.parts, of: found, to: &output) {
+                output.truncate(to: start)
+                continue
+            }
+            isEmpty = false
+        }
+        if !isEmpty { output.append(UInt8(ascii: "}")) }
+        return !isEmpty
+    }
+}

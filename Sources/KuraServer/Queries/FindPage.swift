@@ -1,0 +1,96 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// A page of `documents.find`, written as JSON on the reader thread.
+final class FindPage: DocumentsAnswer, @unchecked Sendable {
+    // Safety: as for every answer.
+
+    /// A page ends before it grows over so many bytes; one document always fits.
+    static let byteLimit = 1 << 20
+    /// A query that looks at so many documents for each that it returns is told of.
+    private static let visitsPerDocument = 100
+
+    private let identity: UInt64
+    private let fields: Projection?
+    private let isSorted: Bool
+    private var count = 0
+    private var json = ByteBuffer()
+
+    init(_ query: DocumentQuery?, identity: UInt64, fields: Projection?, isSorted: Bool, emptyAsOf: UInt64) {
+        self.identity = identity
+        self.fields = fields
+        self.isSorted = isSorted
+        super.init(query, emptyAsOf: emptyAsOf)
+    }
+
+    override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
+        json.removeAll()
+        count = 0
+        try query.run(tables) { take($0) }
+    }
+
+    private func take(_ document: FoundDocument) -> DocumentQuery.Verdict {
+        let start = json.count
+        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
+        json.append(quoted: document.id)
+        json.append(",\"value\":")
+        if let fields { fields.append(StoredValue(document.value), to: &json) } else { json.append(document.value) }
+        json.append(",\"rev\":")
+        json.append(unsigned: document.rev)
+        json.append("}")
+        guard count == 0 || json.count <= Self.byteLimit else {
+            json.truncate(to: start)
+            return .refused
+        }
+        count += 1
+        return .taken
+    }
+
+    func append(to out: inout ByteBuffer) throws(Refusal) {
+        out.append("{\"documents\":[")
+        out.append(json.bytes)
+        out.append("],\"rev\":")
+        out.append(unsigned: rev)
+        if let query, query.hasMore { try append(cursor: query.position, identity, to: &out) }
+        out.append(",")
+        append(planTo: &out, isSorted: isSorted)
+        appendWarnings(to: &out)
+        out.append("}")
+    }
+
+    func append(explanationTo out: inout ByteBuffer) {
+        let cost = query?.cost ?? QueryCost()
+        out.append("{")
+        append(planTo: &out, isSorted: isSorted)
+        out.append(",\"keysVisited\":")
+        out.append(integer: Int64(cost.keys))
+        out.append(",\"documentsVisited\":")
+        out.append(integer: Int64(cost.documents))
+        out.append(",\"matched\":")
+        out.append(integer: Int64(cost.matched))
+        out.append(",\"returned\":")
+        out.append(integer: Int64(count))
+        out.append(",\"snapshots\":")
+        out.append(integer: Int64(cost.snapshots))
+        out.append(",\"elapsedMs\":")
+        out.append(integer: Int64(elapsedMilliseconds))
+        out.append(",\"rev\":")
+        out.append(unsigned: rev)
+        appendWarnings(to: &out)
+        out.append("}")
+    }
+
+    private func appendWarnings(to out: inout ByteBuffer) {
+        guard let query else { return }
+        let isWasteful = query.cost.documents > max(1000, count * Self.visitsPerDocument)
+        let sortsMany = query.plan.sortsInMemory && query.cost.matched > DocumentsStore.scanLimit
+        guard isWasteful || sortsMany else { return }
+        out.append(",\"warnings\":[")
+        if isWasteful { out.append("\"many documents were read for each that is returned: an index would help\"") }
+        if isWasteful, sortsMany { out.append(",") }
+        if sortsMany { out.append("\"each page sorts all that match: an index on the fields to sort by would help\"") }
+        out.append("]")
+    }
+}

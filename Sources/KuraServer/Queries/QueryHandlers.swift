@@ -1,0 +1,204 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.find` and what is like it: plans on the loop, has a reader thread do it, and answers with what that has found.
+enum QueryHandlers {
+    static let all: [String: Handler] = [
+        "documents.find": find, "documents.count": count, "documents.distinct": distinct,
+        "documents.aggregate": aggregate, "documents.explain": explain, "rpc.cancel": cancel,
+    ]
+
+    static func find(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in try page(call, storage) }
+        try found.append(to: &out)
+    }
+
+    static func explain(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in try page(call, storage) }
+        found.append(explanationTo: &out)
+    }
+
+    private static func page(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> FindPage {
+        let identity = call.queryIdentity(1, 2)
+        let position = try call.queryPosition(5, of: identity)
+        let shape = QueryShape(selector: try call.selector(1), sort: try call.sortFields(2), isPage: true)
+        let fields = try call.paths(3)
+        let query = try call.query(
+            shape, limit: Int(call.reader.integer(4) ?? 100), after: position, allowScan: 6, timeout: 7, storage)
+        return FindPage(
+            query, identity: identity, fields: call.reader.has(3) ? Projection(fields) : nil,
+            isSorted: !shape.sort.isEmpty,
+            emptyAsOf: storage.rev)
+    }
+
+    static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard call.reader.has(1) else {
+            let counted = storage.documents.count(call.reader.string(0))
+            return call.appendCount(counted.count, to: &out, storage)
+        }
+        let found: CountAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
+            let query = try call.query(
+                QueryShape(selector: try call.selector(1)), allowScan: 2, timeout: 3, countsOnly: true, storage)
+            return CountAnswer(query, emptyAsOf: storage.rev)
+        }
+        found.append(to: &out)
+    }
+
+    static func distinct(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let found: DistinctPage = try answer(call, storage) { (call, storage) throws(Refusal) in
+            let identity = call.queryIdentity(1, 2)
+            let position = try call.queryPosition(4, of: identity)
+            let path = try call.fieldPath(StoredValue(call.reader.json(1)), 1, "")
+            let shape = QueryShape(selector: try call.selector(2), values: path)
+            let query = try call.query(shape, allowScan: 5, timeout: 6, storage)
+            return DistinctPage(
+                query, of: path, limit: Int(call.reader.integer(3) ?? 100), after: position, identity: identity,
+                emptyAsOf: storage.rev)
+        }
+        try found.append(to: &out)
+    }
+
+    static func aggregate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let found: AggregateAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
+            let shape = QueryShape(selector: try call.selector(1))
+            let groupBy = try call.paths(2)
+            let columns = try call.aggregateColumns(3)
+            let query = try call.query(shape, allowScan: 4, timeout: 5, storage)
+            return AggregateAnswer(query, groupBy: groupBy, columns: columns, emptyAsOf: storage.rev)
+        }
+        try found.append(to: &out)
+    }
+
+    static func cancel(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        var isUnderWay = false
+        if let query = call.connection?.query, query.id.withBytes({ $0.equals(call.reader.json(0)) }) {
+            storage.cancel(query: query.ticket)
+            isUnderWay = true
+        }
+        out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
+    }
+
+    /// What has been found; at first the query that `make` makes is begun, and the request waits.
+    private static func answer<Answer: DocumentsAnswer>(
+        _ call: Call, _ storage: isolated Storage,
+        _ make: (Call, isolated Storage) throws(Refusal) -> Answer
+    ) throws(Refusal) -> Answer {
+        // An index that has gone since the query was planned: it is planned anew.
+        if let answer = call.takeAnswer(), let found = answer.query as? Answer, answer.error != .indexGone {
+            switch answer.error {
+            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+            case let error?: throw Refusal(error, call: call)
+            case nil: break
+            }
+            call.shows(found.rev)
+            return found
+        }
+        var wanted = try make(call, storage)
+        guard let query = wanted.query else {
+            // There is no such collection.
+            call.shows(wanted.rev)
+            return wanted
+        }
+        if query.mayBeBrief {
+            do throws(StoreError) {
+                query.keepBrief()
+                try storage.runAtOnce(wanted)
+                call.shows(wanted.rev)
+                return wanted
+            } catch {
+                guard error == .cold || error == .indexGone else { throw Refusal(error, call: call) }
+                wanted = try make(call, storage)
+            }
+        }
+        throw .query(ticket: storage.submit(wanted))
+    }
+}
+
+extension Call {
+    fileprivate func query(
+        _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: Int, timeout: Int,
+        countsOnly: Bool = false, _ storage: isolated Storage
+    ) throws(Refusal) -> DocumentQuery? {
+        do throws(StoreError) {
+            return try storage.documents.query(
+                reader.string(0), shape, limit: limit, after: position, control: queryControl(timeout),
+                allowsScan: reader.boolean(allowScan), countsOnly: countsOnly)
+        } catch {
+            guard case .indexNeeded(let limit, let fields) = error else { throw Refusal(error, call: self) }
+            faultText.removeAll()
+            let names = fields.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+            faultText.append(
+                text: fields.isEmpty
+                    ? "no index helps with this selector" : "an index on the fields \(names), in this order, would help"
+            )
+            var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
+            // Safety: the call keeps it until the next request.
+            unsafe refusal.explanation = faultText.bytes
+            throw .error(refusal)
+        }
+    }
+}
+
+/// What a reader thread makes of a query's documents.
+class DocumentsAnswer: TableQuery, @unchecked Sendable {
+    // Safety: has one user at a time, as the pool sees to.
+
+    /// Nil: there is no such collection, and so no documents.
+    let query: DocumentQuery?
+    private let emptyAsOf: UInt64
+    fileprivate(set) var elapsedMilliseconds = 0
+
+    /// `emptyAsOf`: the revision at which there was no such collection.
+    init(_ query: DocumentQuery?, emptyAsOf: UInt64) {
+        self.query = query
+        self.emptyAsOf = emptyAsOf
+    }
+
+    final var foldedTo: UInt64 { query?.foldedTo ?? 0 }
+    final var rev: UInt64 { query?.rev ?? emptyAsOf }
+    final var isLong: Bool { query.map { $0.plan.isScan || $0.plan.sortsInMemory } ?? false }
+    final func stop() { query?.control.stop() }
+
+    final func run(_ tables: TableReader) throws(StoreError) {
+        guard let query else { return }
+        let start = ContinuousClock.now
+        try run(query, tables)
+        elapsedMilliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
+    }
+
+    func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {}
+
+    /// `"plan":{…}`
+    final func append(planTo out: inout ByteBuffer, isSorted: Bool = false) {
+        let plan = query?.plan ?? QueryPlan(access: .none)
+        out.append("\"plan\":{\"access\":")
+        switch plan.access {
+        case .none: out.append("\"none\"")
+        case .collection: out.append("\"collection\"")
+        case .ids: out.append("\"ids\"")
+        case .index(let index, _, _):
+            out.append("\"index\",\"index\":")
+            index.name.withBytes { out.append(quoted: $0) }
+        }
+        out.append(",\"ranges\":")
+        out.append(integer: Int64(plan.ranges))
+        out.append(
+            plan.sortsInMemory ? ",\"sort\":\"memory\"}" : isSorted ? ",\"sort\":\"access\"}" : ",\"sort\":\"none\"}")
+    }
+
+    /// `,"cursor":…`, when there is another page.
+    final func append(cursor position: QueryPosition?, _ identity: UInt64, to out: inout ByteBuffer) throws(Refusal) {
+        guard let position else { return }
+        let encoded = position.encoded(for: identity)
+        guard encoded.count * 2 < WireLimits.cursorBytes else {
+            throw .error(
+                RPCError(
+                    .replyTooLarge, hint: "the values to go on behind are longer than a cursor may be",
+                    limit: WireLimits.cursorBytes))
+        }
+        out.append(",\"cursor\":")
+        encoded.withBytes { Cursor.append(key: $0, to: &out) }
+    }
+}

@@ -1,0 +1,104 @@
+import JSONSchema
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// The parameters that queries share, read from a request. Numbers are positions in the method table.
+extension Call {
+    /// The selector of a parameter; everything when it is absent.
+    func selector(_ parameter: Int) throws(Refusal) -> Selector {
+        guard reader.has(parameter) else { return .everything }
+        let value = StoredValue(reader.json(parameter))
+        do throws(SelectorError) {
+            return try Selector(value) { (text) throws(TextPatternError) in try BoundedPattern(text) }
+        } catch { throw refusal(parameter, path: error.pointer, error.message, limit: error.limit) }
+    }
+
+    /// `["name",{"age":"desc"}]`
+    func sortFields(_ parameter: Int) throws(Refusal) -> [SortField] {
+        guard reader.has(parameter) else { return [] }
+        var fields: [SortField] = []
+        for element in StoredValue(reader.json(parameter)).elements {
+            let place = "/\(fields.count)"
+            var path = element
+            var isDescending = false
+            if element.kind == .object {
+                var members = element.members
+                guard let member = members.next(), members.next() == nil else {
+                    throw refusal(parameter, path: place, "a field to sort by is one member: its path, and asc or desc")
+                }
+                path = StoredValue(member.quotedName)
+                guard member.value.text.equals("\"asc\"") || member.value.text.equals("\"desc\"") else {
+                    throw refusal(parameter, path: place, "the direction is asc or desc")
+                }
+                isDescending = member.value.text.equals("\"desc\"")
+            }
+            let field = SortField(path: try fieldPath(path, parameter, place), isDescending: isDescending)
+            guard !fields.contains(where: { $0.path == field.path }) else {
+                throw refusal(parameter, path: place, "the field comes twice")
+            }
+            fields.append(field)
+        }
+        return fields
+    }
+
+    /// A list of paths.
+    func paths(_ parameter: Int) throws(Refusal) -> [FieldPath] {
+        guard reader.has(parameter) else { return [] }
+        var paths: [FieldPath] = []
+        for element in StoredValue(reader.json(parameter)).elements {
+            paths.append(try fieldPath(element, parameter, "/\(paths.count)"))
+        }
+        return paths
+    }
+
+    func fieldPath(_ value: StoredValue, _ parameter: Int, _ place: String) throws(Refusal) -> FieldPath {
+        guard value.kind == .string else { throw refusal(parameter, path: place, "a path is a string") }
+        let text = ResolvedText.bytes(value.quoted)
+        guard text.count <= WireLimits.pathBytes else {
+            throw refusal(parameter, path: place, "a path is too long", limit: WireLimits.pathBytes)
+        }
+        do throws(FieldPathError) {
+            return try text.withBytes { (text) throws(FieldPathError) in try FieldPath(text) }
+        } catch { throw refusal(parameter, path: place, error.message) }
+    }
+
+    func queryControl(_ parameter: Int) -> QueryControl {
+        QueryControl(milliseconds: Int(reader.integer(parameter) ?? 5000))
+    }
+
+    /// What tells this query from others, for its cursors.
+    func queryIdentity(_ parameters: Int...) -> UInt64 {
+        var identity = Hash.bytes(reader.string(0), seed: 0x6B75_7261)
+        for parameter in parameters {
+            identity = Hash.bytes(reader.has(parameter) ? reader.json(parameter) : Bytes(), seed: identity)
+        }
+        return identity
+    }
+
+    /// Where the page begins; nil for the first.
+    func queryPosition(_ parameter: Int, of identity: UInt64) throws(Refusal) -> QueryPosition? {
+        guard let encoded = try Cursor.key(self, parameter: parameter) else { return nil }
+        guard let position = QueryPosition(encoded, for: identity) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "a cursor comes from an earlier page of the same query",
+                    parameter: reader.name(parameter)))
+        }
+        return position
+    }
+
+    /// Names the place within a parameter that is at fault.
+    func refusal(_ parameter: Int, path: String, _ message: String, limit: Int? = nil) -> Refusal {
+        faultPath.removeAll()
+        faultPath.append(text: path)
+        faultText.removeAll()
+        faultText.append(text: message)
+        var error = RPCError(.invalidParams, parameter: reader.name(parameter), limit: limit)
+        // Safety: the call keeps both until the next request.
+        unsafe error.path = faultPath.bytes
+        unsafe error.explanation = faultText.bytes
+        return .error(error)
+    }
+}

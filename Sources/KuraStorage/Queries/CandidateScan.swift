@@ -1,0 +1,310 @@
+public import KuraBytes
+import KuraJSON
+import SQLite
+
+/// A document that a query has found.
+public struct FoundDocument {
+    public var row: Int64
+    public var id: Bytes
+    public var rev: UInt64
+    /// JSON text.
+    public var value: Bytes
+    /// Its key in the index that is walked; empty when none is.
+    var key: Bytes
+}
+
+/// What a query has cost so far.
+public struct QueryCost: Sendable {
+    /// Entries of an index that were walked over.
+    public var keys = 0
+    /// Documents that were read.
+    public var documents = 0
+    /// Documents that match.
+    public var matched = 0
+    public var snapshots = 0
+
+    public init() {}
+}
+
+/// The walk of a query's plan: meets each document that matches, in the order of the plan's access, from snapshot to snapshot.
+///
+/// A snapshot is given up before it is old, and the walk goes on by key in the next: as `DocumentWalk`, it meets each document once.
+final class CandidateScan {
+    /// What is to happen behind a document.
+    enum Verdict {
+        case goOn
+        /// It was taken, and is the last.
+        case stop
+        /// It was not taken: the walk ends before it.
+        case refuse
+    }
+
+    let plan: QueryPlan
+    private let scope: UInt32
+    private let selector: Selector
+    private let control: QueryControl
+    /// Documents need not be read where the keys tell.
+    private let countsOnly: Bool
+    private(set) var cost = QueryCost()
+    private(set) var isAtEnd = false
+    /// The last row that was walked over, and its id or its key; none when there was none.
+    private var lastRow: Int64?
+    private var lastKey = ByteBuffer()
+    /// What the first snapshot was as of.
+    private(set) var rev: UInt64 = 0
+    /// Candidates, and bytes of them, that may still be looked at.
+    var budget = Int.max
+    var byteBudget = Int.max
+    /// It is run on the loop, just planned.
+    var isAtOnce = false
+    /// Why the walk has ended within a snapshot.
+    private var failure: StoreError?
+    /// The range of the plan that is being walked.
+    private var range = 0
+    private var quotedID = ByteBuffer()
+
+    init(
+        scope: UInt32, plan: QueryPlan, selector: Selector, after position: QueryPosition?, control: QueryControl,
+        countsOnly: Bool = false
+    ) {
+        self.scope = scope
+        self.plan = plan
+        self.selector = selector
+        switch position {
+        case nil, .sorted: break
+        case .row(let row): lastRow = row
+        case .id(let id):
+            lastRow = 0
+            lastKey.append(id)
+        case .key(_, let key, let row):
+            lastRow = row
+            lastKey.append(key)
+        }
+        self.control = control
+        self.countsOnly = countsOnly
+    }
+
+    /// Behind what has been walked over; nil before the first.
+    var position: QueryPosition? {
+        guard let lastRow else { return nil }
+        return switch plan.access {
+        case .none: nil
+        case .collection: .row(lastRow)
+        case .ids: .id(Array(lastKey.bytes))
+        case .index(let index, _, _): .key(index: index.number, Array(lastKey.bytes), row: lastRow)
+        }
+    }
+
+    /// Behind a document that is being visited.
+    func position(of document: FoundDocument) -> QueryPosition? {
+        switch plan.access {
+        case .none: nil
+        case .collection: .row(document.row)
+        case .ids: .id(Array(document.id))
+        case .index(let index, _, _): .key(index: index.number, Array(document.key), row: document.row)
+        }
+    }
+
+    /// Walks until `visit` or the budget stops it, or nothing is left.
+    /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
+    func run(_ tables: TableReader, _ visit: (FoundDocument) -> Verdict) throws(StoreError) {
+        var goesOn = true
+        while goesOn, !isAtEnd {
+            if let fault = control.fault { throw fault }
+            try tables.snapshot { (snapshot) throws(SQLiteError) in
+                if rev == 0 { rev = snapshot.rev }
+                cost.snapshots += 1
+                guard try isThere(tables) else { return }
+                goesOn = try step(tables, snapshot, visit)
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Whether what the plan walks over is still there in this snapshot.
+    private func isThere(_ tables: TableReader) throws(SQLiteError) -> Bool {
+        // The loop's plan is of this moment; but an index that was unique may just have failed.
+        let isHere = try isAtOnce ? true : tables.hasCollection(scope)
+        guard isHere else {
+            // Dropped: what is left of it is nobody's.
+            isAtEnd = true
+            return false
+        }
+        if case .index(let index, _, _) = plan.access, try !tables.isReady(index: index.number) { failure = .indexGone }
+        return failure == nil
+    }
+
+    private func step(
+        _ tables: TableReader, _ snapshot: TableReader.Snapshot, _ visit: (FoundDocument) -> Verdict
+    ) throws(SQLiteError) -> Bool {
+        switch plan.access {
+        case .none:
+            isAtEnd = true
+            return true
+        case .collection:
+            let box = try tables.scans.rows()
+            defer { box.statement.reset() }
+            try box.statement.bind(1, lastRow ?? Int64(scope) << 40)
+            try box.statement.bind(2, (Int64(scope) + 1) << 40)
+            let outcome = try walk(box.statement, snapshot, keyColumn: nil, visit)
+            if outcome == .exhausted { isAtEnd = true }
+            return outcome != .stopped
+        case .ids(let ranges, let isDescending):
+            return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
+                let box = try tables.scans.ids(isDescending: isDescending)
+                defer { box.statement.reset() }
+                var (lower, upper) = (range.lower, range.upper)
+                if lastRow != nil {
+                    let id = Array(lastKey.bytes)
+                    // No id has a control character: nothing is between an id and the same with a 0 behind it.
+                    if isDescending { upper = Self.least(upper, id) } else { lower = Self.most(lower, id + [0]) }
+                }
+                guard lower.lexicographicallyPrecedes(upper) else { return .exhausted }
+                try box.statement.bind(1, Int64(scope))
+                try lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, utf8: bytes) }
+                try upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, utf8: bytes) }
+                return try walk(box.statement, snapshot, keyColumn: 1, visit)
+            }
+        case .index(let index, let ranges, let isDescending):
+            return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
+                let isCounted = countsOnly && plan.isCovered && range.isExact
+                let box = try tables.scans.index(
+                    index.number, isDescending: isDescending, withDocuments: !isCounted)
+                defer { box.statement.reset() }
+                var start = isDescending ? range.upper : range.lower
+                var row: Int64 = -1
+                if let at = lastRow {
+                    let key = Array(lastKey.bytes)
+                    let isInside =
+                        isDescending ? key.lexicographicallyPrecedes(start) : !key.lexicographicallyPrecedes(start)
+                    if isInside { (start, row) = (key, at) }
+                }
+                let end = isDescending ? range.lower : range.upper
+                guard isDescending ? !start.lexicographicallyPrecedes(end) : start.lexicographicallyPrecedes(end) else {
+                    return .exhausted
+                }
+                try start.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
+                try box.statement.bind(2, row)
+                try end.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, bytes: bytes) }
+                return try walk(box.statement, snapshot, keyColumn: 5, isKeyOnly: isCounted, visit)
+            }
+        }
+    }
+
+    private static func least(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+        left.lexicographicallyPrecedes(right) ? left : right
+    }
+
+    private static func most(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+        left.lexicographicallyPrecedes(right) ? right : left
+    }
+
+    private enum Outcome {
+        /// Nothing is left in the range.
+        case exhausted
+        /// The snapshot has become old.
+        case paused
+        case stopped
+    }
+
+    /// Walks the plan's ranges from the one on that it has come to.
+    private func walk(
+        _ ranges: [KeyRange], _ isDescending: Bool, _ snapshot: TableReader.Snapshot,
+        _ body: (KeyRange) throws(SQLiteError) -> Outcome
+    ) throws(SQLiteError) -> Bool {
+        while range < ranges.count {
+            let outcome = try body(ranges[isDescending ? ranges.count - 1 - range : range])
+            guard outcome == .exhausted else { return outcome == .paused }
+            range += 1
+            if range % 32 == 0, snapshot.isStale { return true }
+        }
+        isAtEnd = true
+        return true
+    }
+
+    /// Steps through a statement's rows. `keyColumn`: where what they are walked by stands, when that is not the row.
+    private func walk(
+        _ statement: borrowing Statement, _ snapshot: TableReader.Snapshot, keyColumn: Int32?, isKeyOnly: Bool = false,
+        _ visit: (FoundDocument) -> Verdict
+    ) throws(SQLiteError) -> Outcome {
+        var seen = 0
+        var bytes = 0
+        while true {
+            guard budget > 0, byteBudget > 0 else { return .stopped }
+            guard try statement.step() else { return .exhausted }
+            budget -= 1
+            if isIndexed { cost.keys += 1 }
+            var verdict = Verdict.goOn
+            if isKeyOnly {
+                cost.matched += 1
+            } else {
+                bytes += try judge(statement, visit, &verdict)
+            }
+            if failure != nil || verdict == .refuse { return .stopped }
+            lastRow = statement.int64(0)
+            if let keyColumn {
+                lastKey.removeAll()
+                lastKey.append(statement.bytes(keyColumn))
+            }
+            if verdict == .stop { return .stopped }
+            seen += 1
+            guard seen % 32 == 0 || bytes >= 1 << 20 else { continue }
+            bytes = 0
+            if let fault = control.fault {
+                failure = fault
+                return .stopped
+            }
+            if snapshot.isStale { return .paused }
+        }
+    }
+
+    /// Holds a row's document against the selector.
+    /// - Returns: bytes that were looked through.
+    private func judge(
+        _ statement: borrowing Statement, _ visit: (FoundDocument) -> Verdict, _ verdict: inout Verdict
+    ) throws(SQLiteError) -> Int {
+        cost.documents += 1
+        guard statement.int64(3) == 0 else { return 0 }
+        let id = statement.bytes(1)
+        let value = statement.bytes(4)
+        byteBudget -= value.count
+        if matches(value, id) {
+            verdict = visit(
+                FoundDocument(
+                    row: statement.int64(0), id: id, rev: UInt64(statement.int64(2)), value: value,
+                    key: isIndexed ? statement.bytes(5) : Bytes()))
+            if verdict != .refuse { cost.matched += 1 }
+        }
+        return value.count
+    }
+
+    private var isIndexed: Bool { if case .index = plan.access { true } else { false } }
+
+    /// Whether a document matches; one that a pattern takes too long for does not, and ends the walk.
+    func matches(_ value: Bytes, _ id: Bytes) -> Bool {
+        guard !selector.isEmpty else { return true }
+        var gaveUp = false
+        let matches: Bool
+        if selector.usesID {
+            quotedID.removeAll()
+            quotedID.append(idAsJSON: id)
+            matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUp: &gaveUp)
+        } else {
+            matches = selector.matches(StoredValue(value), id: nil, gaveUp: &gaveUp)
+        }
+        if gaveUp { failure = .patternTooComplex }
+        return matches && !gaveUp
+    }
+}
+
+extension ByteBuffer {
+    /// An id, which has no control characters, as a JSON string.
+    mutating func append(idAsJSON id: Bytes) {
+        append(UInt8(ascii: "\""))
+        for byte in id {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append(UInt8(ascii: "\\")) }
+            append(byte)
+        }
+        append(UInt8(ascii: "\""))
+    }
+}

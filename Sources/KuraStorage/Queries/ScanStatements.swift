@@ -1,0 +1,72 @@
+import SQLite
+
+/// The statements by which queries walk, prepared when they are first wanted, once a reader. No text of a client's is in them.
+final class ScanStatements {
+    /// A statement in a dictionary.
+    final class Box {
+        let statement: Statement
+
+        init(_ statement: consuming Statement) {
+            self.statement = statement
+        }
+    }
+
+    private enum Walk: Hashable {
+        case rows, row, ids, idsDescending
+        case index(Int64, isDescending: Bool, withDocuments: Bool)
+    }
+    private var prepared: [Walk: Box] = [:]
+    private let connection: Connection
+    private static let limit = 64
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    private static let columns = "row, id, rev, isDeleted, body"
+
+    /// Columns: row, id, rev, isDeleted, body. ?1 and ?2 are rows, both excluded.
+    func rows() throws(SQLiteError) -> Box {
+        try box(.rows, "SELECT \(Self.columns) FROM documents WHERE row > ?1 AND row < ?2 ORDER BY row")
+    }
+
+    /// The same for one row.
+    func row() throws(SQLiteError) -> Box {
+        try box(.row, "SELECT \(Self.columns) FROM documents WHERE row = ?1")
+    }
+
+    /// The same: ?1 is a collection; ids from ?2 on and before ?3.
+    func ids(isDescending: Bool) throws(SQLiteError) -> Box {
+        try box(
+            isDescending ? .idsDescending : .ids,
+            """
+            SELECT \(Self.columns) FROM documents INDEXED BY documents_id
+            WHERE collection = ?1 AND id >= ?2 AND id < ?3 ORDER BY id \(isDescending ? "DESC" : "ASC")
+            """)
+    }
+
+    /// The same, with the key before it; without documents row and key alone, in the same columns.
+    ///
+    /// Entries behind the key ?1 with the row ?2, up to the key ?3: ascending before it, descending from it on.
+    func index(_ number: Int64, isDescending: Bool, withDocuments: Bool) throws(SQLiteError) -> Box {
+        let (compare, end, order) = isDescending ? ("<", ">=", "DESC") : (">", "<", "ASC")
+        let range =
+            "(i.key, i.row) \(compare) (?1, ?2) AND i.key \(end) ?3 ORDER BY i.key \(order), i.row \(order)"
+        return try box(
+            .index(number, isDescending: isDescending, withDocuments: withDocuments),
+            withDocuments
+                ? """
+                SELECT d.row, d.id, d.rev, d.isDeleted, d.body, i.key FROM index_\(number) AS i
+                CROSS JOIN documents AS d ON d.row = i.row WHERE \(range)
+                """ : "SELECT i.row, NULL, NULL, NULL, NULL, i.key FROM index_\(number) AS i WHERE \(range)")
+    }
+
+    private func box(_ walk: Walk, _ text: @autoclosure () -> String) throws(SQLiteError) -> Box {
+        if let box = prepared[walk] { return box }
+        // Indexes come and go.
+        if prepared.count >= Self.limit { prepared = [:] }
+        let box = Box(try connection.prepare(text()))
+        prepared[walk] = box
+        return box
+    }
+}

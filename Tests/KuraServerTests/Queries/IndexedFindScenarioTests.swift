@@ -1,0 +1,100 @@
+import Testing
+
+/// Queries over indexes: what they look at, in which order, and what becomes of them when an index goes.
+@Suite struct IndexedFindScenarioTests {
+    private let daemon: TemporaryDaemon
+    private let client: Client
+
+    init() throws {
+        daemon = try TemporaryDaemon()
+        client = try daemon.connect()
+        let documents = (0..<11_000).map { number in
+            "{\"id\":\"d\(number)\",\"value\":{\"n\":\(number),\"m\":\(number % 100),\"s\":\"t\(number % 10)\"}}"
+        }
+        for start in [0, 5500] {
+            let list = documents[start..<start + 5500].joined(separator: ",")
+            try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(list)]}")
+        }
+        try configure(#"{"name":"byN","fields":["n"],"unique":true},{"name":"byMN","fields":["m","n"]}"#)
+    }
+
+    private func configure(_ indexes: String) throws {
+        try client.result("documents.configure", "{\"collection\":\"c\",\"indexes\":[\(indexes)]}")
+        try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":30000}")
+    }
+
+    private func ask(_ method: String, _ more: String) throws -> JSON {
+        try client.result("documents.\(method)", "{\"collection\":\"c\",\(more)}")
+    }
+
+    private func ids(_ page: JSON) -> [String] { page["documents"]?.elements.compactMap { $0["id"]?.text } ?? [] }
+
+    @Test func `an index is walked where it leads, and no further`() throws {
+        let found = try ask("find", #""where":{"n":{"$gte":500,"$lt":503}}"#)
+        #expect(ids(found) == ["d500", "d501", "d502"])
+        #expect(found["plan"] == (try JSON(#"{"access":"index","index":"byN","ranges":1,"sort":"none"}"#)))
+        let sorted = #""where":{"m":7},"sort":[{"n":"desc"}],"limit":3"#
+        #expect(try ids(ask("find", sorted)) == ["d10907", "d10807", "d10707"])
+        let told = try ask("explain", sorted)
+        #expect(told["plan"]?["index"]?.text == "byMN" && told["plan"]?["sort"]?.text == "access")
+        // One more than the page has, to know that there is another.
+        #expect(told["keysVisited"]?.int == 4 && told["documentsVisited"]?.int == 4 && told["returned"]?.int == 3)
+        let several = try ask("explain", #""where":{"m":{"$in":[1,2,3]},"n":{"$lt":105}}"#)
+        #expect(several["plan"]?["ranges"]?.int == 4 && several["keysVisited"]?.int == 6)
+    }
+
+    @Test func `counting over an index reads no documents`() throws {
+        #expect(try ask("count", #""where":{"m":{"$lt":3}}"#)["count"]?.int == 330)
+        #expect(try ask("count", #""where":{"m":5,"n":{"$gt":1000}}"#)["count"]?.int == 100)
+        #expect(try ask("count", #""where":{"m":{"$in":[5,6,"x"]}}"#)["count"]?.int == 220)
+        #expect(try ask("count", #""where":{"m":5,"s":"t5"}"#)["count"]?.int == 110)
+        #expect(try ask("count", #""where":{"m":5,"s":"t6"}"#)["count"]?.int == 0)
+    }
+
+    @Test func `a write is found at once where it is now, and no longer where it was`() throws {
+        try client.result("documents.put", #"{"collection":"c","id":"d500","value":{"n":-1,"m":"x"}}"#)
+        try client.result("documents.delete", #"{"collection":"c","id":"d501"}"#)
+        #expect(try ids(ask("find", #""where":{"n":{"$gte":500,"$lt":503}}"#)) == ["d502"])
+        #expect(try ids(ask("find", #""where":{"n":{"$lt":1}}"#)) == ["d500", "d0"])
+        #expect(try ids(ask("find", #""where":{"m":{"$type":"string"}}"#)) == ["d500"])
+        #expect(try ask("count", #""where":{"n":{"$gte":0}}"#)["count"]?.int == 10_998)
+    }
+
+    @Test func `pages go on in an index, and end with it`() throws {
+        let query = #""where":{"m":{"$gte":98}},"limit":50"#
+        var found: [String] = []
+        var cursor = ""
+        while true {
+            let page = try ask("find", query + cursor)
+            found += ids(page)
+            guard let next = page["cursor"]?.text else { break }
+            cursor = ",\"cursor\":\(JSON.quoted(next))"
+            if found.count == 100 {
+                try client.result("documents.put", #"{"collection":"c","id":"new","value":{"m":98,"n":-5}}"#)
+            }
+        }
+        #expect(found == [98, 99].flatMap { rest in (0..<110).map { "d\($0 * 100 + rest)" } })
+        let first = try ask("find", query)
+        try configure(#"{"name":"byN","fields":["n"]}"#)
+        let refusal = try client.refusal(
+            "documents.find", "{\"collection\":\"c\",\(query),\"cursor\":\(JSON.quoted(first["cursor"]?.text ?? ""))}")
+        #expect(
+            refusal["kind"]?.text == "invalidParams" && refusal["hint"]?.text?.contains("gone") == true, "\(refusal)")
+    }
+
+    @Test func `without its index a query is refused, and says which one it needs`() throws {
+        #expect(try ids(ask("find", #""where":{"n":5}"#)) == ["d5"])
+        try configure("")
+        let refusal = try client.refusal("documents.find", #"{"collection":"c","where":{"n":5}}"#)
+        #expect(refusal["kind"]?.text == "indexNeeded" && refusal["reason"]?.text?.contains("fields n,") == true)
+    }
+
+    @Test func `a partial index serves those who ask for no more than it has`() throws {
+        try configure(#"{"name":"late","fields":["s"],"where":{"n":{"$gte":10000}}}"#)
+        let found = try ask("find", #""where":{"s":"t3","n":{"$gt":10990}}"#)
+        #expect(ids(found) == ["d10993"] && found["plan"]?["index"]?.text == "late")
+        #expect(try ask("count", #""where":{"s":"t3","n":{"$gte":10000}}"#)["count"]?.int == 100)
+        let refusal = try client.refusal("documents.find", #"{"collection":"c","where":{"s":"t3","n":{"$gt":9999}}}"#)
+        #expect(refusal["kind"]?.text == "indexNeeded")
+    }
+}
