@@ -9,7 +9,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case locked, schemaViolation, uniqueViolation
     case forbidden
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
-    case compacted, epochChanged, tooManySubscriptions
+    case compacted, epochChanged, tooManySubscriptions, liveQueryTooLarge
     case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
 
@@ -172,6 +172,14 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "tooManySubscriptions", code: -32015, message: "Too many subscriptions", retryable: false,
                 when: "The connection, or all of them together, have `data.limit` subscriptions and waits under way.",
                 remedy: "End some with `changes.unwatch`; one subscription can cover many items.")
+        case .liveQueryTooLarge:
+            Facts(
+                name: "liveQueryTooLarge", code: -32019, message: "Live query too large", retryable: false,
+                when: """
+                    A live query would keep more than `data.limit` documents or bytes, as `data.hint` says: when it begins, or when \
+                    so many have come to match.
+                    """,
+                remedy: "Narrow its `where`, or give it a `limit`: then it keeps the first few documents alone.")
         case .indexNeeded:
             Facts(
                 name: "indexNeeded", code: -32024, message: "Index needed", retryable: false,

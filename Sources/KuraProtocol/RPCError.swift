@@ -102,8 +102,16 @@ extension ByteBuffer {
     ///
     /// Safety: the bytes that the error points to are there until the reply is rendered, which is now.
     public mutating func append(error: RPCError, id: Bytes) {
-        let facts = error.kind.facts
         appendReplyHead(id: id)
+        append(errorMember: error)
+        append("}")
+    }
+
+    /// `"error":{…}`
+    ///
+    /// Safety: as above.
+    public mutating func append(errorMember error: RPCError) {
+        let facts = error.kind.facts
         append("\"error\":{\"code\":")
         append(integer: Int64(facts.code))
         append(",\"message\":\"")
@@ -144,7 +152,7 @@ extension ByteBuffer {
             append(hint)
             append("\"")
         }
-        append("}}}")
+        append("}}")
     }
 
     /// `,"grant":{…}`: a member of an object that has begun.

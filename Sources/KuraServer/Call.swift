@@ -170,6 +170,7 @@ extension Refusal {
             self = .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             self = .error(
                 RPCError(
@@ -248,6 +249,9 @@ public struct ServerLimits: Sendable, Equatable {
     /// Subscriptions and waits for changes of one connection, and of all.
     public var subscriptions = 1000
     public var totalSubscriptions = 65_536
+    /// Documents that a live query without a limit may have, and bytes of keys and values that any may keep.
+    public var liveDocuments = 100_000
+    public var liveBytes = 16 << 20
     /// Seconds after which a subscription that has nothing to tell tells how far it is; not more often.
     public var progressSeconds = 10
 

@@ -124,6 +124,7 @@ extension Server {
             socket.rule.role = rule.role
         }
         for connection in connections.all { judgeAgain(connection) }
+        call.changes.wake()
     }
 
     private func judgeAgain(_ connection: Connection) {
@@ -133,6 +134,7 @@ extension Server {
             let admission = try access.admit(connection.peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
             connection.admission = admission
             connection.feed.show(admission.permissions?.visible, call.changes)
+            connection.feed.endForbidden(admission.permissions)
             if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
         } catch {
             journal.log(.info, "a connection ends: its role is gone", [("role", connection.admission.role)])

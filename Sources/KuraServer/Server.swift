@@ -104,13 +104,14 @@ public final class Server {
         try watchSockets()
         DescriptorCloser.prepare()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
+        call.changes.live.start { [loop] in loop.wake() }
     }
 
     /// The handlers in the order of the method table; every method has one.
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
-            QueryHandlers.all, ChangesHandlers.all,
+            QueryHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -148,11 +149,13 @@ public final class Server {
             }
             loop.runJobs()
             if let ending {
+                call.changes.live.stop()
                 stopTransfers()
                 return ending
             }
             if isDrained { break }
         }
+        call.changes.live.stop()
         stopTransfers()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
@@ -253,6 +256,10 @@ public final class Server {
     private func takeAnswers(_ storage: isolated Storage) {
         for answer in storage.takeAnswers() {
             if let error = answer.error, let signal = answer.query as? FoldSignal { signal.release(error) }
+            if call.changes.live.take(answer, at: monotonicNow()) {
+                call.changes.wake()
+                continue
+            }
             guard let token = awaitingAnswer.removeValue(forKey: answer.ticket), let connection = connections[token],
                 connection.state.wait == .answer(answer.ticket)
             else { continue }

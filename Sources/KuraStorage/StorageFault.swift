@@ -47,6 +47,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case indexNeeded(limit: Int, fields: [[UInt8]])
     /// More groups, or more bytes of them, than a query may hold.
     case tooManyGroups(limit: Int)
+    /// A live query would keep more documents than this, or more bytes.
+    case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }
 
 /// Why the storage as a whole cannot start or go on.

@@ -43,7 +43,7 @@ import Testing
         let others: Set<String> = [
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
-            "settings.register", "settings.override", "settings.clearOverrides",
+            "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

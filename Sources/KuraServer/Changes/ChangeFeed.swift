@@ -21,6 +21,7 @@ final class ChangeFeed {
     var pages = RenderedPages()
     /// For requests that are answered at once.
     let page = ChangePage()
+    let live = LiveQueries()
 
     private let limits: ServerLimits
     private var selectors: Set<ChangeSelector> = []
@@ -74,6 +75,7 @@ final class ChangeFeed {
         if connections.isEmpty {
             selectors.removeAll()
             pages.removeAll()
+            live.measure()
             (left, next, dueAt) = (0, 0, .max)
         }
     }

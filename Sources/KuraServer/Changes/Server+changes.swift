@@ -8,11 +8,13 @@ extension Server {
     func serveChanges(_ storage: isolated Storage) {
         let feed = call.changes
         guard !feed.connections.isEmpty else { return }
+        if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
         let began = monotonicNow()
         guard feed.mayBegin(synced: synced, at: began, requests: facts.requests) else { return }
         var sends = 0
         var looks = 0
+        var hasLive = false
         while feed.left > 0, !feed.connections.isEmpty {
             feed.takeNext()
             if feed.next >= feed.connections.count { feed.next = 0 }
@@ -32,8 +34,11 @@ extension Server {
                 settle(connection, synced)
             }
             if sends >= ChangeFeed.sliceSends { break }
-            if looks & 7 == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
+            let isLive = !connection.feed.live.isEmpty
+            hasLive = hasLive || isLive
+            if isLive || looks & 7 == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
         }
+        if hasLive { feed.live.measure() }
         feed.endSlice(began: began, at: monotonicNow(), requests: facts.requests)
     }
 
@@ -65,17 +70,22 @@ extension Server {
             }
             if serve(position, connection, synced, time, storage) { hasMore = true }
         }
+        if !connection.feed.live.isEmpty,
+            serveLive(connection, synced, time, until: time + ChangeFeed.sliceTime, storage)
+        {
+            hasMore = true
+        }
         return hasMore
     }
 
     /// Events do not go into the middle of a batch's line, nor to a client that does not read.
-    private func takesEvents(_ connection: Connection) -> Bool {
+    func takesEvents(_ connection: Connection) -> Bool {
         let takes = connection.state.batch == nil && connection.waitingOutput <= call.changes.backlog
         if !takes { connection.feed.isBlocked = true }
         return takes
     }
 
-    private func supply(_ connection: Connection) {
+    func supply(_ connection: Connection) {
         if connection.output.capacity == 0 { pool.supply(&connection.output) }
     }
 

@@ -49,17 +49,19 @@ struct ChangeWait {
 struct ConnectionFeed {
     var subscriptions: ContiguousArray<Subscription> = []
     var waits: ContiguousArray<ChangeWait> = []
+    var live: ContiguousArray<LiveSubscription> = []
     /// Numbers are never used again.
     private(set) var lastNumber = 0
     /// Which subscription is served first, so that none starves when there is not room for all.
     var first = 0
+    var firstLive = 0
     /// It was passed over because its output is full or a batch is under way.
     var isBlocked = false
 
     /// Bytes of memory that it takes; whoever adds or removes one changes it.
     var footprint = 0
-    var count: Int { subscriptions.count + waits.count }
-    var isEmpty: Bool { subscriptions.isEmpty && waits.isEmpty }
+    var count: Int { subscriptions.count + waits.count + live.count }
+    var isEmpty: Bool { subscriptions.isEmpty && waits.isEmpty && live.isEmpty }
 
     mutating func takeNumber() -> Int {
         lastNumber += 1

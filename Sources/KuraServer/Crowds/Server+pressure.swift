@@ -152,7 +152,7 @@ extension Server {
     /// At the end of a turn: reads again from those who were starved when there is room, else finds some.
     func relievePressure() {
         let budget = facts.buffers
-        var shared = pool.bytes + call.changes.pages.footprint
+        var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
         for transfer in transfers { shared += transfer.channel.footprint }
         if shared != budget.shared { budget.shared = shared }
         if let again = crowd.acceptAgainAt, again <= monotonicNow() { resumeAccepting() }

@@ -92,7 +92,7 @@ enum ChangesHandlers {
     // MARK: Parameters
 
     /// - Throws: `tooManySubscriptions`; `overloaded` when there is no memory for another.
-    private static func admit(_ connection: Connection, _ call: Call) throws(Refusal) {
+    static func admit(_ connection: Connection, _ call: Call) throws(Refusal) {
         if let limit = call.changes.boundReached(connection) {
             throw .error(RPCError(.tooManySubscriptions, limit: limit))
         }
@@ -108,7 +108,7 @@ enum ChangesHandlers {
 
     /// The revision to go on from.
     /// - Throws: `epochChanged`; `invalidParams` for one that is not there yet.
-    private static func revision(
+    static func revision(
         _ call: Call, _ parameter: Int, epoch: Int, _ storage: isolated Storage
     ) throws(Refusal) -> UInt64 {
         try check(epoch: epoch, call, storage)
@@ -123,7 +123,7 @@ enum ChangesHandlers {
         return rev
     }
 
-    private static func check(epoch: Int, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
+    static func check(epoch: Int, _ call: Call, _ storage: isolated Storage) throws(Refusal) {
         guard call.reader.has(epoch), !call.reader.string(epoch).elementsEqual(storage.epoch.utf8) else { return }
         throw .error(RPCError(.epochChanged))
     }

@@ -126,18 +126,22 @@ extension Call {
                 reader.string(0), shape, limit: limit, after: position, control: queryControl(timeout),
                 allowsScan: reader.boolean(allowScan), countsOnly: countsOnly)
         } catch {
-            guard case .indexNeeded(let limit, let fields) = error else { throw Refusal(error, call: self) }
-            faultText.removeAll()
-            let names = fields.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
-            faultText.append(
-                text: fields.isEmpty
-                    ? "no index helps with this selector" : "an index on the fields \(names), in this order, would help"
-            )
-            var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
-            // Safety: the call keeps it until the next request.
-            unsafe refusal.explanation = faultText.bytes
-            throw .error(refusal)
+            throw refusal(ofQuery: error)
         }
+    }
+
+    /// Why a query is not begun.
+    func refusal(ofQuery error: StoreError) -> Refusal {
+        guard case .indexNeeded(let limit, let fields) = error else { return Refusal(error, call: self) }
+        faultText.removeAll()
+        let names = fields.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+        faultText.append(
+            text: fields.isEmpty
+                ? "no index helps with this selector" : "an index on the fields \(names), in this order, would help")
+        var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
+        // Safety: the call keeps it until the next request.
+        unsafe refusal.explanation = faultText.bytes
+        return .error(refusal)
     }
 }
 

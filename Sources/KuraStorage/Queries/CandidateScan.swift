@@ -52,6 +52,8 @@ final class CandidateScan {
     private var lastKey = ByteBuffer()
     /// What the first snapshot was as of.
     private(set) var rev: UInt64 = 0
+    /// What the last snapshot was as of.
+    private(set) var newestRev: UInt64 = 0
     /// Candidates, and bytes of them, that may still be looked at.
     var budget = Int.max
     var byteBudget = Int.max
@@ -113,6 +115,7 @@ final class CandidateScan {
             if let fault = control.fault { throw fault }
             try tables.snapshot { (snapshot) throws(SQLiteError) in
                 if rev == 0 { rev = snapshot.rev }
+                newestRev = snapshot.rev
                 cost.snapshots += 1
                 guard try isThere(tables) else { return }
                 goesOn = try step(tables, snapshot, visit)

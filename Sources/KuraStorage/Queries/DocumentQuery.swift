@@ -32,6 +32,8 @@ public final class DocumentQuery: @unchecked Sendable {
     }
     /// What the first snapshot was as of.
     public var rev: UInt64 { scan.rev }
+    /// What the last snapshot was as of: with the changes since the first, up to this one, it is one state.
+    public var newestRev: UInt64 { scan.newestRev }
 
     private let selector: Selector
     private let order: SortOrder

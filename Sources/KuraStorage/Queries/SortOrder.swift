@@ -18,16 +18,23 @@ public struct SortField: Sendable, Equatable {
 /// round. Documents with equal keys are in the order of their rows.
 struct SortOrder: Sendable {
     let fields: [SortField]
+    /// Which of them are ids.
+    private let isID: [Bool]
+
+    init(fields: [SortField]) {
+        self.fields = fields
+        isID = fields.map(\.path.isID)
+    }
 
     /// Appends a document's key. `id`: its id as a JSON string.
     func append(_ document: StoredValue, id: StoredValue, to key: inout ByteBuffer) {
-        for field in fields {
+        for (place, field) in fields.enumerated() {
             let start = key.count
-            IndexKey.append(field.path.isID ? id : field.path.find(in: document), to: &key)
+            IndexKey.append(isID[place] ? id : field.path.find(in: document), to: &key)
             guard field.isDescending else { continue }
             for position in start..<key.count { key.overwrite(at: position, with: ~key.bytes[position]) }
         }
     }
 
-    var usesID: Bool { fields.contains { $0.path.isID } }
+    var usesID: Bool { isID.contains(true) }
 }

@@ -25,6 +25,7 @@ import Testing
         "documents.count": ["list", "read"],
         "documents.scopes": ["list"], "documents.find": ["list", "read"], "documents.explain": ["list", "read"],
         "documents.distinct": ["list", "read"], "documents.aggregate": ["list", "read"],
+        "documents.watch": ["list", "read"], "documents.unwatch": ["read"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
@@ -76,7 +77,7 @@ import Testing
         }
         // What only names things of the connection's own, or shows what it may see, is not refused.
         let shown = exempt.union([
-            "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch",
+            "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch", "documents.unwatch",
         ])
         for (method, line) in elsewhere {
             #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")

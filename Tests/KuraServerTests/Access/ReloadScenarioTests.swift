@@ -39,6 +39,29 @@ import Testing
         #expect(kind(try client.call("settings.increment", add)) == "forbidden")
     }
 
+    @Test func `a live query ends when its collection is no longer granted, and another goes on`() throws {
+        func role(_ scope: String) -> String { RoleDaemon.role(RoleDaemon.grant("documents", scope, "list", "read")) }
+        let daemon = try RoleDaemon(["app": role("*")])
+        let admin = try daemon.connect("admin")
+        let client = try daemon.connect("app")
+        for collection in ["a", "b"] {
+            #expect(try client.result("documents.watch", "{\"collection\":\"\(collection)\"}")["rev"]?.int == 0)
+            #expect(try client.reply()["params"]?["snapshot"]?.bool == true)
+        }
+        try daemon.reload(daemon.configuration(["app": role("b")]))
+        let ended = try client.reply()
+        #expect(ended["method"]?.text == "documents.ended" && ended["params"]?["subscription"]?.int == 1)
+        let data = ended["params"]?["error"]?["data"]
+        #expect(data?["kind"]?.text == "forbidden" && data?["grant"]?["scope"]?.text == "a")
+        for collection in ["a", "b"] {
+            try admin.result("documents.put", "{\"collection\":\"\(collection)\",\"id\":\"x\",\"value\":1}")
+        }
+        let change = try client.reply()["params"]
+        #expect(change?["subscription"]?.int == 2 && change?["changes"]?[0]?["id"]?.text == "x")
+        #expect(kind(try client.call("documents.watch", "{\"collection\":\"a\"}")) == "forbidden")
+        #expect(try client.result("documents.unwatch", "{\"subscription\":2}")["ended"]?.bool == true)
+    }
+
     @Test func `a connection whose role is gone ends, and the others live`() throws {
         let daemon = try RoleDaemon(["app": Self.reads, "other": Self.reads])
         let client = try daemon.connect("app")

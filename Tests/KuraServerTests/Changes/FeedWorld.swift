@@ -113,6 +113,7 @@ final class FeedWorld {
 
     private func stop() {
         daemon?.server.sockets = []
+        daemon?.server.call.changes.live.stop()
         let isClean = daemon?.storage.assumeIsolated { $0.close() }
         #expect(isClean == true)
         // The directory's lock goes with the last reference.

@@ -1,0 +1,103 @@
+import JSONSchema
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.watch` and `documents.unwatch`. Numbers of parameters are positions in the method table.
+enum LiveHandlers {
+    static let all: [String: Handler] = ["documents.watch": watch, "documents.unwatch": unwatch]
+
+    static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let selector = try call.selector(1)
+        let sort = try call.sortFields(2)
+        let limit = call.reader.integer(3).map { Int($0) }
+        let since = call.reader.has(4) ? try ChangesHandlers.revision(call, 4, epoch: 5, storage) : nil
+        if since == nil { try ChangesHandlers.check(epoch: 5, call, storage) }
+        guard let connection = call.connection else { return }
+        try ChangesHandlers.admit(connection, call)
+        let collection = call.changes.live.collection(call.reader.string(0))
+        let sortText = call.reader.has(2) ? Array(call.reader.json(2)) : []
+        let shape = collection.shape(selector, sort: sortText, sort)
+        // An index that has gone since the query was planned: it is planned anew.
+        if let answer = call.takeAnswer(), let snapshot = answer.query as? LiveSnapshot, answer.error != .indexGone {
+            switch answer.error {
+            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+            case let error?: throw Refusal(error, call: call)
+            case nil: break
+            }
+            begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
+            return
+        }
+        let snapshot = try call.liveSnapshot(
+            try call.run { () throws(StoreError) in try selector.copy() }, shape, limit: limit, since: since ?? 0,
+            storage)
+        guard snapshot.isEmpty else { throw .query(ticket: storage.submit(snapshot)) }
+        begin(call, connection, collection, shape, snapshot, since: since, &out, storage)
+    }
+
+    private static func begin(
+        _ call: Call, _ connection: Connection, _ collection: LiveCollection, _ shape: LiveShape,
+        _ snapshot: LiveSnapshot, since: UInt64?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
+        connection.noteFeed()
+        let live = LiveSubscription(
+            number: connection.feed.takeNumber(), collection, shape, snapshot, since: since)
+        live.charged = live.footprint
+        connection.feed.live.append(live)
+        connection.feed.footprint += live.charged
+        call.changes.enter(connection)
+        out.append("{\"subscription\":")
+        out.append(integer: Int64(live.number))
+        out.append(",\"rev\":")
+        out.append(unsigned: snapshot.exactFrom)
+        out.append(",\"epoch\":")
+        out.append(quoted: storage.epoch)
+        out.append("}")
+        call.shows(snapshot.exactFrom)
+    }
+
+    static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let number = call.reader.integer(0) ?? 0
+        guard let connection = call.connection,
+            let position = connection.feed.live.firstIndex(where: { $0.number == number })
+        else {
+            out.append("{\"ended\":false}")
+            return
+        }
+        connection.noteFeed()
+        let ended = connection.feed.live.remove(at: position)
+        connection.feed.footprint -= ended.charged
+        call.changes.count -= 1
+        out.append("{\"ended\":true}")
+    }
+}
+
+extension Selector {
+    /// One like it that another thread may ask: patterns are asked by one at a time.
+    func copy() throws(StoreError) -> Selector {
+        guard usesPatterns else { return self }
+        do throws(SelectorError) {
+            return try text.withBytes { (text) throws(SelectorError) in
+                try Selector(StoredValue(text)) { (pattern) throws(TextPatternError) in try BoundedPattern(pattern) }
+            }
+        } catch { throw .patternTooComplex }
+    }
+}
+
+extension ServerLimits {
+    var liveQueries: LiveSnapshot.Limits { LiveSnapshot.Limits(documents: liveDocuments, bytes: liveBytes) }
+}
+
+extension Call {
+    /// - Throws: `indexNeeded`.
+    fileprivate func liveSnapshot(
+        _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64, _ storage: isolated Storage
+    ) throws(Refusal) -> LiveSnapshot {
+        do throws(StoreError) {
+            return try storage.documents.liveSnapshot(
+                reader.string(0), selector, shape, limit: limit, since: since, limits: server.limits.liveQueries,
+                control: queryControl(7), allowsScan: reader.boolean(6))
+        } catch { throw refusal(ofQuery: error) }
+    }
+}
