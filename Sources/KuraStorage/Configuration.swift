@@ -65,6 +65,7 @@ public struct StorageConfiguration: Sendable {
 
     var logDirectory: String { dataDirectory + "/log" }
     var durableDirectory: String { dataDirectory + "/durable" }
+    var attachmentsDirectory: String { durableDirectory + "/attachments" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding goes on when it is full.

@@ -85,6 +85,8 @@ final class Ledger {
     var isOverlayFull: Bool { overlayBytes >= configuration.overlayBytes }
     /// Bytes of changes that no slice has taken yet, about.
     var hasUnfolded: Bool { !queue.isEmpty }
+    /// Changes that no slice has taken yet, in the order of their revisions.
+    var unfolded: ContiguousArray<ItemRef> { queue }
 
     // MARK: Looking up
 
@@ -177,13 +179,13 @@ final class Ledger {
     /// `wasPresent`: whether the key had a value.
     /// `shape`: fills in what the room keeps in the item.
     /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`, `.duplicate` when the transaction has changed the
-    /// item already.
+    /// item already, unless `mayRepeat`; then the last change of it counts.
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
-        oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
+        oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(StoreError) {
         if isRefusingChanges || isRefusingForReserve { throw .noSpace }
-        if let old, old.pointee.rev > rev { throw .duplicate(index: 0) }
+        if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
             if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
@@ -373,7 +375,7 @@ final class Ledger {
         overlayItems -= 1
         item.pointee.flags.remove(.dirty)
         if item.pointee.supersededBy == 0 {
-            if item.pointee.store == .documents {
+            if !item.pointee.store.isResident {
                 cache.add(item)
             } else if item.isTombstone {
                 let scope = scopes[item.pointee.scope]

@@ -30,6 +30,9 @@ public actor Storage {
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
     private let queries: QueryPool
+    /// Where contents of attachments are copied and read.
+    let contents: QueryPool
+    let attachments: AttachmentFiles
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -110,6 +113,8 @@ public actor Storage {
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         queries = QueryPool(configuration, wake: wake)
+        contents = QueryPool(configuration, name: "kura-content", wake: wake)
+        attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
         tablesRev = recovery.ledger.foldedRev
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
         hasPendingWAL = folder.hasPendingWALAtStart
@@ -249,6 +254,9 @@ public actor Storage {
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 
+    /// Every change is refused for want of space.
+    public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
+
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
     public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 
@@ -273,7 +281,14 @@ public actor Storage {
         return nextTicket
     }
 
-    public func takeAnswers() -> [QueryAnswer] { queries.takeDone() }
+    public func takeAnswers() -> [QueryAnswer] { queries.takeDone() + contents.takeDone() }
+
+    /// The same for what looks at contents of attachments, on threads of their own.
+    func submit(content query: any TableQuery) -> UInt64 {
+        defer { nextTicket += 1 }
+        contents.submit(query, ticket: nextTicket, tablesRev: tablesRev)
+        return nextTicket
+    }
 
     // MARK: Upkeep
 
@@ -385,6 +400,7 @@ public actor Storage {
         guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
         slice = cut
+        cut.forgotten = attachments.takeForgotten()
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
         folder.submit(cut)
     }
@@ -427,6 +443,8 @@ public actor Storage {
             isSettling = true
             tablesRev = max(tablesRev, slice.rev)
             queries.release(tablesRev: tablesRev)
+            attachments.folded(to: tablesRev)
+            attachments.removeIfUnused(slice.unused)
         }
     }
 
@@ -441,6 +459,8 @@ public actor Storage {
         }
         if failure == nil { drainFold() }
         queries.stop()
+        contents.stop()
+        attachments.stop()
         warmer.stop()
         logSync.stop()
         folder.stop()

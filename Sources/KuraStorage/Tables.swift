@@ -32,7 +32,13 @@ enum Tables {
                 CREATE TABLE segments(
                     number INTEGER PRIMARY KEY, firstRev INTEGER NOT NULL, lastRev INTEGER NOT NULL,
                     bytes INTEGER NOT NULL);
-                """)
+                """),
+        .init(
+            version: 2,
+            sql: """
+                CREATE TABLE contents(digest TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE INDEX contents_unused ON contents(digest) WHERE uses = 0;
+                """),
     ])
 
     /// The one connection that writes and checkpoints.

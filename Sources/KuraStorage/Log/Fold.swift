@@ -21,6 +21,10 @@ final class FoldSlice: @unchecked Sendable {
     var retired: [Int] = []
     /// With `retired`: the greatest revision that the log no longer has.
     var compactedRev: UInt64 = 0
+    /// Contents that were removed: the tables may forget them.
+    var forgotten: [ContentDigest] = []
+    /// Contents that nobody uses any more, as of the slice.
+    var unused: [ContentDigest] = []
     /// How many items the loop has let go of since the slice came back.
     var settled = 0
 }
@@ -185,7 +189,9 @@ final class Folder: @unchecked Sendable {
         if left.pointee.scope != right.pointee.scope { return left.pointee.scope < right.pointee.scope }
         if left.pointee.row != right.pointee.row { return left.pointee.row < right.pointee.row }
         if left.pointee.row == 0, !left.key.equals(right.key) { return left.key.precedes(right.key) }
-        return left.pointee.rev < right.pointee.rev
+        if left.pointee.rev != right.pointee.rev { return left.pointee.rev < right.pointee.rev }
+        // Lists of attachments may change several times in a transaction.
+        return left.pointee.version < right.pointee.version
     }
 
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {
@@ -211,10 +217,12 @@ final class Folder: @unchecked Sendable {
         let deleteSegment: Statement
         let putFoldedRev: Statement
         let putCompactedRev: Statement
+        let uses: ContentUses
         private let connection: Connection
 
         init(_ connection: Connection) throws(SQLiteError) {
             self.connection = connection
+            uses = try ContentUses(connection)
             putSetting = try connection.prepare(
                 """
                 INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES(?1, ?2, ?3, ?4, ?5)
@@ -233,7 +241,10 @@ final class Folder: @unchecked Sendable {
                 """)
             // The body stays under the tombstone until it is purged, so that it can be brought back.
             deleteDocument = try connection.prepare(
-                "UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1 WHERE row = ?1")
+                """
+                UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1, body = ifnull(?5, body)
+                WHERE row = ?1
+                """)
             addScope = try connection.prepare("INSERT OR IGNORE INTO scopes(id, store, name) VALUES(?1, ?2, ?3)")
             updateScope = try connection.prepare(
                 """
@@ -258,13 +269,18 @@ final class Folder: @unchecked Sendable {
                 try addScope.bind(3, text: String(decoding: scope.name, as: UTF8.self))
                 try addScope.run()
             }
+            uses.begin()
             for item in newest {
                 switch item.pointee.store {
                 case .settings, .requests, .configuration: try write(setting: item)
                 case .documents: try write(document: item)
+                case .attachments:
+                    try uses.note(item)
+                    try write(document: item)
                 }
             }
             try addUp(slice.items)
+            slice.unused = try uses.write(forgetting: slice.forgotten)
             for segment in slice.closed {
                 try putSegment.bind(1, Int64(segment.number))
                 try putSegment.bind(2, Int64(segment.firstRev))
@@ -322,6 +338,12 @@ final class Folder: @unchecked Sendable {
                 try deleteDocument.bind(2, Int64(item.pointee.rev))
                 try deleteDocument.bind(3, Int64(item.pointee.version))
                 try deleteDocument.bind(4, item.pointee.updatedAt)
+                // What was written and deleted between two folds is not there yet.
+                if item.pointee.writesBody {
+                    try deleteDocument.bind(5, utf8: item.value)
+                } else {
+                    try deleteDocument.bindNull(5)
+                }
                 try deleteDocument.run()
             } else {
                 try updateDocument.bind(1, item.pointee.row)

@@ -1,0 +1,19 @@
+/// Contents of attachments, for the server: what takes long is done on the content threads, and comes back by its ticket.
+extension Storage {
+    /// Begins to take a content in.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the copy.
+    public func takeIn(_ source: AttachmentCopy.Source) -> UInt64 {
+        submit(content: AttachmentCopy(source, attachments, configuration))
+    }
+
+    /// Begins to open a content, or to read it as base64.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `AttachmentRead`.
+    public func open(_ attachment: Attachment, isInline: Bool) -> UInt64 {
+        submit(content: AttachmentRead(attachment, isInline: isInline, configuration))
+    }
+
+    /// A change of revision `rev` refers to the content: it stays until the tables know.
+    public func hold(_ pin: AttachmentPin, untilFolded rev: UInt64) {
+        attachments.hold(pin, untilFolded: rev)
+    }
+}
