@@ -54,7 +54,7 @@ public actor Storage {
     private var hasPendingWAL = false
     private var isCheckpointing = false
     private var lastFoldAt: UInt64 = 0
-    private var nextTicket: UInt64 = 1
+    var nextTicket: UInt64 = 1
     private var fault: StorageFault?
     /// A sync up to this revision has been asked for.
     private var requestedRev: UInt64 = 0
@@ -183,6 +183,7 @@ public actor Storage {
     public func abandon(_ transaction: Transaction) {
         ledger.abandon(transaction.mark)
         settings.sums = transaction.sums
+        attachments.letGo(above: ledger.rev)
     }
 
     public enum TurnOutcome {
@@ -209,6 +210,7 @@ public actor Storage {
             return .committed
         case .noSpace:
             settings.recount()
+            attachments.letGo(above: ledger.rev)
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -254,9 +256,6 @@ public actor Storage {
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 
-    /// Every change is refused for want of space.
-    public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
-
     /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
     public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 
@@ -282,13 +281,6 @@ public actor Storage {
     }
 
     public func takeAnswers() -> [QueryAnswer] { queries.takeDone() + contents.takeDone() }
-
-    /// The same for what looks at contents of attachments, on threads of their own.
-    func submit(content query: any TableQuery) -> UInt64 {
-        defer { nextTicket += 1 }
-        contents.submit(query, ticket: nextTicket, tablesRev: tablesRev)
-        return nextTicket
-    }
 
     // MARK: Upkeep
 

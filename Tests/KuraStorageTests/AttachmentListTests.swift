@@ -6,8 +6,11 @@ import Testing
 struct AttachmentListTests {
     private func digest(_ byte: UInt8) -> ContentDigest { ContentDigest([UInt8](repeating: byte, count: 32)) }
 
-    private func attachment(_ name: String, _ type: String = "", bytes: Int = 1, _ byte: UInt8 = 0xAB) -> KuraStorage.Attachment {
-        Attachment(name: Array(name.utf8), contentType: Array(type.utf8), bytes: bytes, digest: digest(byte))
+    private func attachment(_ name: String, _ type: String = "", bytes: Int = 1, _ byte: UInt8 = 0xAB)
+        -> KuraStorage.Attachment
+    {
+        KuraStorage.Attachment(
+            name: Array(name.utf8), contentType: Array(type.utf8), bytes: bytes, digest: digest(byte))
     }
 
     private func text(_ list: AttachmentList) -> [UInt8] {

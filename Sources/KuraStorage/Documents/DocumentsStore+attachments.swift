@@ -12,8 +12,8 @@ extension DocumentsStore {
     /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
     /// - Throws: `.cold`, `.unreadable`.
     public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
-        guard let scope = ledger.scopes.find(.attachments, collection), scope.count > 0, let list = try find(scope, id),
-            !list.isTombstone
+        guard let documents = ledger.scopes.find(.documents, collection), let scope = lists(of: documents),
+            scope.count > 0, let list = try find(scope, id), !list.isTombstone
         else { return nil }
         ledger.markRead(list)
         return list.value
@@ -106,7 +106,7 @@ extension DocumentsStore {
 
     /// The document is being deleted: its list gets a tombstone of the same revision, which carries it.
     func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes) throws(StoreError) {
-        guard let scope = attachmentsScope(of: document), let old = try find(scope, id), !old.isTombstone else {
+        guard let scope = lists(of: document), let old = try find(scope, id), !old.isTombstone else {
             return
         }
         try ledger.stage(
@@ -120,7 +120,7 @@ extension DocumentsStore {
 
     /// The document is being brought back: so is the list that went with it, and no older one.
     func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(StoreError) {
-        guard let scope = attachmentsScope(of: document), let old = try find(scope, id), old.isTombstone,
+        guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             old.pointee.rev == rev
         else { return }
         try ledger.stage(
@@ -131,7 +131,7 @@ extension DocumentsStore {
 
     /// The document has been put again over its tombstone: what went with that cannot be brought back any more.
     func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(StoreError) {
-        guard let scope = attachmentsScope(of: document), let old = try find(scope, id), old.isTombstone,
+        guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
             !old.value.equals(Self.emptyList)
         else { return }
         try ledger.stage(
@@ -144,7 +144,13 @@ extension DocumentsStore {
 
     private static var emptyList: Bytes { Bytes("[]") }
 
-    private func attachmentsScope(of document: Scope) -> Scope? {
-        document.withName { ledger.scopes.find(.attachments, $0) }
+    /// Where the lists of a collection's documents are; nil when it never had any. Asked with each read, so it costs no look-up by
+    /// name unless a collection somewhere has come to have some.
+    private func lists(of documents: Scope) -> Scope? {
+        if let lists = documents.lists, lists.isInTable { return lists }
+        guard documents.listsAsked != ledger.scopes.listScopes else { return nil }
+        documents.listsAsked = ledger.scopes.listScopes
+        documents.lists = documents.withName { ledger.scopes.find(.attachments, $0) }
+        return documents.lists
     }
 }

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: [
         "attachment.write:kill:2", "attachment.copied:kill:2", "attachment.link:kill:2", "attachment.linked:kill:2",
         "log.append:kill:3", "log.commit:kill:3", "log.sync:kill:3", "fold.slice:kill:1", "fold.commit:kill:1",
-        "fold.checkpoint:kill:1", "attachment.remove:kill:1", "attachment.remove:kill:2",
+        "attachment.remove:kill:1", "attachment.remove:kill:2",
     ])
     func `after a kill, what was acknowledged is whole, and nothing else is left`(_ fault: String) throws {
         let world = try AttachmentWorld(faults: fault)

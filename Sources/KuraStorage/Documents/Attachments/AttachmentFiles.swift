@@ -109,9 +109,18 @@ final class AttachmentFiles: Sendable {
 
     /// The tables are as of `rev`: whoever waited for that needs no pin any more.
     func folded(to rev: UInt64) {
+        release { $0 <= rev }
+    }
+
+    /// Changes of revisions above `rev` have been taken back.
+    func letGo(above rev: UInt64) {
+        release { $0 > rev }
+    }
+
+    private func release(_ isOver: (UInt64) -> Bool) {
         let done = state.withLock { state in
-            let done = state.held.filter { $0.rev <= rev }
-            if !done.isEmpty { state.held.removeAll { $0.rev <= rev } }
+            let done = state.held.filter { isOver($0.rev) }
+            if !done.isEmpty { state.held.removeAll { isOver($0.rev) } }
             return done
         }
         // Released here, outside of the lock, which giving a pin up takes.

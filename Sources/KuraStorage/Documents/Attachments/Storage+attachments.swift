@@ -1,5 +1,8 @@
 /// Contents of attachments, for the server: what takes long is done on the content threads, and comes back by its ticket.
 extension Storage {
+    /// Every change is refused for want of space.
+    public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
+
     /// Begins to take a content in.
     /// - Returns: a ticket that `takeAnswers` gives back, with the copy.
     public func takeIn(_ source: AttachmentCopy.Source) -> UInt64 {
@@ -10,6 +13,13 @@ extension Storage {
     /// - Returns: a ticket that `takeAnswers` gives back, with the `AttachmentRead`.
     public func open(_ attachment: Attachment, isInline: Bool) -> UInt64 {
         submit(content: AttachmentRead(attachment, isInline: isInline, configuration))
+    }
+
+    private func submit(content query: any TableQuery) -> UInt64 {
+        defer { nextTicket += 1 }
+        // It waits for no fold.
+        contents.submit(query, ticket: nextTicket, tablesRev: 0)
+        return nextTicket
     }
 
     /// A change of revision `rev` refers to the content: it stays until the tables know.
