@@ -30,7 +30,6 @@ public actor Storage {
     private let housekeeper: Housekeeper
     private let warmer: PageWarmer
     private let queries: QueryPool
-    /// Where contents of attachments are copied and read.
     let contents: QueryPool
     let attachments: AttachmentFiles
     private let reserve: Reserve
@@ -435,8 +434,7 @@ public actor Storage {
             isSettling = true
             tablesRev = max(tablesRev, slice.rev)
             queries.release(tablesRev: tablesRev)
-            attachments.folded(to: tablesRev)
-            attachments.removeIfUnused(slice.unused)
+            attachments.folded(to: tablesRev, unused: slice.unused)
         }
     }
 
@@ -451,8 +449,7 @@ public actor Storage {
         }
         if failure == nil { drainFold() }
         queries.stop()
-        contents.stop()
-        attachments.stop()
+        stopContents()
         warmer.stop()
         logSync.stop()
         folder.stop()

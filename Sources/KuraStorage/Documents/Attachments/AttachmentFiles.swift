@@ -107,9 +107,10 @@ final class AttachmentFiles: Sendable {
 
     // MARK: Going
 
-    /// The tables are as of `rev`: whoever waited for that needs no pin any more.
-    func folded(to rev: UInt64) {
+    /// The tables are as of `rev`: whoever waited for that needs no pin any more. `unused`: contents that they count as none since.
+    func folded(to rev: UInt64, unused: [ContentDigest]) {
         release { $0 <= rev }
+        removeIfUnused(unused)
     }
 
     /// Changes of revisions above `rev` have been taken back.

@@ -15,6 +15,12 @@ extension Storage {
         submit(content: AttachmentRead(attachment, isInline: isInline, configuration))
     }
 
+    /// Ends what is under way; what has not been answered is not answered any more.
+    func stopContents() {
+        contents.stop()
+        attachments.stop()
+    }
+
     private func submit(content query: any TableQuery) -> UInt64 {
         defer { nextTicket += 1 }
         // It waits for no fold.
