@@ -63,7 +63,10 @@ let package = Package(
         tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite"]),
         tests(
             "KuraServerTests",
-            ["KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTransport"]),
+            [
+                "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTransport",
+                "SQLite",
+            ]),
         tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
         tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "CSyscalls"]),
     ]

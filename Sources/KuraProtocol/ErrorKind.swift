@@ -6,7 +6,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case lineTooLong, batchTooLarge
     case conflict, valueTooLarge, quotaExceeded, typeMismatch, outOfRange
     case requestKeyReused
-    case locked, schemaViolation
+    case locked, schemaViolation, uniqueViolation
     case forbidden
     case noSpace, outcomeUnknown, overloaded, shuttingDown, replyTooLarge
     case compacted, epochChanged, tooManySubscriptions
@@ -119,10 +119,19 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
             Facts(
                 name: "schemaViolation", code: -32021, message: "Schema violation", retryable: false,
                 when: """
-                    A value breaks the schema of its domain, which is enforced: `data.path` is the place in the value (a JSON \
-                    pointer, empty for the whole), `data.reason` what the schema asks for there. Nothing was written.
+                    A value breaks the schema of its domain or collection, which is enforced: `data.path` is the place in the \
+                    value (a JSON pointer, empty for the whole), `data.reason` what the schema asks for there. Nothing was \
+                    written.
                     """,
-                remedy: "Write a value that fits; `settings.describe` shows the schema.")
+                remedy: "Write a value that fits; `settings.describe` and `documents.describe` show the schema.")
+        case .uniqueViolation:
+            Facts(
+                name: "uniqueViolation", code: -32023, message: "Unique violation", retryable: false,
+                when: """
+                    Another document has the same values in the fields of a unique index: `data.indexName` names the index, \
+                    `data.id` the document, for whoever may read there. Nothing was written.
+                    """,
+                remedy: "Write other values, or change that document first; `documents.describe` shows the indexes.")
         case .forbidden:
             Facts(
                 name: "forbidden", code: -32022, message: "Forbidden", retryable: false,

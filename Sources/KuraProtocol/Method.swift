@@ -129,6 +129,8 @@ public enum WireLimits {
     public static let transactionItems = 1000
     public static let getManyItems = 1000
     public static let listItems = 10_000
+    /// What a number of days can be.
+    public static let days: ClosedRange<Int64> = 1...36_500
     /// Longest that `changes.wait` waits.
     public static let waitMilliseconds: Int64 = 600_000
     /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).

@@ -52,6 +52,12 @@ public struct RPCError: Error {
     // Safety: as for `parameter`.
     public nonisolated(unsafe) var explanation: Bytes?
 
+    /// The unique index that stands in the way, and the document that is in it; kept like `path`.
+    // Safety: as for `parameter`.
+    public nonisolated(unsafe) var indexName: Bytes?
+    // Safety: as for `parameter`.
+    public nonisolated(unsafe) var documentID: Bytes?
+
     public init(
         _ kind: ErrorKind, hint: StaticString? = nil, parameter: Bytes? = nil, limit: Int? = nil,
         currentRev: UInt64? = nil, index: Int? = nil
@@ -121,6 +127,8 @@ extension ByteBuffer {
         }
         if let path = unsafe error.path { append(text: ",\"path\":", path) }
         if let explanation = unsafe error.explanation { append(text: ",\"reason\":", explanation) }
+        if let name = unsafe error.indexName { append(text: ",\"indexName\":", name) }
+        if let id = unsafe error.documentID { append(text: ",\"id\":", id) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }

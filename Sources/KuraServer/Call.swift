@@ -148,6 +148,7 @@ extension Refusal {
         case .conflict(let currentRev):
             call.shows(currentRev)
             self = .error(RPCError(.conflict, currentRev: currentRev))
+        case .uniqueViolation(let violation): self = .error(call.fault(violation))
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):

@@ -81,18 +81,30 @@ extension Server {
         storage.setWriter(connection.clientName)
         storage.setWriterAccounts(connection.admission.accounts)
         let result: WriteResult
+        var position = 0
         do throws(StoreError) {
             result = try work.collection.withBytes { (collection) throws(StoreError) in
-                try storage.documents.putMany(collection) { (stage) throws(StoreError) in
+                let rules = CollectionRules.of(collection, storage)
+                return try storage.documents.putMany(collection) { (stage) throws(StoreError) in
                     try batch.forEach { (id, value, isNewID) throws(StoreError) in
+                        if rules?.mode == .enforce, rules?.violation(value) != nil { throw .typeMismatch }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)
+                        position += 1
                     }
                 }
             }
         } catch {
             switch error {
             case .busy: break
-            case .cold: transfer.channel.judge(.cold(scope: storage.documents.coldScope))
+            case .cold: if let look = storage.documents.coldLook { transfer.channel.judge(.cold(look)) }
+            case .typeMismatch:
+                transfer.channel.judge(
+                    .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
+            case .uniqueViolation:
+                transfer.channel.judge(
+                    .refused(
+                        position: position,
+                        RecordFault(message: "another document has the same values in a unique index")))
             default: transfer.channel.judge(.failed(error))
             }
             return

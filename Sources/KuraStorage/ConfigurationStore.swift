@@ -78,6 +78,47 @@ public final class ConfigurationStore {
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 
+    /// Puts the value, or takes the item away when it is `null` or empty.
+    public func set(_ room: Store, _ name: Bytes, _ key: StaticString, _ value: Bytes) throws(StoreError) {
+        if value.isEmpty || value.equals("null") {
+            _ = try delete(room, name, key)
+        } else {
+            _ = try put(room, name, key, value)
+        }
+    }
+
+    /// Takes away everything that is configured for a scope.
+    func deleteAll(_ room: Store, _ name: Bytes) throws(StoreError) {
+        guard let scope = find(room, name) else { return }
+        var next = scope.members.oldest
+        var items: [ItemRef] = []
+        while let item = next {
+            if !item.isTombstone { items.append(item) }
+            next = item.pointee.newer
+        }
+        _ = try ledger.transaction { () throws(StoreError) in
+            for old in items {
+                try ledger.stage(
+                    scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
+                    oldBytes: old.key.count + old.value.count, newBytes: 0
+                ) { _ in }
+            }
+        }
+    }
+
+    // MARK: What ages out
+
+    /// Keys of the days that a collection's tombstones and documents are kept; absent when for ever.
+    public static let tombstoneDays: StaticString = "tombstoneDays"
+    public static let retainDays: StaticString = "retainDays"
+
+    // MARK: Indexes
+
+    /// Key of a collection's indexes: the list of `IndexDefinition`s.
+    public static let indexes: StaticString = "indexes"
+
+    static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
+
     // MARK: Durability
 
     /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
@@ -158,7 +199,7 @@ extension Ledger {
         scopes.remove(vacant: subject, reusingID: reusingID)
     }
 
-    private func subject(of configuration: Scope) -> (store: Store, name: ArraySlice<UInt8>)? {
+    func subject(of configuration: Scope) -> (store: Store, name: ArraySlice<UInt8>)? {
         guard let slash = configuration.name.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let room = configuration.name[..<slash]
         guard let store = [Store.settings, .documents].first(where: { room.elementsEqual($0.roomName.utf8) }) else {
@@ -173,6 +214,7 @@ extension Ledger {
             let subject = name.withBytes({ scopes.findOrMake(store, $0) })
         else { return }
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
+        if store == .documents { noteIndexes(configuration, of: subject) }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,
             let seconds = Int32(String(decoding: durability.value, as: UTF8.self))
@@ -182,6 +224,18 @@ extension Ledger {
         } else {
             subject.flushSeconds = 0
         }
+    }
+}
+
+extension Ledger {
+    /// The indexes of a collection may be others now.
+    private func noteIndexes(_ configuration: Scope, of collection: Scope) {
+        let item = find(configuration, ConfigurationStore.indexes.bytes)
+        let text = item.flatMap { $0.isTombstone ? nil : $0.value } ?? Bytes()
+        guard collection.indexes != nil || !text.isEmpty else { return }
+        let indexes = collection.indexes ?? CollectionIndexes()
+        collection.indexes = indexes
+        indexes.define(text)
     }
 }
 

@@ -19,17 +19,20 @@ final class Ledger {
     // MARK: Revisions
 
     /// Newest revision given out, staged ones included.
-    private(set) var rev: UInt64
+    var rev: UInt64
     /// Newest revision in the log.
-    private(set) var committedRev: UInt64
+    var committedRev: UInt64
     /// The tables are as of this revision.
     private(set) var foldedRev: UInt64
     /// Newest revision of a strict transaction: one with a change that is durable before it is acknowledged.
-    private(set) var strictRev: UInt64
+    var strictRev: UInt64
     /// The newest of them in the log.
-    private(set) var committedStrictRev: UInt64
+    var committedStrictRev: UInt64
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     var syncedRev: UInt64
+
+    /// Revision of the newest drop of a collection: that something is absent may give it away.
+    private(set) var dropRev: UInt64 = 0
 
     // MARK: The turn
 
@@ -63,7 +66,15 @@ final class Ledger {
     // MARK: The overlay
 
     /// Changes that no slice has taken yet, in the order of their revisions.
-    private var queue: ContiguousArray<ItemRef> = []
+    private(set) var queue: ContiguousArray<ItemRef> = []
+    /// What else they mean for the tables, in the same order.
+    var events: ContiguousArray<PendingEvent> = []
+    /// Keys of unique indexes that changes hold which are not folded.
+    let claims = UniqueClaims()
+    /// Collections whose indexes the tables have told of.
+    var published: Set<UInt32> = []
+    /// Indexes that are complete, and the revision up to which writes may have missed a conflict.
+    var unconfirmed: [Int64: UInt64] = [:]
     private(set) var overlayBytes = 0
     private(set) var overlayItems = 0
     /// Largest size that the overlay ever had, in bytes.
@@ -80,6 +91,14 @@ final class Ledger {
         committedStrictRev = rev
         syncedRev = rev
         cache = DocumentCache(limit: configuration.cacheBytes)
+    }
+
+    struct PendingEvent {
+        /// The change that it came with.
+        var item: ItemRef
+        var event: FoldSlice.Event
+        /// It gave the scope its `definedRev`.
+        var isFirst: Bool
     }
 
     var isOverlayFull: Bool { overlayBytes >= configuration.overlayBytes }
@@ -100,6 +119,13 @@ final class Ledger {
         table.insert(item)
         // Not trimmed here: the caller is about to show the item. The turn's end does it.
         cache.add(item)
+    }
+
+    /// Lets go of a document that is in the cache.
+    func letGo(clean item: ItemRef) {
+        cache.remove(item)
+        table.remove(item)
+        item.release()
     }
 
     func markRead(_ item: ItemRef) {
@@ -184,13 +210,8 @@ final class Ledger {
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(StoreError) {
-        if isRefusingChanges || isRefusingForReserve { throw .noSpace }
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
-        // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
-        if staged.count == transactionStart {
-            if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
-            if records.count > configuration.turnBytes { throw .busy }
-        }
+        try checkRoom()
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         if !writerAccounts.isEmpty {
@@ -231,10 +252,59 @@ final class Ledger {
         enter(new, over: old, scope)
     }
 
+    private func checkRoom() throws(StoreError) {
+        if isRefusingChanges || isRefusingForReserve { throw .noSpace }
+        // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
+        if staged.count == transactionStart {
+            if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
+            if records.count > configuration.turnBytes { throw .busy }
+        }
+    }
+
+    /// Stages the dropping of a collection: its name is free at once.
+    func stageDrop(_ scope: Scope) throws(StoreError) {
+        try checkRoom()
+        isTransactionStrict = true
+        let marker = makeDrop(scope, rev: rev + 1, at: now)
+        scope.withName { name in
+            writer.withBytes { writer in
+                records.append(
+                    LogRecord(
+                        store: scope.store, isTombstone: true, rev: rev + 1, scope: name, key: Bytes(), writer: writer,
+                        value: Bytes()))
+            }
+        }
+        staged.append(Staged(old: nil, new: marker, scopeRev: dropRev))
+        enter(drop: marker, scope)
+    }
+
+    func makeDrop(_ scope: Scope, rev: UInt64, at: Int64) -> ItemRef {
+        let marker = ItemRef.make(key: Bytes(), value: Bytes())
+        marker.pointee.rev = rev
+        marker.pointee.scope = scope.id
+        marker.pointee.store = scope.store
+        marker.pointee.updatedAt = at
+        marker.pointee.isDeleted = true
+        marker.pointee.flags = [.dirty, .drop]
+        return marker
+    }
+
+    func enter(drop marker: ItemRef, _ scope: Scope) {
+        scopes.drop(scope)
+        dropRev = marker.pointee.rev
+        events.append(
+            PendingEvent(
+                item: marker,
+                event: FoldSlice.Event(rev: marker.pointee.rev, collection: scope.id, kind: .drop), isFirst: false))
+        queue.append(marker)
+        overlayItems += 1
+        overlayBytes += marker.footprint
+    }
+
     /// A write that changed nothing was answered.
     func countNoOp() { noOpWrites += 1 }
 
-    private func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
+    func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
         if let old {
             old.pointee.supersededBy = new.pointee.rev
             if old.pointee.flags.contains(.linked) {
@@ -254,7 +324,7 @@ final class Ledger {
         if scope.store.isResident {
             scope.members.append(new)
             scope.replaceSorted(old, with: new)
-            if scope.store == .configuration { noteConfiguration(scope) }
+            if scope.store == .configuration { note(configuration: new, scope) }
         }
         new.retain()  // for the fold queue
         queue.append(new)
@@ -270,6 +340,13 @@ final class Ledger {
         queue.removeLast()
         overlayItems -= 1
         overlayBytes -= new.footprint
+        guard !new.pointee.flags.contains(.drop) else {
+            takeBackEvent(of: new)
+            scopes.undrop(scope)
+            dropRev = change.scopeRev
+            new.release()
+            return
+        }
         scope.count -= Int(new.pointee.countDelta)
         scope.bytes -= Int(new.pointee.bytesDelta)
         if !scope.accounts.isEmpty {
@@ -285,7 +362,11 @@ final class Ledger {
             table.remove(new)
         }
         if scope.store.isResident { scope.replaceSorted(new, with: change.old) }
-        if scope.store == .configuration { noteConfiguration(scope) }
+        if new.pointee.flags.contains(.claiming) { claims.remove(new) }
+        if scope.store == .configuration {
+            takeBackEvent(of: new)
+            noteConfiguration(scope)
+        }
         if scope.lastRev == 0 {
             scope.firstRev = 0
             if scope.store == .configuration { forgetConfiguration(scope, reusingID: reusingIDs) }
@@ -337,7 +418,7 @@ final class Ledger {
     func cutSlice(syncedRev: UInt64, log: Log?) -> FoldSlice? {
         var end = queue.count
         while end > 0, queue[end - 1].pointee.rev > syncedRev { end -= 1 }
-        guard end > 0 || log?.hasNews == true else { return nil }
+        guard end > 0 || log?.hasNews == true || hasConfirmations else { return nil }
         let slice = FoldSlice()
         if end > 0 {
             slice.rev = queue[end - 1].pointee.rev
@@ -346,6 +427,9 @@ final class Ledger {
             slice.items = queue
             queue = rest
         }
+        while let first = events.first, first.event.rev <= slice.rev { slice.events.append(events.removeFirst().event) }
+        slice.confirmed = confirmable
+        for number in slice.confirmed { unconfirmed[number] = nil }
         slice.newScopes = scopes.takeNew(upTo: slice.rev).map { scope in
             scope.mayHaveRows = true
             return FoldSlice.NewScope(id: scope.id, store: scope.store, name: scope.name)
@@ -373,6 +457,12 @@ final class Ledger {
     private func settle(_ item: ItemRef) {
         overlayBytes -= item.footprint
         overlayItems -= 1
+        if item.pointee.flags.contains(.claiming) { claims.remove(item) }
+        guard !item.pointee.flags.contains(.drop) else {
+            if let scope = scopes.known(item.pointee.scope) { scopes.forget(dropped: scope) }
+            item.release()
+            return
+        }
         item.pointee.flags.remove(.dirty)
         if item.pointee.supersededBy == 0 {
             if !item.pointee.store.isResident {
@@ -385,62 +475,5 @@ final class Ledger {
             }
         }
         item.release()
-    }
-
-    // MARK: Recovery
-
-    /// Takes in a change that the log has and the tables have not.
-    func replay(
-        _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes?, rev: UInt64, at: Int64,
-        old: ItemRef?, oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
-    ) {
-        guard scopes.enter(scope) else { return }
-        let new = ItemRef.make(key: key, value: body ?? value)
-        new.pointee.rev = rev
-        new.pointee.scope = scope.id
-        new.pointee.store = scope.store
-        new.pointee.updatedAt = at
-        new.pointee.createdAt = at
-        new.pointee.version = 1
-        new.pointee.hash = table.hash(scope: scope.id, key: key)
-        new.pointee.flags = [.dirty]
-        new.pointee.isDeleted = isTombstone
-        let wasPresent = old.map { !$0.isTombstone } ?? false
-        new.pointee.countDelta = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
-        new.pointee.bytesDelta = Int32(newBytes - oldBytes)
-        shape(new)
-        enter(new, over: old, scope)
-        old?.release()
-        self.rev = max(self.rev, rev)
-        committedRev = self.rev
-        strictRev = self.rev
-        committedStrictRev = self.rev
-        syncedRev = self.rev
-    }
-
-    /// Takes in a change of a resident store.
-    func replay(resident record: LogRecord, at: Int64) {
-        let scope = scopes.findOrPrepare(record.store, record.scope)
-        let old = find(scope, record.key)
-        let wasPresent = old.map { !$0.isTombstone } ?? false
-        if record.isTombstone, !wasPresent { return }
-        replay(
-            scope, key: record.key, value: record.value, isTombstone: record.isTombstone, carrying: nil,
-            rev: record.rev, at: at, old: old, oldBytes: wasPresent ? old!.key.count + old!.value.count : 0,
-            newBytes: record.isTombstone ? 0 : record.key.count + record.value.count
-        ) { _ in }
-    }
-
-    /// Takes in an item of a resident store that the tables have.
-    func load(resident key: Bytes, value: Bytes, rev: UInt64, updatedAt: Int64, _ scope: Scope) {
-        let item = ItemRef.make(key: key, value: value)
-        item.pointee.rev = rev
-        item.pointee.scope = scope.id
-        item.pointee.store = scope.store
-        item.pointee.updatedAt = updatedAt
-        item.pointee.createdAt = updatedAt
-        item.pointee.hash = table.hash(scope: scope.id, key: key)
-        table.insert(item)
-        scope.members.append(item)
     }
 }

@@ -6,7 +6,7 @@ import SQLite
 /// stale answer can ever come from here.
 final class PageWarmer: Sendable {
     private struct State {
-        var requests: [(ticket: UInt64, scope: UInt32, id: [UInt8])] = []
+        var requests: [(ticket: UInt64, look: ColdLook)] = []
         var done: [UInt64] = []
         var isStopping = false
     }
@@ -25,8 +25,8 @@ final class PageWarmer: Sendable {
         }
     }
 
-    func warm(_ ticket: UInt64, scope: UInt32, id: [UInt8]) {
-        state.withLock { $0.requests.append((ticket, scope, id)) }
+    func warm(_ ticket: UInt64, _ look: ColdLook) {
+        state.withLock { $0.requests.append((ticket, look)) }
         pending.signal()
     }
 
@@ -60,7 +60,10 @@ final class PageWarmer: Sendable {
             }
             // A failure here is no answer: the loop's own try meets it again and reports it.
             if reader == nil { reader = try? DocumentReader(path: path, mayWait: true) }
-            request.id.withBytes { id in try? reader?.warm(scope: request.scope, id: id) }
+            switch request.look {
+            case .document(let scope, let id): id.withBytes { id in try? reader?.warm(scope: scope, id: id) }
+            case .index(let number, let key): key.withBytes { key in try? reader?.warm(index: number, key: key) }
+            }
             state.withLock { $0.done.append(request.ticket) }
             wake()
         }

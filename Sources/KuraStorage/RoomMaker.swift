@@ -73,7 +73,7 @@ struct RoomMaker {
         // Safety: nobody but the fold thread uses it from here on.
         nonisolated(unsafe) let writer = tables.writer
         folder = try unsafe Folder(
-            connection: writer, configuration: configuration, foldedRev: foldedRev,
+            connection: writer, configuration: configuration, foldedRev: foldedRev, tends: false,
             wake: { [reported] in reported.signal() })
     }
 

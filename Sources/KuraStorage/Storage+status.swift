@@ -19,4 +19,10 @@ extension Storage {
         public var noOpWrites: UInt64
         public var disk: WriteCounts
     }
+
+    /// Changes are refused for want of space.
+    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
+
+    /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
+    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 }

@@ -20,16 +20,24 @@ public actor Storage {
     public let documents: DocumentsStore
     public let requests: RequestKeys
     public let configurations: ConfigurationStore
-
     private let directory: DataDirectory
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
     private let logSync: LogSync
-    private let folder: Folder
-    private let housekeeper: Housekeeper
+    let folder: Folder
+    let aging: Aging
+    let housekeeper: Housekeeper
     private let warmer: PageWarmer
-    private let queries: QueryPool
+    let queries: QueryPool
+    var indexWaits = IndexWaits()
+    /// Purges that are through, as answers.
+    var purged: [QueryAnswer] = []
+    /// When the builds that are under way began, by the number of the index.
+    var builds: [Int64: UInt64] = [:]
+    /// Nanoseconds of the longest piece of tending since a build ended.
+    var longestPiece: UInt64 = 0
+    var agingTickets: Set<UInt64> = []
     let contents: QueryPool
     let attachments: AttachmentFiles
     private let reserve: Reserve
@@ -45,7 +53,7 @@ public actor Storage {
     public nonisolated let hasRaisedRevision: Bool
     public private(set) var durableRev: UInt64 = 0
     /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
-    private var tablesRev: UInt64
+    var tablesRev: UInt64
     private var slice: FoldSlice?
     private var isSettling = false
     private var retrySliceAt: UInt64?
@@ -60,10 +68,10 @@ public actor Storage {
     /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
     private var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
-    private let report: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     private var reportFullAgainAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
-    private var isDiskFull = false
+    var isDiskFull = false
     private var checkReserveAt: UInt64 = 0
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
@@ -102,6 +110,7 @@ public actor Storage {
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
+        aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try unsafe Folder(
@@ -147,6 +156,7 @@ public actor Storage {
     public func beginTurn() {
         ledger.now = nowMilliseconds()
         ledger.syncedRev = logSync.syncedRev
+        if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
     /// Milliseconds since 1970, as of the turn's beginning.
@@ -244,19 +254,10 @@ public actor Storage {
         }
     }
 
-    /// Runs what may wait for the disk on a background thread, after what was asked for before.
-    public func runInBackground(_ job: @escaping @Sendable () -> Void) { housekeeper.submit(job) }
-
     // MARK: Waiting
 
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
-
-    /// Changes are refused for want of space.
-    public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
-
-    /// Whether a bulk of changes may come: while the overlay is three quarters full the rest is for everybody else.
-    public var admitsBulk: Bool { ledger.overlayBytes < configuration.overlayBytes / 4 * 3 }
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
@@ -264,22 +265,11 @@ public actor Storage {
         let ticket = nextTicket
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
-        if let (scope, key) = documents.coldKey { warmer.warm(ticket, scope: scope, id: key) }
+        if let look = documents.coldLook { warmer.warm(ticket, look) }
         return ticket
     }
 
     public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
-
-    /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
-    /// at once when they are not.
-    /// - Returns: a ticket that `takeAnswers` gives back.
-    public func submit(_ query: any TableQuery) -> UInt64 {
-        defer { nextTicket += 1 }
-        queries.submit(query, ticket: nextTicket, tablesRev: tablesRev)
-        return nextTicket
-    }
-
-    public func takeAnswers() -> [QueryAnswer] { queries.takeDone() + contents.takeDone() }
 
     // MARK: Upkeep
 
@@ -289,12 +279,18 @@ public actor Storage {
     public func upkeep() -> UInt64? {
         let time = monotonicNanoseconds()
         let wait = keepUp(time)
-        guard let relaxedDueAt else { return wait }
-        return min(wait ?? .max, relaxedDueAt > time ? relaxedDueAt - time : 0)
+        var due = indexWaits.settle(documents, time)
+        if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
+        // What has aged goes some a turn.
+        if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
+        due = min(due ?? .max, aging.nextAt)
+        guard let due else { return wait }
+        return min(wait ?? .max, due > time ? due - time : 0)
     }
 
     private func keepUp(_ time: UInt64) -> UInt64? {
         ledger.trimCache()
+        age(time)
         for outcome in folder.outcomes() { take(outcome, time) }
         if isSettling, let slice, ledger.settle(slice, budget: 1000) {
             self.slice = nil
@@ -386,7 +382,7 @@ public actor Storage {
             folder.submit(slice)
             return
         }
-        guard slice == nil, let since = firstUnfoldedAt else { return }
+        guard slice == nil, let since = firstUnfoldedAt ?? (ledger.hasConfirmations ? 0 : nil) else { return }
         let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
         guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
@@ -409,9 +405,21 @@ public actor Storage {
     private func take(_ outcome: Folder.Outcome, _ time: UInt64) {
         durableRev = max(durableRev, outcome.durableRev)
         hasPendingWAL = outcome.hasPendingWAL
-        if outcome.slice == nil {
+        longestPiece = max(longestPiece, outcome.longestPiece)
+        if let statuses = outcome.indexes { note(statuses, time) }
+        for purge in outcome.purged {
+            if let scope = ledger.scopes.known(purge.collection) {
+                scope.purgedBefore = max(scope.purgedBefore, purge.before)
+            }
+            if purge.ticket > 0 { purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed))) }
+        }
+        var folded: FoldSlice?
+        switch outcome.work {
+        case .slice(let slice): folded = slice
+        case .checkpoint:
             isCheckpointing = false
             lastFoldAt = time
+        case .tending: lastFoldAt = time
         }
         if let error = outcome.error {
             if error.isFull {
@@ -422,14 +430,14 @@ public actor Storage {
                 let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
                 if !reserve.isThere { queries.refuseParked(.noSpace) }
                 giveUpReserve(time)
-                if outcome.slice != nil { retrySliceAt = time + pause }
+                if folded != nil { retrySliceAt = time + pause }
                 return
             }
-            if outcome.slice == nil, error.isBusy { return }
+            if folded == nil, error.isBusy { return }
             fault = .database(error, file: configuration.tablesPath)
             return
         }
-        if let slice = outcome.slice {
+        if let slice = folded {
             ledger.isFoldOutOfSpace = false
             isSettling = true
             tablesRev = max(tablesRev, slice.rev)

@@ -5,6 +5,8 @@ public import SQLite
 public enum StoreError: Error, Equatable, Sendable {
     /// The item's revision is not the one that was asked for; 0: it is absent.
     case conflict(currentRev: UInt64)
+    /// Another document has the key in a unique index.
+    case uniqueViolation(UniqueViolation)
     /// The value is longer than `limit` bytes.
     case valueTooLarge(limit: Int)
     /// The store would grow over `limit` (bytes, or scopes when they are too many).

@@ -2,7 +2,7 @@ import Glibc
 import KuraBytes
 import SQLite
 
-/// `durable/kura.sqlite`: what the log folds to. This file holds its layout; `Folder` writes it, `DocumentReader` reads it.
+/// `durable/kura.sqlite`: what the log folds to. This file holds its layout; `Folder` writes it, `DocumentReader` and `TableReader` read it.
 ///
 /// Documents of all collections share one table. A document's row number is `collection << 40 | n`, so a collection is one
 /// unbroken range of the table: it is walked, indexed and dropped by slices of row numbers, and an update touches one
@@ -33,11 +33,26 @@ enum Tables {
                     number INTEGER PRIMARY KEY, firstRev INTEGER NOT NULL, lastRev INTEGER NOT NULL,
                     bytes INTEGER NOT NULL);
                 """),
+        // Indexes are tables of their own, `index_N` (`IndexTable`), made when they are configured. `reached` and `builtTo` are rows.
+        // Tombstones are found by their age.
         .init(
             version: 2,
             sql: """
+                CREATE TABLE indexes(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, name TEXT NOT NULL,
+                    definition TEXT NOT NULL, state INTEGER NOT NULL, reached INTEGER NOT NULL,
+                    builtTo INTEGER NOT NULL, entries INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+                    first TEXT, second TEXT);
+                CREATE TABLE drops(collection INTEGER PRIMARY KEY);
+                CREATE INDEX documents_tombstones ON documents(collection, updatedAt) WHERE isDeleted = 1;
+                """),
+        // Contents of attachments and how many lists name them. A collection that is dropped may be one of such lists.
+        .init(
+            version: 3,
+            sql: """
                 CREATE TABLE contents(digest TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;
                 CREATE INDEX contents_unused ON contents(digest) WHERE uses = 0;
+                ALTER TABLE drops ADD COLUMN isLists INTEGER NOT NULL DEFAULT 0;
                 """),
     ])
 
@@ -74,67 +89,5 @@ enum Tables {
         } catch Migrator.Failure.sqlite(let error) {
             throw .database(error, file: path)
         } catch { throw .refused("\(path): \(error)") }
-    }
-}
-
-/// Point reads of documents that are not in memory, on the loop: a read-only connection that never waits for the disk.
-///
-/// When a page is not in the page cache, `find` throws `.cold`; a reader thread then performs the same look-up waiting
-/// (`PageWarmer`), and the request is begun again.
-final class DocumentReader {
-    private let connection: Connection
-    private let select: StatementBox
-
-    /// `mayWait`: for the reader thread, which waits for the disk.
-    /// `cacheKibibytes`: memory for pages, given back with the reader.
-    init(path: String, mayWait: Bool, cacheKibibytes: Int = 512) throws(StorageFault) {
-        do throws(SQLiteError) {
-            connection = try Connection(path: path, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
-            try connection.setBusyTimeout(milliseconds: mayWait ? 1000 : 0)
-            try connection.execute("PRAGMA cache_size=-\(cacheKibibytes);")
-            select = StatementBox(
-                try connection.prepare(
-                    """
-                    SELECT row, rev, version, createdAt, updatedAt, isDeleted, body FROM documents
-                    WHERE collection = ?1 AND id = ?2
-                    """))
-        } catch { throw .database(error, file: path) }
-    }
-
-    /// Sees the tables as they are at its next look-up, for good: no lock and no check of the WAL each time. For a short
-    /// life while nobody writes.
-    func freeze() throws(SQLiteError) {
-        try connection.execute("BEGIN")
-    }
-
-    /// Reads the document's pages and throws them away: from now on they are in the page cache.
-    func warm(scope: UInt32, id: Bytes) throws(SQLiteError) {
-        defer { select.statement.reset() }
-        try select.statement.bind(1, Int64(scope))
-        try select.statement.bind(2, utf8: id)
-        if try select.statement.step() { _ = select.statement.bytes(6) }
-    }
-
-    /// The document as a new item with one reference; nil when the tables do not have it.
-    func find(scope: UInt32, id: Bytes) throws(StoreError) -> ItemRef? {
-        defer { select.statement.reset() }
-        do throws(SQLiteError) {
-            try select.statement.bind(1, Int64(scope))
-            try select.statement.bind(2, utf8: id)
-            guard try select.statement.step() else { return nil }
-            let item = ItemRef.make(key: id, value: select.statement.bytes(6))
-            item.pointee.row = select.statement.int64(0)
-            item.pointee.rev = UInt64(select.statement.int64(1))
-            item.pointee.version = UInt32(truncatingIfNeeded: select.statement.int64(2))
-            item.pointee.createdAt = select.statement.int64(3)
-            item.pointee.updatedAt = select.statement.int64(4)
-            item.pointee.scope = scope
-            item.pointee.store = .documents
-            item.pointee.isDeleted = select.statement.int64(5) != 0
-            return item
-        } catch {
-            if error.wouldBlock || error.isBusy { throw .cold }
-            throw .unreadable(error)
-        }
     }
 }

@@ -23,6 +23,9 @@ struct TablesInMemory {
             segments = try Self.readSegments(writer)
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
             try Self.loadSettings(writer, ledger)
+            // Before the log's changes are taken in: they hold keys of unique indexes.
+            for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
+            ledger.publish(try IndexRow.all(writer).map(\.status))
         } catch { throw .database(error, file: path) }
         settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
@@ -57,6 +60,10 @@ struct TablesInMemory {
 
     private static func readScopes(_ connection: Connection) throws(SQLiteError) -> ScopeTable {
         let scopes = ScopeTable()
+        // Numbers of collections that are gone are not used again.
+        if let last = try connection.scalar("SELECT value FROM meta WHERE name = 'lastScope'") {
+            scopes.reserve(UInt32(last))
+        }
         let select = try connection.prepare("SELECT id, store, name, count, bytes, lastRev, nextRow FROM scopes")
         while try select.step() {
             guard let store = Store(rawValue: UInt8(select.int64(1))) else { continue }

@@ -28,6 +28,22 @@ public final class Semaphore: @unchecked Sendable {
     public func wait() {
         while unsafe sem_wait(handle) != 0 {}
     }
+
+    /// Waits for so long at most; 0 for not at all.
+    /// - Returns: whether the semaphore was signalled.
+    func wait(milliseconds: Int) -> Bool {
+        guard milliseconds > 0 else { return unsafe sem_trywait(handle) == 0 }
+        var deadline = timespec()
+        // Safety: the kernel fills one `timespec`, which is ours.
+        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
+        let nanoseconds = Int(deadline.tv_nsec) + milliseconds % 1000 * 1_000_000
+        deadline.tv_sec += milliseconds / 1000 + nanoseconds / 1_000_000_000
+        deadline.tv_nsec = nanoseconds % 1_000_000_000
+        while unsafe sem_timedwait(handle, &deadline) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
 }
 
 /// A thread of our own: named, with signals blocked, joined before the process ends.

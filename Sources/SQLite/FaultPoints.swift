@@ -12,6 +12,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case foldSlice = "fold.slice"
     case foldCommit = "fold.commit"
     case foldCheckpoint = "fold.checkpoint"
+    case tendSlice = "tend.slice"
+    case tendCommit = "tend.commit"
     case recoverCopy = "recover.copy"
     case attachmentWrite = "attachment.write"
     case attachmentCopied = "attachment.copied"

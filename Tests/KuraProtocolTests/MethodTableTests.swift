@@ -38,7 +38,7 @@ import Testing
         // Law 13's verbs, and what is no room.
         let verbs: Set<String> = [
             "get", "getMany", "put", "putMany", "delete", "deleteMany", "list", "count", "configure", "describe",
-            "scopes", "import", "export",
+            "scopes", "import", "export", "drop", "purge",
         ]
         let others: Set<String> = [
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",

@@ -131,6 +131,32 @@ import Testing
         #expect(try documents().keys.sorted() == ["a", "b", "c"])
     }
 
+    @Test func `records are held against the collection's schema and its unique indexes, each by itself`() throws {
+        try client.result(
+            "documents.configure",
+            """
+            {"collection":"c","indexes":[{"name":"u","fields":["k"],"unique":true}],\
+            "schema":{"required":["k"]},"schemaMode":"enforce"}
+            """)
+        _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        var lines = (0..<200).map { "{\"id\":\"\($0)\",\"value\":{\"k\":\($0)}}" }
+        lines[70] = "{\"id\":\"70\",\"value\":{}}"
+        lines[80] = "{\"id\":\"80\",\"value\":{\"k\":3}}"
+        lines[150] = "{\"id\":\"150\",\"value\":{\"k\":149}}"
+        let text = lines.joined(separator: "\n") + "\n"
+        let failed = try load(text)["error"]?["data"]
+        #expect(failed?["kind"]?.text == "badRecord")
+        #expect(failed?["line"]?.int == 71)
+        #expect(failed?["offset"]?.int == lines[..<70].reduce(0) { $0 + $1.utf8.count + 1 })
+        #expect(try documents().count == 70)
+        let result = try load(text, ",\"onError\":\"skip\"")["result"]
+        #expect(result?["imported"]?.int == 197)
+        #expect(result?["skipped"]?.int == 3)
+        #expect(result?["errors"]?.elements.map { $0["line"]?.int } == [71, 81, 151])
+        #expect(result?["offset"]?.int == text.utf8.count)
+        #expect(try documents().count == 197)
+    }
+
     @Test func `errors are told one by one up to a hundred, and all are counted`() throws {
         let result = try #require(
             try load(String(repeating: "bad\n", count: 250), ",\"onError\":\"skip\"")["result"])

@@ -16,6 +16,7 @@ import Testing
         try writer.execute(
             """
             INSERT INTO meta(name, value) VALUES('foldedRev', 42);
+            INSERT INTO scopes(id, store, name) VALUES(7, 2, 'c');
             WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200)
             INSERT INTO documents(row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body)
             SELECT (7 << 40) + x, 7, printf('id%03d', 200 - x), x, 1, 0, 0, x % 5 = 0, x FROM n;
@@ -49,6 +50,12 @@ import Testing
         #expect(try ids(.row, stops: stops) == byRow)
         #expect(try ids(.id, stops: stops) == byRow.reversed())
         #expect(try ids(.id, after: "id150", stops: stops) == byRow.reversed().filter { $0 > "id150" })
+    }
+
+    @Test func `a walk over a collection that has been dropped ends, whatever rows are left`() throws {
+        let writer = try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 1024)
+        try writer.execute("DELETE FROM scopes")
+        #expect(try ids(.id, stops: 1000).isEmpty)
     }
 
     @Test func `a walk whose reader is cancelled ends`() throws {

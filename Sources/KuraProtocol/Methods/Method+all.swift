@@ -2,7 +2,7 @@ extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + documentsMethods
-        + changesMethods
+        + documentsConfigurationMethods + changesMethods
 }
 
 extension ValueType {

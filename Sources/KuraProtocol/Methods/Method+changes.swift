@@ -69,9 +69,13 @@ extension Method {
             of: .object([
                 Field("store", .word(["settings", "documents"]), required: true, "Where the item is."),
                 Field("scope", .scope, required: true, "Its domain or collection."),
-                Field("key", .key, required: true, "Its key or id."),
+                Field("key", .key, "Its key or id; left out when the whole collection was dropped."),
                 Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),
                 Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
+                Field(
+                    "dropped", .boolean,
+                    "True when the collection was dropped with all that was in it; what has its name later is another. Left out otherwise."
+                ),
                 Field("value", .json, "With `values`: what was written; left out when deleted."),
                 Field(
                     "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),

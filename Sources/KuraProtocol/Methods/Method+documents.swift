@@ -8,8 +8,14 @@ extension Method {
                 Field("id", .key, "Its name in the collection; a new UUIDv7 when absent."),
                 Field("value", .json, required: true, "Any JSON value of at most 8 MiB."), .ifRev,
             ],
-            result: [Field("id", .key, required: true, "The document's id."), .writtenRev],
-            errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
+            result: [
+                Field("id", .key, required: true, "The document's id."), .writtenRev,
+                Field(
+                    "warning", .object(violation),
+                    "The document breaks the collection's schema and is stored all the same."),
+                .durable,
+            ],
+            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}"),
         Method(
             "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
@@ -67,8 +73,16 @@ extension Method {
                     "ids", .list(of: .key, maxItems: WireLimits.listItems), required: true,
                     "The ids, in the order given."),
                 .writtenRev,
+                Field(
+                    "warnings",
+                    .list(
+                        of: .object([Field("index", .count, required: true, "Its position in the list.")] + violation),
+                        maxItems: 100),
+                    "Documents that break the collection's schema and are stored all the same, the first 100; left out when none does."
+                ),
+                .durable,
             ],
-            errors: [.conflict, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
             example:
                 "{\"collection\":\"notes\",\"documents\":[{\"id\":\"a\",\"value\":1},{\"value\":{\"text\":\"b\"}}]}"),
         Method(
@@ -77,7 +91,7 @@ extension Method {
             parameters: [collection, documentID, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the document was absent."),
-                Field("deleted", .boolean, required: true, "Whether there was something to delete."),
+                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .durable,
             ],
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
@@ -94,7 +108,7 @@ extension Method {
                 Field("deleted", .count, required: true, "Documents that were there."),
                 Field(
                     "rev", .revision, required: true,
-                    "Revision of this change; the newest one there is when nothing was there."),
+                    "Revision of this change; the newest one there is when nothing was there."), .durable,
             ],
             errors: [.noSpace, .outcomeUnknown],
             example: "{\"collection\":\"notes\",\"ids\":[\"a\",\"b\"]}"),
@@ -118,7 +132,7 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of this change; the document's when nothing changed."),
-                Field("changed", .boolean, required: true, "Whether the patch made the document another."),
+                Field("changed", .boolean, required: true, "Whether the patch made the document another."), .durable,
             ],
             errors: [.conflict, .notFound, .patchFailed, .valueTooLarge, .noSpace, .outcomeUnknown],
             example:
@@ -140,7 +154,7 @@ extension Method {
                 Field("value", .json, required: true, "The sum."),
                 Field(
                     "rev", .revision, required: true,
-                    "Revision of this change; the document's when nothing changed."),
+                    "Revision of this change; the document's when nothing changed."), .durable,
             ],
             errors: [.notFound, .typeMismatch, .outOfRange, .valueTooLarge, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}"),
@@ -152,7 +166,7 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of this change; the document's when it is not deleted."),
-                Field("restored", .boolean, required: true, "Whether it was deleted."),
+                Field("restored", .boolean, required: true, "Whether it was deleted."), .durable,
             ],
             errors: [.notFound, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
@@ -306,6 +320,10 @@ extension Method {
             ]),
     ]
 
+    private static let violation: [Field] = [
+        Field("path", .text(maxBytes: 65_536), required: true, "The place in the document, a JSON pointer."),
+        Field("message", .text(maxBytes: 65_536), required: true, "What the schema asks for there."),
+    ]
     private static let collection = Field("collection", .scope, required: true, "Which kind of document.")
     private static let fd = Field("fd", .boolean, "true: the next descriptor that was passed; this or `path`.")
     private static let path = Field(

@@ -27,10 +27,12 @@ extension Call {
             try handlers[reader.methodIndex](self, &out, storage)
         } catch {
             // Who may write there and not read learns that the condition did not hold, and not what is there.
-            guard case .error(var shown) = error, shown.kind == .conflict,
+            guard case .error(var shown) = error, shown.kind == .conflict || shown.kind == .uniqueViolation,
                 !server.accessRules[reader.methodIndex].mayRead(reader, permissions)
             else { throw error }
             shown.currentRev = nil
+            // Safety: as `RPCError.documentID` says.
+            unsafe shown.documentID = nil
             throw .error(shown)
         }
     }

@@ -77,11 +77,15 @@ extension ByteBuffer {
             append(change.store.wireName)
             append("\",\"scope\":")
             append(quoted: change.scope)
-            append(",\"key\":")
-            append(quoted: change.key)
+            if !change.isDrop {
+                append(",\"key\":")
+                append(quoted: change.key)
+            }
             append(",\"rev\":")
             append(unsigned: change.rev)
-            if change.isDeleted {
+            if change.isDrop {
+                append(",\"dropped\":true")
+            } else if change.isDeleted {
                 append(",\"deleted\":true")
             } else if values {
                 append(",\"value\":")

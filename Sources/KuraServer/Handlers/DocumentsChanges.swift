@@ -24,8 +24,11 @@ extension DocumentsHandlers {
                 }
             } catch { throw .error(call.error(error, parameter: isMerge ? 2 : 3)) }
         }
-        call.append(rev: result.rev, to: &out)
-        out.append(result.changed > 0 ? ",\"changed\":true}" : ",\"changed\":false}")
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"changed\":true" : ",\"changed\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
     }
 
     static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -53,16 +56,19 @@ extension DocumentsHandlers {
         out.append(call.scratch.bytes)
         out.append(",\"rev\":")
         out.append(unsigned: result.rev)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
-        call.shows(result.rev)
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.restore(call.reader.string(0), call.reader.string(1))
         }
-        call.append(rev: result.rev, to: &out)
-        out.append(result.changed > 0 ? ",\"restored\":true}" : ",\"restored\":false}")
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
     }
 
     static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -92,8 +98,8 @@ extension DocumentsHandlers {
         out.append(integer: Int64(deleted))
         out.append(",\"rev\":")
         out.append(unsigned: result.rev)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
-        call.shows(result.rev)
     }
 
     /// Changes the document that the first two parameters name.

@@ -1,3 +1,4 @@
+import JSONSchema
 import KuraBytes
 import KuraProtocol
 import KuraStorage
@@ -11,6 +12,8 @@ enum DocumentsHandlers {
         "documents.deleteMany": deleteMany, "documents.attach": attach, "documents.attachment": attachment,
         "documents.detach": detach,
         "documents.list": list, "documents.export": export, "documents.import": importDocuments,
+        "documents.configure": configure, "documents.describe": describe,
+        "documents.drop": drop, "documents.purge": purge,
     ]
 
     // MARK: Reading
@@ -19,7 +22,7 @@ enum DocumentsHandlers {
         let found = try call.run { () throws(StoreError) in
             try storage.documents.get(call.reader.string(0), call.reader.string(1))
         }
-        call.shows(found.shownRev)
+        call.shows(found)
         if let item = found.item {
             out.append("{\"value\":")
             out.append(item.value)
@@ -101,6 +104,7 @@ enum DocumentsHandlers {
             call.identifiers.next(at: storage.now).withBytes { call.scratch.append($0) }
         }
         let id = isNewID ? call.scratch.bytes : call.reader.string(1)
+        let warning = try call.check(CollectionRules.of(call.reader.string(0), storage), call.reader.json(2))
         let result = try call.run { () throws(StoreError) in
             try storage.documents.put(
                 call.reader.string(0), id, call.reader.json(2), isNewID: isNewID, ifRev: call.condition(3))
@@ -109,26 +113,28 @@ enum DocumentsHandlers {
         out.append(quoted: id)
         out.append(",\"rev\":")
         out.append(unsigned: result.rev)
+        call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
-        call.shows(result.rev)
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let result = try call.run { () throws(StoreError) in
             try storage.documents.delete(call.reader.string(0), call.reader.string(1), ifRev: call.condition(2))
         }
-        call.append(deletion: result, to: &out)
+        call.append(deletion: result, to: &out, storage)
     }
 
     static func putMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         var refusal: Refusal?
+        var warnings: [(index: Int, violation: Violation)] = []
         let result: WriteResult
         out.append("{\"ids\":[")
         let idsStart = out.count
         do throws(StoreError) {
             // `out` is borrowed by the closure, which ends before it is used again.
             result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
-                do throws(Refusal) { try fill(batch, call, &out, idsStart, storage) } catch {
+                do throws(Refusal) { try fill(batch, call, &out, idsStart, &warnings, storage) } catch {
                     refusal = error
                     throw .busy
                 }
@@ -136,14 +142,31 @@ enum DocumentsHandlers {
         } catch { throw refusal ?? Refusal(error, call: call) }
         out.append("],\"rev\":")
         out.append(unsigned: result.rev)
+        append(warnings: warnings, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
-        call.shows(result.rev)
+    }
+
+    private static func append(warnings: [(index: Int, violation: Violation)], to out: inout ByteBuffer) {
+        guard !warnings.isEmpty else { return }
+        out.append(",\"warnings\":[")
+        for (position, warning) in warnings.enumerated() {
+            out.append(position > 0 ? ",{\"index\":" : "{\"index\":")
+            out.append(integer: Int64(warning.index))
+            out.append(",\"path\":")
+            out.append(quoted: warning.violation.instancePointer)
+            out.append(",\"message\":")
+            out.append(quoted: warning.violation.message)
+            out.append("}")
+        }
+        out.append("]")
     }
 
     private static func fill(
         _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int,
-        _ storage: isolated Storage
+        _ warnings: inout [(index: Int, violation: Violation)], _ storage: isolated Storage
     ) throws(Refusal) {
+        let rules = CollectionRules.of(call.reader.string(0), storage)
         var walk = JSONWalk(call.reader.json(1), storage: call.walk)
         var index = 0
         while let element = walk.nextElement() {
@@ -157,6 +180,11 @@ enum DocumentsHandlers {
             do throws(EntryFault) { entry = try DocumentEntry(element, call) } catch {
                 throw .error(call.error(RPCError(.invalidParams, hint: error.hint), in: 1, index, member: error.member))
             }
+            do throws(Refusal) {
+                if let violation = try call.check(rules, entry.value), warnings.count < Call.violationLimit {
+                    warnings.append((index, violation))
+                }
+            } catch { throw error.at(index: index) }
             var id = entry.id
             if id == nil {
                 call.scratch.removeAll()

@@ -12,11 +12,12 @@ extension Call {
     }
 
     /// The result of a deletion. That nothing was there is shown as well, so its revision counts even when it is not told.
-    func append(deletion result: WriteResult, to out: inout ByteBuffer) {
+    func append(deletion result: WriteResult, to out: inout ByteBuffer, _ storage: isolated Storage) {
         out.append("{\"rev\":")
         out.append(unsigned: result.changed > 0 ? result.rev : 0)
-        out.append(result.changed > 0 ? ",\"deleted\":true}" : ",\"deleted\":false}")
-        shows(result.rev)
+        out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        append(durabilityOf: result, to: &out, storage)
+        out.append("}")
     }
 
     func appendCount(_ count: Int, to out: inout ByteBuffer, _ storage: isolated Storage) {

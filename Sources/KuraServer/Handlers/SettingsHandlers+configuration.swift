@@ -20,7 +20,8 @@ extension SettingsHandlers {
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let domain = call.reader.string(0)
-        try checkDurability(call, storage)
+        try call.checkFlushSeconds(
+            durability: Position.durability, flushSeconds: Position.flushSeconds, .settings, storage)
         var violations: [SettingViolation] = []
         var checked = 0
         var mode = DomainRules.Mode.off
@@ -51,20 +52,6 @@ extension SettingsHandlers {
         out.append("}")
         // What was found was seen in settings as they are now.
         call.shows(storage.rev)
-    }
-
-    private static func checkDurability(_ call: Call, _ storage: isolated Storage) throws(Refusal) {
-        guard call.reader.has(Position.flushSeconds) else { return }
-        let isRelaxed =
-            call.reader.has(Position.durability)
-            ? call.reader.string(Position.durability).elementsEqual("relaxed".utf8)
-            : storage.configurations.flushSeconds(.settings, call.reader.string(0)) != nil
-        guard isRelaxed else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "only relaxed durability has a time to flush",
-                    parameter: call.reader.name(Position.flushSeconds)))
-        }
     }
 
     /// The check of the settings against the schema as it is to be; nil when the request does not concern it.
@@ -272,5 +259,25 @@ extension SettingsHandlers {
             out.append(quoted: locked.reason(index))
         }
         out.append("}")
+    }
+}
+
+extension Call {
+    /// A time to flush is for relaxed scopes, or for those that become so.
+    /// `durability`, `flushSeconds`: positions of parameters.
+    func checkFlushSeconds(
+        durability: Int, flushSeconds: Int, _ room: Store, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard reader.has(flushSeconds) else { return }
+        let isRelaxed =
+            reader.has(durability)
+            ? reader.string(durability).elementsEqual("relaxed".utf8)
+            : storage.configurations.flushSeconds(room, reader.string(0)) != nil
+        guard isRelaxed else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "only relaxed durability has a time to flush",
+                    parameter: reader.name(flushSeconds)))
+        }
     }
 }

@@ -6,7 +6,7 @@ import KuraTransport
 import SQLite
 
 /// Reads a descriptor to its end and has its records stored, batch by batch, in their order.
-final class DocumentsImport: TransferWork, @unchecked Sendable {
+final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
     // Made on the loop, then the thread's alone; `collection` never changes.
 
     /// How a request wants its input read.
@@ -34,6 +34,8 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
     private var skipped = 0
     private var errors: [(line: Int, text: String)] = []
     private var total: Int?
+    /// A record that was not stored, for which it ends.
+    private var refusal: RPCError?
     private var reportAt = monotonicNow() + 500_000_000
     private var tables: TableReader?
 
@@ -54,8 +56,9 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
         // What came before a failure is stored, and the answer shows it.
         do throws(TransferStop) { try hand(channel) } catch { refusal = refusal ?? self.refusal(error) }
         do throws(TransferStop) {
-            try channel.settle { [self] in warm($0, $1) }
+            try channel.settle(self)
         } catch { refusal = refusal ?? self.refusal(error) }
+        refusal = self.refusal ?? refusal
         let stored = channel.stored
         if var refusal {
             refusal.offset = refusal.offset ?? stored.end ?? options.offset
@@ -135,6 +138,7 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
 
     /// Counts the last document in, and hands the batch over when it is full, or has a document of that id.
     private func admit(_ record: RecordSplitter.Record, _ channel: TransferChannel) throws(RPCError) {
+        batch.placeLast(line: record.line, offset: record.offset)
         do throws(TransferStop) {
             if !batch.admitLast() {
                 let rest = batch.splitLast()
@@ -147,18 +151,37 @@ final class DocumentsImport: TransferWork, @unchecked Sendable {
     }
 
     private func hand(_ channel: TransferChannel) throws(TransferStop) {
+        if hasEnded { throw .cancelled }
         guard batch.count > 0 else { return }
         let full = batch
         batch = ImportBatch()
         batch.end = full.end
-        try channel.hand(full) { [self] in warm($0, $1) }
+        try channel.hand(full, from: self)
+    }
+
+    var hasEnded: Bool { refusal != nil }
+
+    func refuse(_ position: Int, _ fault: RecordFault, of batch: ImportBatch) -> Bool {
+        let (line, offset) = batch.place(of: position)
+        guard options.skipsBadRecords else {
+            var refusal = RPCError(.badRecord, hint: fault.message)
+            refusal.line = line
+            refusal.offset = offset
+            self.refusal = refusal
+            batch.cut(at: position)
+            return false
+        }
+        skipped += 1
+        if errors.count < Self.errorLimit { errors.append((line, fault.text)) }
+        batch.remove(position)
+        return true
     }
 
     /// Reads what the batch replaces into the page cache, where the loop looks for it.
-    private func warm(_ scope: UInt32, _ batch: ImportBatch) {
+    func warm(_ look: ColdLook, _ batch: ImportBatch) {
         // A failure is no answer: the loop's own look-up meets it again.
         if tables == nil { tables = try? TableReader(configuration) }
-        try? tables?.warm(scope: scope) { read in
+        try? tables?.warm(look) { read in
             batch.forEach { id, _, isNewID in if !isNewID { read(id) } }
         }
     }

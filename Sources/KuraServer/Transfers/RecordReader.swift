@@ -127,6 +127,9 @@ final class ImportBatch: @unchecked Sendable {
         var value: Int
         var end: Int
         var isNewID: Bool
+        /// Where its record begins: the line, and bytes of the input.
+        var line = 0
+        var offset = 0
     }
 
     /// Bytes and documents at which a batch is handed over. What the loop does at once stays about a millisecond so.
@@ -150,6 +153,24 @@ final class ImportBatch: @unchecked Sendable {
         entries.append(Entry(id: start, value: middle, end: text.count, isNewID: isNewID))
     }
 
+    /// Notes where the last document's record begins.
+    func placeLast(line: Int, offset: Int) {
+        entries[entries.count - 1].line = line
+        entries[entries.count - 1].offset = offset
+    }
+
+    /// Where a document's record begins.
+    func place(of position: Int) -> (line: Int, offset: Int) { (entries[position].line, entries[position].offset) }
+
+    /// Takes a document out.
+    func remove(_ position: Int) { entries.remove(at: position) }
+
+    /// Takes a document and all behind it out: going on begins with it.
+    func cut(at position: Int) {
+        end = entries[position].offset
+        entries.removeLast(entries.count - position)
+    }
+
     /// Notes the last document's id.
     /// - Returns: false when the batch has a document of that id already, which is taken out again.
     func admitLast() -> Bool {
@@ -165,6 +186,7 @@ final class ImportBatch: @unchecked Sendable {
         rest.append(
             id: Bytes(rebasing: text.bytes[last.id..<last.value]),
             value: Bytes(rebasing: text.bytes[last.value..<last.end]), isNewID: last.isNewID)
+        rest.placeLast(line: last.line, offset: last.offset)
         _ = rest.admitLast()
         text.truncate(to: last.id)
         return rest

@@ -47,13 +47,26 @@ enum TransferStop: Error {
     case store(StoreError)
 }
 
+/// Who hands batches over, and helps when one cannot be stored as it is. On the transfer's thread.
+protocol BatchSource: AnyObject {
+    /// Reads what was looked for into the page cache, and what else the batch looks for.
+    func warm(_ look: ColdLook, _ batch: ImportBatch)
+    /// Takes the document at that position out, or it and all behind it.
+    /// - Returns: whether later batches are to be stored.
+    func refuse(_ position: Int, _ fault: RecordFault, of batch: ImportBatch) -> Bool
+    /// No later batch is to be stored.
+    var hasEnded: Bool { get }
+}
+
 /// Where a transfer's thread and the loop meet. The thread hands batches over and waits; the loop stores them and tells.
 final class TransferChannel: Sendable {
     private struct State {
         /// Batches in their order; the first may be in the turn that is under way.
         var queue: [ImportBatch] = []
         /// The first batch's documents are on the disk and not in the page cache: the thread is to read them in.
-        var coldScope: UInt32?
+        var cold: ColdLook?
+        /// A document of the first batch cannot be stored: its position, and why.
+        var refused: (position: Int, fault: RecordFault)?
         var stored = Stored()
         var failure: StoreError?
         var progress: TransferProgress?
@@ -70,7 +83,8 @@ final class TransferChannel: Sendable {
 
     enum Verdict {
         case stored(rev: UInt64)
-        case cold(scope: UInt32)
+        case cold(ColdLook)
+        case refused(position: Int, RecordFault)
         case failed(StoreError)
     }
 
@@ -91,30 +105,36 @@ final class TransferChannel: Sendable {
     // MARK: For the thread
 
     /// Hands a batch over; waits while the loop has enough of them. Batches are stored in this order.
-    /// `warm`: reads documents into the page cache, by scope and batch.
-    func hand(_ batch: ImportBatch, warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
-        try wait(until: Self.queueLimit - 1, warm)
-        if interruption.isInterrupted { throw .cancelled }
+    func hand(_ batch: ImportBatch, from source: some BatchSource) throws(TransferStop) {
+        try wait(until: Self.queueLimit - 1, source)
+        if interruption.isInterrupted || source.hasEnded { throw .cancelled }
         state.withLock { $0.queue.append(batch) }
         wake()
     }
 
     /// Waits until every batch is stored.
-    func settle(warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
-        try wait(until: 0, warm)
+    func settle(_ source: some BatchSource) throws(TransferStop) {
+        try wait(until: 0, source)
     }
 
-    private func wait(until count: Int, _ warm: (UInt32, ImportBatch) -> Void) throws(TransferStop) {
+    private func wait(until count: Int, _ source: some BatchSource) throws(TransferStop) {
         while true {
-            let (waiting, cold, failure) = state.withLock { state in
-                (state.queue.count, state.coldScope.map { ($0, state.queue[0]) }, state.failure)
+            let (first, cold, refused, failure) = state.withLock { state in
+                (state.queue.first, state.cold, state.refused, state.failure)
             }
             if let failure { throw .store(failure) }
-            if let cold {
-                warm(cold.0, cold.1)
-                state.withLock { $0.coldScope = nil }
+            if let first, let cold {
+                source.warm(cold, first)
+                state.withLock { $0.cold = nil }
                 wake()
-            } else if waiting <= count {
+            } else if let first, let refused {
+                let goesOn = source.refuse(refused.position, refused.fault, of: first)
+                state.withLock { state in
+                    if !goesOn { state.queue.removeLast(state.queue.count - 1) }
+                    state.refused = nil
+                }
+                wake()
+            } else if state.withLock({ $0.queue.count }) <= count {
                 return
             } else {
                 changed.wait()
@@ -144,7 +164,7 @@ final class TransferChannel: Sendable {
     var footprint: Int { held.load(ordering: .relaxed) * 2 }
 
     /// The batch to store next.
-    var readyBatch: ImportBatch? { state.withLock { $0.coldScope == nil ? $0.queue.first : nil } }
+    var readyBatch: ImportBatch? { state.withLock { $0.cold == nil && $0.refused == nil ? $0.queue.first : nil } }
 
     /// What became of the batch that `readyBatch` gave.
     func judge(_ verdict: Verdict) {
@@ -155,8 +175,10 @@ final class TransferChannel: Sendable {
                 state.stored.documents += batch.count
                 state.stored.end = batch.end
                 state.stored.rev = rev
-            case .cold(let scope):
-                state.coldScope = scope
+            case .cold(let look):
+                state.cold = look
+            case .refused(let position, let fault):
+                state.refused = (position, fault)
             case .failed(let error):
                 state.queue = []
                 state.failure = error

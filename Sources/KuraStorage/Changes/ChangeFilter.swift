@@ -27,7 +27,8 @@ public struct ChangeFilter: Hashable, Sendable {
         guard admits(record.store) else { return false }
         if let scope, !scope.withBytes({ $0.equals(record.scope) }) { return false }
         if let visible, !visible.admits(record.store, record.scope) { return false }
-        return prefix.isEmpty || prefix.withBytes { record.key.starts(with: $0) }
+        // Whoever wants some of a scope's items is told when all of them go.
+        return prefix.isEmpty || record.isDrop || prefix.withBytes { record.key.starts(with: $0) }
     }
 
     public func admits(_ store: Store) -> Bool { stores & 1 << UInt32(store.rawValue) != 0 }

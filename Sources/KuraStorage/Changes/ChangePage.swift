@@ -100,6 +100,7 @@ public final class ChangePage {
     }
 
     private func add(_ record: LogRecord, values: Bool) {
+        if record.isDrop { supersede(record.scope, of: record.store, values: values) }
         if entries.count * 2 >= slots.count { grow() }
         let hash = Hash.bytes(
             record.key,
@@ -119,6 +120,17 @@ public final class ChangePage {
         slots[slot] = UInt32(entries.count)
         count += 1
         bytes += Self.size(record, values: values)
+    }
+
+    /// Nothing that the page has of the scope is there any more.
+    private func supersede(_ scope: Bytes, of store: Store, values: Bool) {
+        for position in entries.indices where !entries[position].isSuperseded {
+            let record = entries[position].record
+            guard record.store == store, record.scope.equals(scope), !record.isDrop else { continue }
+            entries[position].isSuperseded = true
+            bytes -= Self.size(record, values: values)
+            count -= 1
+        }
     }
 
     private static func size(_ record: LogRecord, values: Bool) -> Int {
@@ -143,6 +155,8 @@ public struct Change {
     public var key: Bytes
     public var rev: UInt64
     public var isDeleted: Bool
+    /// The whole scope was dropped; there is no key.
+    public var isDrop: Bool
     /// JSON text; empty when the item is deleted.
     public var value: Bytes
     /// What the client that made the change called itself; empty when it did not.
@@ -154,6 +168,7 @@ public struct Change {
         key = record.key
         rev = record.rev
         isDeleted = record.isTombstone
+        isDrop = record.isDrop
         value = record.value
         client = record.writer
     }

@@ -58,6 +58,11 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
         var goesOn = true
         try tables.snapshot { (snapshot) throws(SQLiteError) in
             if rev == 0 { rev = snapshot.rev }
+            guard try tables.hasCollection(scope) else {
+                // Dropped: what is left of it is nobody's.
+                isAtEnd = true
+                return
+            }
             goesOn =
                 switch order {
                 case .id: try step(byID: tables.documents, snapshot)

@@ -13,25 +13,27 @@ public final class DocumentsStore {
 
     public static let valueLimit = 8 << 20
 
+    private let uniques: UniqueCheck
+
     init(ledger: Ledger, reader: DocumentReader) {
         self.ledger = ledger
         self.reader = reader
+        uniques = UniqueCheck(ledger: ledger, reader: reader)
     }
 
-    /// The key that the last `.cold` was about; the page warmer reads it in.
-    var coldKey: (scope: UInt32, key: [UInt8])?
-    /// Number of the collection that the last `.cold` was about, for `TableReader.warm`.
-    public var coldScope: UInt32 { coldKey?.scope ?? 0 }
+    /// What the last `.cold` was about; the page warmer reads it in, or `TableReader.warm`.
+    public private(set) var coldLook: ColdLook?
 
     // MARK: Reading
 
     /// - Throws: `.cold`, `.unreadable`.
     public func get(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Lookup {
         guard let scope = ledger.scopes.find(.documents, collection), let item = try find(scope, id) else {
-            return Lookup(item: nil, shownRev: 0)
+            return Lookup(item: nil, shownRev: ledger.dropRev)
         }
         ledger.markRead(item)
-        return Lookup(item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev)
+        return Lookup(
+            item: item.isTombstone ? nil : StoredItem(item), shownRev: item.pointee.rev, isRelaxed: item.isRelaxed)
     }
 
     /// A walk over the collection's documents, for `Storage.submit` or a `TableReader`; nil when there is no such collection.
@@ -51,8 +53,31 @@ public final class DocumentsStore {
 
     public func scopes() -> [ScopeSummary] { ledger.summaries(.documents) }
 
+    /// The collection's indexes, as they are configured now and built so far; nil when it never had any.
+    public func indexes(_ collection: Bytes) -> CollectionIndexes? {
+        ledger.scopes.find(.documents, collection)?.indexes
+    }
+
+    /// What is configured for the collection, as its readers have made it out; nil when nothing is.
+    public func annex(_ collection: Bytes) -> ScopeAnnex? { ledger.scopes.find(.documents, collection)?.annex }
+
+    /// The collection's size: documents, bytes of their values, and rows, which deleted ones have as well.
+    public func numbers(_ collection: Bytes) -> (count: Int, bytes: Int, rows: Int)? {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
+        return (scope.count, scope.bytes, Int(scope.nextRow - Int64(scope.id) << 40 - 1))
+    }
+
+    /// Counts the collection's tombstones, for `Storage.submit`; nil when there is no such collection.
+    public func tombstones(_ collection: Bytes) -> TombstoneCount? {
+        ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
+    }
+
     func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
-        if let item = ledger.find(scope, id) { return item }
+        if let item = ledger.find(scope, id) {
+            guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else { return item }
+            // The tables have forgotten it.
+            ledger.letGo(clean: item)
+        }
         guard scope.mayHaveRows else { return nil }
         do throws(StoreError) {
             guard let item = try reader.find(scope: scope.id, id: id) else { return nil }
@@ -60,7 +85,7 @@ public final class DocumentsStore {
             ledger.adopt(clean: item)
             return item
         } catch {
-            if error == .cold { coldKey = (scope.id, Array(id)) }
+            if error == .cold { coldLook = .document(scope: scope.id, id: Array(id)) }
             throw error
         }
     }
@@ -77,7 +102,7 @@ public final class DocumentsStore {
         let rev = try ledger.transaction { () throws(StoreError) in
             try stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     /// A transaction over one collection: all or nothing, one revision.
@@ -89,7 +114,8 @@ public final class DocumentsStore {
         let rev = try ledger.transaction { () throws(StoreError) in try body(batch) }
         if rev == nil { ledger.countNoOp() }
         // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
-        return WriteResult(rev: rev ?? ledger.rev, changed: batch.changed)
+        return WriteResult(
+            rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope))
     }
 
     public final class Batch {
@@ -131,12 +157,12 @@ public final class DocumentsStore {
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
             ledger.countNoOp()
-            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0)
+            return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stageDeletion(scope, id, old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     /// The tombstone carries the last value, so that it can be brought back.
@@ -168,12 +194,12 @@ public final class DocumentsStore {
         try body(old.value, &changed)
         guard !changed.bytes.equals(old.value) else {
             ledger.countNoOp()
-            return WriteResult(rev: old.pointee.rev, changed: 0)
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             try stage(scope, id, changed.bytes, old: old)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     /// Brings back the last value of a document that was deleted.
@@ -184,14 +210,14 @@ public final class DocumentsStore {
         }
         guard old.isTombstone else {
             ledger.countNoOp()
-            return WriteResult(rev: old.pointee.rev, changed: 0)
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             let deletedAt = old.pointee.rev
             try stage(scope, id, old.value, old: old)
             try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1)
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
 
     private func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, isNewID: Bool, ifRev: Precondition)
@@ -207,10 +233,22 @@ public final class DocumentsStore {
     /// The one place where a document's new value is staged.
     func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(StoreError) {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+        let unique = scope.indexes?.uniques ?? []
+        if !unique.isEmpty { try check(unique, scope, id, value, old) }
         try ledger.stage(
             scope, key: id, value: value, isTombstone: false, old: old, oldBytes: Self.size(old), newBytes: value.count
         ) { item in
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
+            if !unique.isEmpty { uniques.claim(item) }
+        }
+    }
+
+    private func check(_ unique: [UniqueIndex], _ scope: Scope, _ id: Bytes, _ value: Bytes, _ old: ItemRef?)
+        throws(StoreError)
+    {
+        do throws(StoreError) { try uniques.check(scope, unique, id, value, old: old) } catch {
+            if error == .cold { coldLook = uniques.coldLook }
+            throw error
         }
     }
 
@@ -238,6 +276,10 @@ public final class DocumentsStore {
 
     /// Takes in a change that the log has and the tables have not.
     func replay(_ record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
+        if record.isDrop {
+            ledger.replay(drop: ledger.scopes.find(record.store, record.scope), rev: record.rev, at: at)
+            return
+        }
         let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
         var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
@@ -255,6 +297,8 @@ public final class DocumentsStore {
         let isList = record.store == .attachments
         let size = isList ? AttachmentList.totalBytes(record.value) : record.value.count
         let wasDirty = old?.isDirty ?? false
+        let unique = record.isTombstone ? [] : scope.indexes?.uniques ?? []
+        if !unique.isEmpty { uniques.prepare(scope, unique, record.value) }
         ledger.replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone,
             carrying: record.isTombstone && record.value.isEmpty ? old?.value : nil, rev: record.rev, at: at, old: old,
@@ -262,6 +306,7 @@ public final class DocumentsStore {
         ) { item in
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
             item.pointee.writesBody = wasDirty || !record.value.isEmpty
+            if !unique.isEmpty { uniques.claim(item) }
         }
     }
 }

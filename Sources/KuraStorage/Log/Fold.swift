@@ -12,11 +12,26 @@ final class FoldSlice: @unchecked Sendable {
         var store: Store
         var name: [UInt8]
     }
+    /// What else the changes mean for the tables, in the order of revisions.
+    struct Event {
+        enum Kind {
+            /// The collection has these indexes and no others: the definitions' list, empty for none.
+            case indexes([UInt8])
+            /// The collection is gone; what has its name from now on is another.
+            case drop
+        }
+        var rev: UInt64
+        var collection: UInt32
+        var kind: Kind
+    }
     /// The tables are as of this revision when the slice is in; 0 when it has no changes.
     var rev: UInt64 = 0
     /// In the order of revisions; a key may come several times.
     var items: ContiguousArray<ItemRef> = []
     var newScopes: [NewScope] = []
+    var events: [Event] = []
+    /// Numbers of indexes that are unique if nothing in the slice says otherwise.
+    var confirmed: [Int64] = []
     var closed: [Log.Closed] = []
     var retired: [Int] = []
     /// With `retired`: the greatest revision that the log no longer has.
@@ -38,8 +53,20 @@ final class Folder: @unchecked Sendable {
     // The connection and statements belong to the fold thread; the rest is behind `state`.
 
     struct Outcome: Sendable {
-        var slice: FoldSlice?
+        enum Work: Sendable {
+            case slice(FoldSlice)
+            case checkpoint
+            /// Indexes were built, or what is gone was removed.
+            case tending
+        }
+        var work: Work
         var error: SQLiteError?
+        /// How all indexes stand; nil when nothing has changed.
+        var indexes: [IndexStatus]?
+        /// Nanoseconds of the longest piece of tending since the outcome before.
+        var longestPiece: UInt64 = 0
+        /// Purges that are through.
+        var purged: [Purge] = []
         /// Everything up to this revision lies checkpointed and synced in the database file.
         var durableRev: UInt64
         var hasPendingWAL: Bool
@@ -48,6 +75,7 @@ final class Folder: @unchecked Sendable {
     private enum Job {
         case slice(FoldSlice)
         case checkpoint
+        case purge(Purge)
         case stop
     }
 
@@ -62,7 +90,9 @@ final class Folder: @unchecked Sendable {
 
     private let connection: Connection
     private let configuration: StorageConfiguration
-    private let statements: Statements
+    private let statements: FoldStatements
+    private let indexes: IndexKeeper
+    private let tender: TableTender
     private var durableRev: UInt64
     private var foldedRev: UInt64
     private var walBytes: Int
@@ -70,12 +100,16 @@ final class Folder: @unchecked Sendable {
     let hasPendingWALAtStart: Bool
 
     /// `connection`: handed over; nobody else uses it from now on.
+    /// `tends`: builds indexes and the like between folds.
     init(
-        connection: sending Connection, configuration: StorageConfiguration, foldedRev: UInt64,
+        connection: sending Connection, configuration: StorageConfiguration, foldedRev: UInt64, tends: Bool = true,
         wake: @escaping @Sendable () -> Void
     ) throws(StorageFault) {
         do throws(SQLiteError) {
-            statements = try Statements(connection)
+            indexes = try IndexKeeper(connection, memory: configuration.overlayBytes / 8)
+            statements = try FoldStatements(connection, indexes)
+            tender = try TableTender(connection, indexes, statements.uses)
+            if !tends { tender.giveUp() }
         } catch { throw .database(error, file: configuration.tablesPath) }
         self.connection = connection
         self.configuration = configuration
@@ -93,6 +127,8 @@ final class Folder: @unchecked Sendable {
     func submit(_ slice: FoldSlice) { post(.slice(slice)) }
 
     func checkpoint() { post(.checkpoint) }
+
+    func submit(_ purge: Purge) { post(.purge(purge)) }
 
     func outcomes() -> [Outcome] {
         state.withLock { state in
@@ -117,18 +153,23 @@ final class Folder: @unchecked Sendable {
 
     private func run() {
         while true {
-            pending.wait()
+            // What is not urgent is done while nobody asks for anything, in pieces.
+            if tender.hasWork {
+                guard pending.wait(milliseconds: tender.pause) else {
+                    tend()
+                    continue
+                }
+            } else {
+                pending.wait()
+            }
             let job = state.withLock { $0.jobs.removeFirst() }
             switch job {
             case .slice(let slice):
                 let failure = perform { () throws(SQLiteError) in try fold(slice) }
-                var checkpointFailure: SQLiteError?
-                if failure == nil, walBytes >= configuration.checkpointBytes {
-                    checkpointFailure = perform { () throws(SQLiteError) in try runCheckpoint(.passive) }
-                }
-                report(slice, failure ?? checkpointFailure.flatMap { $0.isFull || $0.isBusy ? nil : $0 })
+                report(.slice(slice), failure ?? checkpointIfDue())
             case .checkpoint:
-                report(nil, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
+                report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
+            case .purge(let purge): tender.removal.add(purge)
             case .stop:
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
@@ -141,8 +182,17 @@ final class Folder: @unchecked Sendable {
         return nil
     }
 
-    private func report(_ slice: FoldSlice?, _ error: SQLiteError?) {
-        let outcome = Outcome(slice: slice, error: error, durableRev: durableRev, hasPendingWAL: walBytes > 0)
+    private func checkpointIfDue() -> SQLiteError? {
+        guard walBytes >= configuration.checkpointBytes else { return nil }
+        let failure = perform { () throws(SQLiteError) in try runCheckpoint(.passive) }
+        return failure.flatMap { $0.isFull || $0.isBusy ? nil : $0 }
+    }
+
+    private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
+        let outcome = Outcome(
+            work: work, error: error, indexes: indexes.hasNews ? indexes.takeNews() : nil,
+            longestPiece: tender.takeLongest(), purged: tender.removal.takeDone(), durableRev: durableRev,
+            hasPendingWAL: walBytes > 0)
         state.withLock { $0.outcomes.append(outcome) }
         wake()
     }
@@ -158,10 +208,28 @@ final class Folder: @unchecked Sendable {
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try indexes.reload()
             throw error
         }
+        tender.note(slice)
         foldedRev = max(foldedRev, slice.rev)
         walBytes += CountingVFS.snapshot()[.durable, .wal].bytesWritten - before
+    }
+
+    /// A piece of what is not urgent.
+    private func tend() {
+        let before = CountingVFS.snapshot()[.durable, .wal].bytesWritten
+        let failure = perform { () throws(SQLiteError) in try tender.work() }
+        walBytes += CountingVFS.snapshot()[.durable, .wal].bytesWritten - before
+        if let failure, failure.isFull || failure.isBusy {
+            // Nothing is lost, and nobody waits who could not wait longer.
+            tender.rest()
+        } else if let failure = failure ?? checkpointIfDue() {
+            report(.tending, failure)
+            tender.giveUp()
+        } else if tender.isNewsDue {
+            report(.tending, nil)
+        }
     }
 
     /// Hot keys fold once: sorted as the trees have them, and only the newest change of each key.
@@ -201,194 +269,6 @@ final class Folder: @unchecked Sendable {
         if frames <= done {
             durableRev = foldedRev
             walBytes = 0
-        }
-    }
-
-    /// The statements of a fold, prepared once.
-    private final class Statements {
-        let putSetting: Statement
-        let deleteSetting: Statement
-        let updateDocument: Statement
-        let insertDocument: Statement
-        let deleteDocument: Statement
-        let addScope: Statement
-        let updateScope: Statement
-        let putSegment: Statement
-        let deleteSegment: Statement
-        let putFoldedRev: Statement
-        let putCompactedRev: Statement
-        let uses: ContentUses
-        private let connection: Connection
-
-        init(_ connection: Connection) throws(SQLiteError) {
-            self.connection = connection
-            uses = try ContentUses(connection)
-            putSetting = try connection.prepare(
-                """
-                INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES(?1, ?2, ?3, ?4, ?5)
-                ON CONFLICT(scope, key) DO UPDATE SET rev = ?3, updatedAt = ?4, value = ?5
-                """)
-            deleteSetting = try connection.prepare("DELETE FROM settings WHERE scope = ?1 AND key = ?2")
-            updateDocument = try connection.prepare(
-                """
-                UPDATE documents SET rev = ?2, version = ?3, createdAt = ?4, updatedAt = ?5, isDeleted = 0, body = ?6
-                WHERE row = ?1
-                """)
-            insertDocument = try connection.prepare(
-                """
-                INSERT INTO documents(row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body)
-                VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-                """)
-            // The body stays under the tombstone until it is purged, so that it can be brought back.
-            deleteDocument = try connection.prepare(
-                """
-                UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1, body = ifnull(?5, body)
-                WHERE row = ?1
-                """)
-            addScope = try connection.prepare("INSERT OR IGNORE INTO scopes(id, store, name) VALUES(?1, ?2, ?3)")
-            updateScope = try connection.prepare(
-                """
-                UPDATE scopes SET count = count + ?2, bytes = bytes + ?3, lastRev = ?4, nextRow = max(nextRow, ?5)
-                WHERE id = ?1
-                """)
-            putSegment = try connection.prepare(
-                "INSERT OR REPLACE INTO segments(number, firstRev, lastRev, bytes) VALUES(?1, ?2, ?3, ?4)")
-            deleteSegment = try connection.prepare("DELETE FROM segments WHERE number = ?1")
-            putFoldedRev = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'foldedRev'")
-            putCompactedRev = try connection.prepare(
-                """
-                INSERT INTO meta(name, value) VALUES('compactedRev', ?1)
-                ON CONFLICT(name) DO UPDATE SET value = max(value, ?1)
-                """)
-        }
-
-        func write(_ slice: FoldSlice, _ newest: ContiguousArray<ItemRef>) throws(SQLiteError) {
-            for scope in slice.newScopes {
-                try addScope.bind(1, Int64(scope.id))
-                try addScope.bind(2, Int64(scope.store.rawValue))
-                try addScope.bind(3, text: String(decoding: scope.name, as: UTF8.self))
-                try addScope.run()
-            }
-            uses.begin()
-            for item in newest {
-                switch item.pointee.store {
-                case .settings, .requests, .configuration: try write(setting: item)
-                case .documents: try write(document: item)
-                case .attachments:
-                    try uses.note(item)
-                    try write(document: item)
-                }
-            }
-            try addUp(slice.items)
-            slice.unused = try uses.write(forgetting: slice.forgotten)
-            for segment in slice.closed {
-                try putSegment.bind(1, Int64(segment.number))
-                try putSegment.bind(2, Int64(segment.firstRev))
-                try putSegment.bind(3, Int64(segment.lastRev))
-                try putSegment.bind(4, Int64(segment.bytes))
-                try putSegment.run()
-            }
-            for number in slice.retired {
-                try deleteSegment.bind(1, Int64(number))
-                try deleteSegment.run()
-            }
-            if !slice.retired.isEmpty {
-                try putCompactedRev.bind(1, Int64(slice.compactedRev))
-                try putCompactedRev.run()
-            }
-            if slice.rev > 0 {
-                try putFoldedRev.bind(1, Int64(slice.rev))
-                try putFoldedRev.run()
-            }
-        }
-
-        private func write(setting item: ItemRef) throws(SQLiteError) {
-            if item.isTombstone {
-                try deleteSetting.bind(1, Int64(item.pointee.scope))
-                try deleteSetting.bind(2, utf8: item.key)
-                try deleteSetting.run()
-            } else {
-                try putSetting.bind(1, Int64(item.pointee.scope))
-                try putSetting.bind(2, utf8: item.key)
-                try putSetting.bind(3, Int64(item.pointee.rev))
-                try putSetting.bind(4, item.pointee.updatedAt)
-                try putSetting.bind(5, utf8: item.value)
-                try putSetting.run()
-            }
-        }
-
-        private func write(document item: ItemRef) throws(SQLiteError) {
-            // A first version has no row, unless an earlier change of it was folded: then the key is found.
-            if item.pointee.version > 1, try update(item) { return }
-            try insertDocument.bind(1, item.pointee.row)
-            try insertDocument.bind(2, Int64(item.pointee.scope))
-            try insertDocument.bind(3, utf8: item.key)
-            try insertDocument.bind(4, Int64(item.pointee.rev))
-            try insertDocument.bind(5, Int64(item.pointee.version))
-            try insertDocument.bind(6, item.pointee.createdAt)
-            try insertDocument.bind(7, item.pointee.updatedAt)
-            try insertDocument.bind(8, item.isTombstone ? 1 : 0)
-            try insertDocument.bind(9, utf8: item.value)
-            try insertDocument.run()
-        }
-
-        private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {
-            if item.isTombstone {
-                try deleteDocument.bind(1, item.pointee.row)
-                try deleteDocument.bind(2, Int64(item.pointee.rev))
-                try deleteDocument.bind(3, Int64(item.pointee.version))
-                try deleteDocument.bind(4, item.pointee.updatedAt)
-                // What was written and deleted between two folds is not there yet.
-                if item.pointee.writesBody {
-                    try deleteDocument.bind(5, utf8: item.value)
-                } else {
-                    try deleteDocument.bindNull(5)
-                }
-                try deleteDocument.run()
-            } else {
-                try updateDocument.bind(1, item.pointee.row)
-                try updateDocument.bind(2, Int64(item.pointee.rev))
-                try updateDocument.bind(3, Int64(item.pointee.version))
-                try updateDocument.bind(4, item.pointee.createdAt)
-                try updateDocument.bind(5, item.pointee.updatedAt)
-                try updateDocument.bind(6, utf8: item.value)
-                try updateDocument.run()
-            }
-            return connection.changes > 0
-        }
-
-        /// Each scope's numbers, by how the slice's changes altered them.
-        private func addUp(_ items: ContiguousArray<ItemRef>) throws(SQLiteError) {
-            struct Sum {
-                var count: Int64 = 0
-                var bytes: Int64 = 0
-                var lastRev: UInt64 = 0
-                var nextRow: Int64 = 0
-            }
-            var sums: [UInt32: Sum] = [:]
-            // Neighbours mostly share their scope: one look-up a run of them.
-            var position = 0
-            while position < items.count {
-                let scope = items[position].pointee.scope
-                var sum = sums[scope] ?? Sum()
-                while position < items.count, items[position].pointee.scope == scope {
-                    let item = items[position]
-                    sum.count += Int64(item.pointee.countDelta)
-                    sum.bytes += Int64(item.pointee.bytesDelta)
-                    sum.lastRev = item.pointee.rev
-                    sum.nextRow = max(sum.nextRow, item.pointee.row + 1)
-                    position += 1
-                }
-                sums[scope] = sum
-            }
-            for (scope, sum) in sums {
-                try updateScope.bind(1, Int64(scope))
-                try updateScope.bind(2, sum.count)
-                try updateScope.bind(3, sum.bytes)
-                try updateScope.bind(4, Int64(sum.lastRev))
-                try updateScope.bind(5, sum.nextRow)
-                try updateScope.run()
-            }
         }
     }
 }

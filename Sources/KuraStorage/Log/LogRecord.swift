@@ -14,6 +14,8 @@ import KuraBytes
 ///    16  u64  revision; the changes of one transaction share it
 ///    24       scope, key, writer, value
 ///
+/// A deletion without a key is that of the whole scope, which was dropped: what has its name from then on is another.
+///
 /// The order is that of revisions. Damage is found by the checksums of the WAL frames around it; a record that does not
 /// fit into its row is treated as damage too.
 struct LogRecord {
@@ -26,6 +28,9 @@ struct LogRecord {
     var value: Bytes
 
     static let headLength = 24
+
+    /// The scope was dropped.
+    var isDrop: Bool { isTombstone && key.isEmpty }
 
     /// Steps through a row's records; nil at its end.
     /// - Throws: `StorageFault.damagedLog` when the bytes are no records.

@@ -48,6 +48,10 @@ struct Item {
         static let linked = Flags(rawValue: 8)
         /// Acknowledged before it is synced, so that showing it waits for no sync.
         static let relaxed = Flags(rawValue: 16)
+        /// It holds keys of unique indexes (`UniqueClaims`).
+        static let claiming = Flags(rawValue: 32)
+        /// It stands for the dropping of its scope: it is in the fold queue and nowhere else.
+        static let drop = Flags(rawValue: 64)
     }
 }
 

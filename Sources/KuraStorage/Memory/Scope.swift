@@ -16,6 +16,14 @@ final class Scope {
     var firstRev: UInt64 = 0
     /// Row of the next new document; rows of a collection are `id << 40 | n`, so that they lie side by side.
     var nextRow: Int64 = 1
+    /// Revision of the first definition of its indexes that the tables have not been told of; 0 when there is none.
+    var definedRev: UInt64 = 0
+    /// A collection's indexes; nil when it has none.
+    var indexes: CollectionIndexes?
+    /// It was dropped: its name leads to another, if to any.
+    fileprivate(set) var isDropped = false
+    /// Tombstones from before are forgotten, milliseconds since 1970.
+    var purgedBefore: Int64 = 0
     /// A slice has been cut since the scope came to be: the tables may have rows of it.
     var mayHaveRows = false
     /// The settings of a domain, tombstones included while they are not folded.
@@ -87,6 +95,9 @@ final class ScopeTable {
         byID[id]!
     }
 
+    /// The scope of that number, unless it is gone.
+    func known(_ id: UInt32) -> Scope? { byID[id] }
+
     /// The scope, or an empty one outside of the table, which the first change that is staged in it puts there. So a write
     /// that is refused leaves nothing.
     func findOrPrepare(_ store: Store, _ name: Bytes) -> Scope {
@@ -127,11 +138,7 @@ final class ScopeTable {
         guard scope.isInTable, scope.isVacant else { return }
         let key = Key(store: scope.store.rawValue, name: scope.name)
         guard let position = index.removeValue(forKey: key) else { return }
-        let last = all.removeLast()
-        if last !== scope {
-            all[position] = last
-            index[Key(store: last.store.rawValue, name: last.name)] = position
-        }
+        takeOut(position)
         byID[scope.id] = nil
         if let position = new.lastIndex(where: { $0 === scope }) { new.remove(at: position) }
         if recent[Int(scope.store.rawValue)] === scope { recent[Int(scope.store.rawValue)] = nil }
@@ -140,12 +147,56 @@ final class ScopeTable {
         scope.id = 0
     }
 
+    /// Takes a dropped scope's name out; by its number it is still known.
+    func drop(_ scope: Scope) {
+        scope.isDropped = true
+        let key = Key(store: scope.store.rawValue, name: scope.name)
+        if let position = index.removeValue(forKey: key) { takeOut(position) }
+        if recent[Int(scope.store.rawValue)] === scope { recent[Int(scope.store.rawValue)] = nil }
+        scope.noteInAccounts(bytes: -scope.bytes, items: -scope.count)
+        scope.noteInAccounts(scopes: -1)
+    }
+
+    /// Puts it back.
+    func undrop(_ scope: Scope) {
+        scope.isDropped = false
+        // What had the name meanwhile has been taken back but for what is configured.
+        if let position = index[Key(store: scope.store.rawValue, name: scope.name)] {
+            let other = all[position]
+            takeOut(position)
+            byID[other.id] = nil
+            new.removeAll { $0 === other }
+        }
+        recent[Int(scope.store.rawValue)] = nil
+        add(scope)
+        scope.noteInAccounts(bytes: scope.bytes, items: scope.count)
+        scope.noteInAccounts(scopes: 1)
+    }
+
+    /// The tables know that it is dropped: nothing asks for its number any more.
+    func forget(dropped scope: Scope) {
+        byID[scope.id] = nil
+        new.removeAll { $0 === scope }
+    }
+
+    private func takeOut(_ position: Int) {
+        let last = all.removeLast()
+        guard position < all.count else { return }
+        all[position] = last
+        index[Key(store: last.store.rawValue, name: last.name)] = position
+    }
+
     /// Scopes that the tables have not been told of, and that had a change up to `rev`.
     func takeNew(upTo rev: UInt64) -> [Scope] {
-        let isDue: (Scope) -> Bool = { $0.firstRev > 0 && $0.firstRev <= rev }
+        let isDue: (Scope) -> Bool = { scope in
+            [scope.firstRev, scope.definedRev].contains { $0 > 0 && $0 <= rev }
+        }
         defer { new.removeAll(where: isDue) }
         return new.filter(isDue)
     }
+
+    /// Numbers up to this one are not given out.
+    func reserve(_ id: UInt32) { nextID = max(nextID, id + 1) }
 
     @discardableResult
     func add(_ scope: Scope) -> Scope {

@@ -10,6 +10,8 @@ import Synchronization
 public final class TableReader {
     let connection: Connection
     private let foldedRev: Statement
+    private let collection: Statement
+    private let indexState: Statement
     let documents: DocumentStatements
     private let isCancelled: @Sendable () -> Bool
 
@@ -23,14 +25,21 @@ public final class TableReader {
             try connection.setBusyTimeout(milliseconds: 5000)
             try connection.execute("PRAGMA cache_size=-2048;")
             foldedRev = try connection.prepare("SELECT value FROM meta WHERE name = 'foldedRev'")
+            collection = try connection.prepare("SELECT 1 FROM scopes WHERE id = ?1")
+            indexState = try connection.prepare("SELECT state FROM indexes WHERE number = ?1")
             documents = try DocumentStatements(connection)
         } catch { throw .unreadable(error) }
     }
 
     /// Reads documents into the page cache, where the loop looks for them without waiting.
-    /// `scope`: what `DocumentsStore.coldScope` said.
-    /// `body`: calls what it is given with each id.
-    public func warm(scope: UInt32, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
+    /// `look`: what `DocumentsStore.coldLook` said.
+    /// `body`: calls what it is given with the id of each document that may be looked for as well.
+    public func warm(_ look: ColdLook, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
+        let scope: UInt32
+        switch look {
+        case .document(let collection, _): scope = collection
+        case .index(let number, let key): return try warm(index: number, key)
+        }
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
             body { id in
@@ -42,6 +51,18 @@ public final class TableReader {
                 } catch { failure = error }
             }
             if let failure { throw failure }
+        }
+    }
+
+    private func warm(index: Int64, _ key: [UInt8]) throws(StoreError) {
+        try snapshot { (_) throws(SQLiteError) in
+            let select = try connection.prepare(
+                "SELECT d.id, d.rev FROM \(IndexTable.name(index)) i JOIN documents d ON d.row = i.row WHERE i.key = ?1"
+            )
+            try key.withBytes { (key) throws(SQLiteError) in
+                try select.bind(1, bytes: key)
+                while try select.step() { _ = select.int64(1) }
+            }
         }
     }
 
@@ -64,6 +85,20 @@ public final class TableReader {
             monotonicNanoseconds() >= until
                 || CountingVFS.snapshot()[.durable, .wal].bytesWritten - walBytes >= 32 << 20
         }
+    }
+
+    /// Whether the collection of this number is there in the snapshot; when it has been dropped some of its rows may be.
+    func hasCollection(_ number: UInt32) throws(SQLiteError) -> Bool {
+        defer { collection.reset() }
+        try collection.bind(1, Int64(number))
+        return try collection.step()
+    }
+
+    /// Whether an index has every document in the snapshot. Ask in each: it may have been removed since it was chosen.
+    func isReady(index number: Int64) throws(SQLiteError) -> Bool {
+        defer { indexState.reset() }
+        try indexState.bind(1, number)
+        return try indexState.step() && indexState.int64(0) == Int64(IndexStatus.State.ready.rawValue)
     }
 
     /// Runs `body` on one state of the tables.

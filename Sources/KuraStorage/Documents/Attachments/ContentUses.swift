@@ -11,6 +11,8 @@ final class ContentUses {
     private let find: Statement
     private let delete: Statement
     private var changes: [ContentDigest: Int64] = [:]
+    /// Contents that nobody uses since something else than a slice was written.
+    private var unusedSince: [ContentDigest] = []
 
     init(_ connection: Connection) throws(SQLiteError) {
         select = try connection.prepare("SELECT body FROM documents WHERE row = ?1")
@@ -38,14 +40,20 @@ final class ContentUses {
         if try select.step() { count(AttachmentList(select.bytes(0)), -1) }
     }
 
+    func noteRemoval(ofList text: Bytes) { count(AttachmentList(text), -1) }
+
     private func count(_ list: AttachmentList, _ change: Int64) {
         for attachment in list.attachments { changes[attachment.digest, default: 0] += change }
     }
 
+    /// Writes the counts in a transaction that is no slice's; what nobody uses any more is told with the next slice.
+    func writeLater() throws(SQLiteError) { unusedSince = try write(forgetting: []) }
+
     /// Writes the counts, and lets go of those that are none and whose contents are gone.
     /// - Returns: contents that nobody uses any more.
     func write(forgetting: [ContentDigest]) throws(SQLiteError) -> [ContentDigest] {
-        var unused: [ContentDigest] = []
+        var unused = unusedSince
+        unusedSince = []
         let changes = changes
         self.changes = [:]
         for (digest, change) in changes where change != 0 {

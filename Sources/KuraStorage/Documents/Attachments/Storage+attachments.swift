@@ -22,10 +22,10 @@ extension Storage {
     }
 
     private func submit(content query: any TableQuery) -> UInt64 {
-        defer { nextTicket += 1 }
+        let ticket = takeTicket()
         // It waits for no fold.
-        contents.submit(query, ticket: nextTicket, tablesRev: 0)
-        return nextTicket
+        contents.submit(query, ticket: ticket, tablesRev: 0)
+        return ticket
     }
 
     /// A change of revision `rev` refers to the content: it stays until the tables know.

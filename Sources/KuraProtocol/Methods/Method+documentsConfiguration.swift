@@ -1,0 +1,125 @@
+extension Method {
+    /// What says what a collection is.
+    static let documentsConfigurationMethods: [Method] = [
+        Method(
+            "documents.configure", .documents, .write,
+            // What breaks an index or a schema tells of documents.
+            needs: .scope(
+                .admin, "collection",
+                also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
+            "Says what a collection is: its indexes and schema, what ages out, when its changes are durable. What is absent stays.",
+            parameters: [
+                Field("collection", .scope, required: true, "Which kind of document."),
+                Field(
+                    "indexes", .json,
+                    """
+                    All its indexes, a list of at most 64 objects `{name, fields, unique, where}`: 1 to 16 paths, whether no two \
+                    documents have the same values there, and a selector of the documents that it is about. Null or `[]` takes \
+                    them away. They are built in the background; one that has failed is built anew.
+                    """),
+                Field(
+                    "schema", .json,
+                    "JSON Schema (draft-07) of its documents; null takes it away. At most 65,536 bytes. Writes are held against it."
+                ),
+                Field(
+                    "schemaMode", .word(["off", "warn", "enforce"]),
+                    "What a document meets that breaks the schema: nothing, a warning in the reply, a refusal. At first `warn`."
+                ),
+                Field(
+                    "tombstoneDays", .json,
+                    "Days after which what is deleted can be forgotten, 1 to 36,500; null, as at first: never by itself."
+                ),
+                Field(
+                    "retainDays", .json,
+                    "Days after its last change when a document is deleted, 1 to 36,500; null, as at first: never by itself."
+                ),
+                Field(
+                    "durability", .word(["durable", "relaxed"]),
+                    "`relaxed`: changes are acknowledged at once and synced later. At first `durable`."),
+                Field(
+                    "flushSeconds", .integer(1...3600),
+                    "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true, "Revision of the last change of the collection's configuration."),
+                Field(
+                    "building", .list(of: .name(maxBytes: WireLimits.scopeBytes), maxItems: 64), required: true,
+                    "Indexes that are not complete yet; `documents.describe` with `waitMs` waits for them."),
+            ],
+            errors: [.valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
+            example: """
+                {"collection":"people","indexes":[{"name":"byMail","fields":["mail"],"unique":true},{"name":"byName",\
+                "fields":["name.last","name.first"]}]}
+                """),
+        Method(
+            "documents.describe", .documents, .read, needs: .scope([.list, .read], "collection"),
+            "Tells what a collection is configured to be, how its indexes stand and how large it is.",
+            parameters: [
+                Field("collection", .scope, required: true, "Which kind of document."),
+                Field(
+                    "waitMs", .integer(0...WireLimits.waitMilliseconds),
+                    "Wait until no index is being built, so long at most."),
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of the last change of the collection's configuration; 0 when there was none."),
+                Field("count", .count, required: true, "Documents, deleted ones not counted."),
+                Field("bytes", .count, required: true, "Bytes of their values."),
+                Field("tombstones", .count, required: true, "Deleted documents that are not forgotten yet."),
+                Field(
+                    "indexes",
+                    .list(
+                        of: .object([
+                            Field("name", .name(maxBytes: WireLimits.scopeBytes), required: true, "Its name."),
+                            Field(
+                                "fields", .list(of: .text(maxBytes: 65_536), maxItems: 16), required: true,
+                                "Paths, the first counts first."),
+                            Field("unique", .boolean, required: true, "No two documents have the same values there."),
+                            Field("where", .json, "The selector of the documents that it is about; left out for all."),
+                            Field(
+                                "state", .word(["building", "ready", "failed"]), required: true,
+                                "`failed`: it was to be unique, and `conflict` names two documents that are not."),
+                            Field("done", .count, "While it is built: documents gone through."),
+                            Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
+                            Field(
+                                "conflict", .list(of: .key, maxItems: 2), "Ids of two documents with the same values."),
+                            Field("entries", .count, required: true, "Documents in it."),
+                            Field("bytes", .count, required: true, "Bytes of their keys."),
+                        ]), maxItems: 64), required: true, "In the order in which they were configured."),
+                Field("schema", .json, "The schema; left out when there is none."),
+                Field(
+                    "schemaMode", .word(["off", "warn", "enforce"]), "What a document meets that breaks the schema."),
+                Field("tombstoneDays", .count, "Days that deleted documents are kept; left out for ever."),
+                Field("retainDays", .count, "Days that documents are kept; left out for ever."),
+                Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
+                Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+            ],
+            example: "{\"collection\":\"people\",\"waitMs\":60000}"),
+        Method(
+            "documents.drop", .documents, .write, needs: .scope([.delete, .admin], "collection"),
+            "Drops a collection with all that is in it and configured for it; its name is free at once.",
+            parameters: [Field("collection", .scope, required: true, "Which kind of document.")],
+            result: [
+                Field(
+                    "rev", .revision, required: true, "Revision of this change; 0 when there was no such collection."),
+                Field("dropped", .boolean, required: true, "Whether there was something to drop."),
+            ],
+            errors: [.noSpace, .outcomeUnknown], example: "{\"collection\":\"drafts\"}"),
+        Method(
+            "documents.purge", .documents, .write, needs: .scope([.delete, .admin], "collection"),
+            "Forgets deleted documents for good: what is purged cannot be brought back.",
+            parameters: [
+                Field("collection", .scope, required: true, "Which kind of document."),
+                Field(
+                    "olderThanDays", .integer(0...WireLimits.days.upperBound),
+                    "Only what was deleted so many days ago; everything that is deleted when absent."),
+            ],
+            result: [
+                Field("purged", .count, required: true, "Deleted documents that are forgotten now."), .nowRev,
+            ],
+            errors: [.noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"notes\",\"olderThanDays\":30}", outOfBand: true),
+    ]
+}

@@ -1,0 +1,78 @@
+import JSONSchema
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// What is configured for a collection, by the names under which it is kept.
+enum CollectionItem {
+    static let schema: StaticString = "schema"
+    /// `"off"`, `"warn"` or `"enforce"`.
+    static let mode: StaticString = "mode"
+}
+
+/// The schema of a collection: what its documents may be. Read once, kept with the collection, and read anew after its
+/// configuration has changed.
+final class CollectionRules {
+    typealias Mode = DomainRules.Mode
+
+    let mode: Mode
+    /// Nil when there is none, or one that this version does not understand: that never stops anybody.
+    let schema: JSONSchema?
+
+    init(_ schema: JSONSchema?, mode: Mode) {
+        self.schema = schema
+        self.mode = mode
+    }
+
+    /// `text`: the schema's JSON text.
+    static func compile(_ text: Bytes) throws(SchemaError) -> JSONSchema {
+        try JSONSchema.compile(text, limits: DomainRules.limits)
+    }
+
+    /// The collection's; nil when nothing is configured for it.
+    static func of(_ collection: Bytes, _ storage: isolated Storage) -> CollectionRules? {
+        guard let annex = storage.documents.annex(collection) else { return nil }
+        if !annex.isStale, let reading = annex.reading {
+            // Safety: an annex of documents is kept here alone, with rules.
+            return unsafe unsafeDowncast(reading, to: CollectionRules.self)
+        }
+        let configured = storage.configurations
+        let schema = configured.get(.documents, collection, CollectionItem.schema).item
+        let mode = configured.get(.documents, collection, CollectionItem.mode).item.flatMap { Mode($0.value) }
+        let rules = CollectionRules(schema.flatMap { try? compile($0.value) }, mode: mode ?? .warn)
+        annex.keep(rules)
+        return rules
+    }
+
+    /// How a document breaks the schema; nil when it does not, or nobody asks.
+    func violation(_ document: Bytes) -> Violation? {
+        // One that is too large is refused by the store, and costs nothing here.
+        guard mode != .off, let schema, document.count <= DocumentsStore.valueLimit else { return nil }
+        return schema.validate(document)
+    }
+}
+
+extension Call {
+    /// Holds a document that is to be written against the collection's schema.
+    /// - Returns: what the reply warns of.
+    /// - Throws: `schemaViolation`, when the schema is enforced.
+    func check(_ rules: CollectionRules?, _ document: Bytes) throws(Refusal) -> Violation? {
+        guard let rules, let violation = rules.violation(document) else { return nil }
+        if rules.mode == .enforce { throw violates(violation) }
+        return violation
+    }
+
+    /// Another document stands in the way; its id is shown to who may read there (`perform`).
+    func fault(_ violation: UniqueViolation) -> RPCError {
+        shows(violation.rev)
+        faultPath.removeAll()
+        faultPath.append(violation.index)
+        faultText.removeAll()
+        faultText.append(violation.id)
+        var error = RPCError(.uniqueViolation)
+        // Safety: both texts are the call's, which outlives the error's rendering.
+        unsafe error.indexName = faultPath.bytes
+        unsafe error.documentID = faultText.bytes
+        return error
+    }
+}

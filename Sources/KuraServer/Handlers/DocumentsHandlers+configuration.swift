@@ -1,0 +1,228 @@
+import JSONSchema
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// What a collection is configured to be, and its description.
+extension DocumentsHandlers {
+    // MARK: Configuring
+
+    /// Parameters of `documents.configure`.
+    private enum Position {
+        static let indexes = 1
+        static let schema = 2
+        static let mode = 3
+        static let tombstoneDays = 4
+        static let retainDays = 5
+        static let durability = 6
+        static let flushSeconds = 7
+    }
+
+    static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let collection = call.reader.string(0)
+        try call.checkFlushSeconds(
+            durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
+        let indexes = try wantedIndexes(call, storage)
+        try checkSchema(call)
+        for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
+        let transaction = storage.beginTransaction()
+        do throws(Refusal) { try stage(call, indexes, storage) } catch {
+            storage.abandon(transaction)
+            throw error
+        }
+        let rev = storage.end(transaction) ?? storage.configurations.rev(.documents, collection)
+        call.append(rev: rev, to: &out)
+        out.append(",\"building\":[")
+        var isFirst = true
+        for index in storage.documents.indexes(collection)?.all ?? [] where index.state == .building {
+            if !isFirst { out.append(",") }
+            isFirst = false
+            index.definition.name.withBytes { out.append(quoted: $0) }
+        }
+        out.append("]}")
+    }
+
+    /// The definitions' list as it is to be kept; nil when the request does not name indexes.
+    private static func wantedIndexes(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> [UInt8]? {
+        guard call.reader.has(Position.indexes) else { return nil }
+        let text = call.reader.json(Position.indexes)
+        if text.equals("null") { return [] }
+        let wanted: [IndexDefinition]
+        do throws(IndexDefinition.Fault) { wanted = try IndexDefinition.list(text, isStored: false) } catch {
+            throw .error(
+                call.fault(
+                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.indexes)))
+        }
+        let known = storage.documents.indexes(call.reader.string(0))?.all ?? []
+        return IndexDefinition.text(
+            of: wanted.map { definition in
+                guard let index = known.first(where: { $0.definition.isLike(definition) }) else { return definition }
+                // Whoever names one again that has failed wants it to be tried again.
+                return index.state == .failed ? index.definition.again : index.definition
+            })
+    }
+
+    private static func checkSchema(_ call: Call) throws(Refusal) {
+        let text = call.reader.json(Position.schema)
+        guard call.reader.has(Position.schema), !text.equals("null") else { return }
+        do throws(SchemaError) { _ = try CollectionRules.compile(text) } catch {
+            throw .error(
+                call.fault(
+                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.schema)))
+        }
+    }
+
+    /// A number of days, or null, as text; nil when the parameter is absent.
+    private static func days(_ parameter: Int, _ call: Call) throws(Refusal) -> Bytes? {
+        guard call.reader.has(parameter) else { return nil }
+        let text = call.reader.json(parameter)
+        guard !text.equals("null") else { return text }
+        guard let days = RequestReader.integer(text), WireLimits.days.contains(days) else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "days are a whole number of 1 to 36,500, or null",
+                    parameter: call.reader.name(parameter)))
+        }
+        return text
+    }
+
+    /// Stages what the request says; what it does not name stays.
+    private static func stage(
+        _ call: Call, _ indexes: [UInt8]?, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let collection = call.reader.string(0)
+        let configured = storage.configurations
+        try call.run { () throws(StoreError) in
+            if let indexes {
+                try indexes.withBytes { (text) throws(StoreError) in
+                    try configured.set(.documents, collection, ConfigurationStore.indexes, text)
+                }
+            }
+            if call.reader.has(Position.schema) {
+                let text = call.reader.json(Position.schema)
+                try configured.set(.documents, collection, CollectionItem.schema, text)
+            }
+            if call.reader.has(Position.mode) {
+                let word = Array("\"\(String(call.reader.string(Position.mode)))\"".utf8)
+                try word.withBytes { (word) throws(StoreError) in
+                    try configured.set(.documents, collection, CollectionItem.mode, word)
+                }
+            }
+            for (parameter, key) in [
+                (Position.tombstoneDays, ConfigurationStore.tombstoneDays),
+                (Position.retainDays, ConfigurationStore.retainDays),
+            ] where call.reader.has(parameter) {
+                try configured.set(.documents, collection, key, call.reader.json(parameter))
+            }
+            if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
+                let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
+                let known = configured.flushSeconds(.documents, collection) ?? ConfigurationStore.standardFlushSeconds
+                let seconds = call.reader.integer(Position.flushSeconds).map { Int($0) } ?? known
+                try configured.setDurability(.documents, collection, flushSeconds: isDurable ? nil : seconds)
+            }
+        }
+    }
+
+    // MARK: Describing
+
+    static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let collection = call.reader.string(0)
+        let answer = call.takeAnswer()
+        if answer == nil, let milliseconds = call.reader.integer(1), milliseconds > 0,
+            let ticket = storage.awaitIndexes(collection, milliseconds: Int(milliseconds))
+        {
+            throw .query(ticket: ticket)
+        }
+        var tombstones = 0
+        if let count = answer?.query as? TombstoneCount {
+            if let error = answer?.error, error != .noSpace { throw Refusal(error, call: call) }
+            tombstones = count.count
+        } else if let count = storage.documents.tombstones(collection) {
+            throw .query(ticket: storage.submit(count))
+        }
+        append(description: collection, tombstones, call, &out, storage)
+    }
+
+    private static func append(
+        description collection: Bytes, _ tombstones: Int, _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) {
+        let configured = storage.configurations
+        call.append(rev: configured.rev(.documents, collection), to: &out)
+        let numbers = storage.documents.numbers(collection)
+        out.append(",\"count\":")
+        out.append(integer: Int64(numbers?.count ?? 0))
+        out.append(",\"bytes\":")
+        out.append(integer: Int64(numbers?.bytes ?? 0))
+        out.append(",\"tombstones\":")
+        out.append(integer: Int64(tombstones))
+        out.append(",\"indexes\":[")
+        for (position, index) in (storage.documents.indexes(collection)?.all ?? []).enumerated() {
+            if position > 0 { out.append(",") }
+            append(index, of: numbers?.rows ?? 0, to: &out)
+        }
+        out.append("]")
+        if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
+            out.append(",\"schema\":")
+            out.append(schema.value)
+        }
+        if let rules = CollectionRules.of(collection, storage), rules.schema != nil {
+            out.append(",\"schemaMode\":")
+            out.append(quoted: rules.mode.rawValue)
+        }
+        if let days = configured.get(.documents, collection, ConfigurationStore.tombstoneDays).item {
+            out.append(",\"tombstoneDays\":")
+            out.append(days.value)
+        }
+        if let days = configured.get(.documents, collection, ConfigurationStore.retainDays).item {
+            out.append(",\"retainDays\":")
+            out.append(days.value)
+        }
+        if let seconds = configured.flushSeconds(.documents, collection) {
+            out.append(",\"durability\":\"relaxed\",\"flushSeconds\":")
+            out.append(integer: Int64(seconds))
+        } else {
+            out.append(",\"durability\":\"durable\"")
+        }
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    /// `rows`: documents to go through when the index is built, deleted ones counted.
+    private static func append(_ index: CollectionIndex, of rows: Int, to out: inout ByteBuffer) {
+        out.append("{\"name\":")
+        index.definition.name.withBytes { out.append(quoted: $0) }
+        out.append(",\"fields\":[")
+        for (position, field) in index.definition.fields.enumerated() {
+            if position > 0 { out.append(",") }
+            field.text.withBytes { out.append(quoted: $0) }
+        }
+        out.append("],\"unique\":")
+        out.append(index.definition.isUnique ? "true" : "false")
+        if let filter = index.definition.filter {
+            out.append(",\"where\":")
+            out.append(filter.text)
+        }
+        out.append(",\"state\":")
+        out.append(quoted: index.state.rawValue)
+        if index.state == .building {
+            out.append(",\"done\":")
+            out.append(integer: Int64(min(index.done, rows)))
+            out.append(",\"total\":")
+            out.append(integer: Int64(rows))
+        }
+        if let conflict = index.conflict {
+            out.append(",\"conflict\":[")
+            conflict.first.withBytes { out.append(quoted: $0) }
+            out.append(",")
+            conflict.second.withBytes { out.append(quoted: $0) }
+            out.append("]")
+        }
+        out.append(",\"entries\":")
+        out.append(integer: Int64(index.entries))
+        out.append(",\"bytes\":")
+        out.append(integer: Int64(index.bytes))
+        out.append("}")
+    }
+}

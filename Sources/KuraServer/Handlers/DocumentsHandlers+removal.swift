@@ -1,0 +1,39 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.drop` and `documents.purge`.
+extension DocumentsHandlers {
+    static func drop(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let result = try call.run { () throws(StoreError) in try storage.drop(call.reader.string(0)) }
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"dropped\":true}" : ",\"dropped\":false}")
+        call.shows(result.changed > 0 ? result.rev : storage.rev)
+    }
+
+    /// Once what has been deleted so far is folded, the fold thread removes it in pieces.
+    static func purge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let collection = call.reader.string(0)
+        var removed = 0
+        if let answer = call.takeAnswer() {
+            if answer.error == .noSpace { throw .error(RPCError(.noSpace)) }
+            if let error = answer.error { throw Refusal(error, call: call) }
+            if let done = answer.query as? PurgeDone {
+                removed = done.removed
+            } else if let count = answer.query as? TombstoneCount, count.count > 0 {
+                // Of this very moment too: nothing is deleted in the future.
+                let before = call.reader.integer(1).map { storage.now - $0 * 86_400_000 } ?? storage.now + 1
+                if let ticket = storage.purge(collection, before: before) { throw .query(ticket: ticket) }
+            }
+        } else if let count = storage.documents.tombstones(collection) {
+            throw .query(ticket: storage.submit(count))
+        }
+        out.append("{\"purged\":")
+        out.append(integer: Int64(removed))
+        out.append(",\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        call.shows(storage.rev)
+    }
+}

@@ -1,0 +1,158 @@
+import KuraBytes
+import SQLite
+
+/// What goes by itself: tombstones after their collection's `tombstoneDays`, documents after its `retainDays`.
+///
+/// Once in a while each collection that has one of these is gone through. Documents are deleted as a client would delete them, some a
+/// turn, as long as nobody has changed them since: subscribers are told, and they leave tombstones. Belongs to the loop.
+final class Aging {
+    /// What a round wants done elsewhere.
+    enum Job {
+        case query(AgedDocuments)
+        case purge(Purge)
+    }
+
+    private let ledger: Ledger
+    private let configurations: ConfigurationStore
+    private let documents: DocumentsStore
+    /// When the next round begins.
+    private(set) var nextAt: UInt64 = 0
+    private var found: AgedDocuments?
+    private var position = 0
+    private var failures = 0
+
+    /// Nanoseconds between two rounds.
+    static let interval: UInt64 = 3_600_000_000_000
+    /// Deletions a turn.
+    static let batch = 64
+
+    init(ledger: Ledger, configurations: ConfigurationStore, documents: DocumentsStore) {
+        self.ledger = ledger
+        self.configurations = configurations
+        self.documents = documents
+    }
+
+    /// Begins a round when it is time.
+    func begin(_ time: UInt64, now: Int64) -> [Job] {
+        guard time >= nextAt, found == nil else { return [] }
+        nextAt = time + Self.interval
+        var jobs: [Job] = []
+        for scope in ledger.scopes.all where scope.store == .documents && scope.annex != nil && scope.lastRev > 0 {
+            if let days = days(scope, ConfigurationStore.tombstoneDays) {
+                jobs.append(.purge(Purge(ticket: 0, collection: scope.id, before: now - days * 86_400_000)))
+            }
+            if let days = days(scope, ConfigurationStore.retainDays) {
+                jobs.append(.query(AgedDocuments(scope, before: now - days * 86_400_000)))
+            }
+        }
+        return jobs
+    }
+
+    /// Its configuration has changed, or something else that may be worth a round.
+    func hasten() { nextAt = 0 }
+
+    private func days(_ scope: Scope, _ key: StaticString) -> Int64? {
+        scope.withName { name in
+            configurations.get(.documents, name, key).item.flatMap { Int64(String($0.value)) }
+        }
+    }
+
+    /// Whether documents wait to be deleted.
+    var hasFound: Bool { found != nil }
+
+    /// Takes in what a query has found.
+    func take(_ query: AgedDocuments) {
+        guard !query.found.isEmpty else { return }
+        (found, position, failures) = (query, 0, 0)
+    }
+
+    /// Deletes some of what was found.
+    /// - Returns: the query to go on with, when there may be more.
+    func deleteSome() -> AgedDocuments? {
+        guard let query = found else { return nil }
+        let scope = ledger.scopes.known(query.scope)
+        guard let scope, !scope.isDropped else {
+            found = nil
+            return nil
+        }
+        ledger.writer = []
+        ledger.writerAccounts = []
+        let end = min(position + Self.batch, query.found.count)
+        while position < end {
+            let document = query.found[position]
+            do throws(StoreError) {
+                try scope.name.withBytes { (name) throws(StoreError) in
+                    try document.id.withBytes { (id) throws(StoreError) in
+                        _ = try documents.delete(name, id, ifRev: document.rev)
+                    }
+                }
+            } catch {
+                // Changed meanwhile: it is young again. Everything else is tried again, and left to the next round at last.
+                if case .conflict = error {
+                } else {
+                    failures += 1
+                    if failures > 100 { found = nil }
+                    return nil
+                }
+            }
+            position += 1
+        }
+        guard position == query.found.count else { return nil }
+        found = nil
+        return query.isAtEnd ? nil : query.next
+    }
+}
+
+/// The documents of a collection that have not been changed since a moment: some of them at a time.
+final class AgedDocuments: TableQuery, @unchecked Sendable {
+    // Used by one thread at a time: the pool hands it over under its lock.
+
+    let foldedTo: UInt64
+    let scope: UInt32
+    private let before: Int64
+    private var row: Int64
+    private(set) var found: [(id: [UInt8], rev: UInt64)] = []
+    private(set) var isAtEnd = false
+
+    private static let limit = 1000
+
+    init(_ scope: Scope, before: Int64) {
+        self.scope = scope.id
+        self.before = before
+        foldedTo = scope.lastRev
+        row = Int64(scope.id) << 40
+    }
+
+    private init(_ query: AgedDocuments) {
+        (scope, before, foldedTo, row) = (query.scope, query.before, query.foldedTo, query.row)
+    }
+
+    /// What follows.
+    var next: AgedDocuments { AgedDocuments(self) }
+
+    func run(_ tables: TableReader) throws(StoreError) {
+        while !isAtEnd, found.count < Self.limit {
+            try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
+        }
+    }
+
+    private func step(_ tables: TableReader, _ snapshot: TableReader.Snapshot) throws(SQLiteError) {
+        let select = try tables.connection.prepare(
+            "SELECT row, id, rev, isDeleted, updatedAt FROM documents WHERE row > ?1 AND row < ?2 ORDER BY row")
+        try select.bind(1, row)
+        try select.bind(2, (Int64(scope) + 1) << 40)
+        var seen = 0
+        while found.count < Self.limit {
+            guard try select.step() else {
+                isAtEnd = true
+                return
+            }
+            row = select.int64(0)
+            if select.int64(3) == 0, select.int64(4) < before {
+                found.append((Array(select.bytes(1)), UInt64(select.int64(2))))
+            }
+            seen += 1
+            if seen % 256 == 0, snapshot.isStale { return }
+        }
+    }
+}

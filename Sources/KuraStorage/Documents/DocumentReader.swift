@@ -1,0 +1,104 @@
+import KuraBytes
+import SQLite
+
+/// Point reads of documents that are not in memory, on the loop: a read-only connection that never waits for the disk.
+///
+/// When a page is not in the page cache, `find` throws `.cold`; a reader thread then performs the same look-up waiting
+/// (`PageWarmer`), and the request is begun again.
+final class DocumentReader {
+    private let connection: Connection
+    private let select: StatementBox
+    /// Look-ups in indexes, by number; few, since indexes are.
+    private var holders: [Int64: StatementBox] = [:]
+
+    /// `mayWait`: for the reader thread, which waits for the disk.
+    /// `cacheKibibytes`: memory for pages, given back with the reader.
+    init(path: String, mayWait: Bool, cacheKibibytes: Int = 512) throws(StorageFault) {
+        do throws(SQLiteError) {
+            connection = try Connection(path: path, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
+            try connection.setBusyTimeout(milliseconds: mayWait ? 1000 : 0)
+            try connection.execute("PRAGMA cache_size=-\(cacheKibibytes);")
+            select = StatementBox(
+                try connection.prepare(
+                    """
+                    SELECT row, rev, version, createdAt, updatedAt, isDeleted, body FROM documents
+                    WHERE collection = ?1 AND id = ?2
+                    """))
+        } catch { throw .database(error, file: path) }
+    }
+
+    /// Sees the tables as they are at its next look-up, for good: no lock and no check of the WAL each time. For a short
+    /// life while nobody writes.
+    func freeze() throws(SQLiteError) {
+        try connection.execute("BEGIN")
+    }
+
+    /// Reads the document's pages and throws them away: from now on they are in the page cache.
+    func warm(scope: UInt32, id: Bytes) throws(SQLiteError) {
+        defer { select.statement.reset() }
+        try select.statement.bind(1, Int64(scope))
+        try select.statement.bind(2, utf8: id)
+        if try select.statement.step() { _ = select.statement.bytes(6) }
+    }
+
+    /// The same for what `holder` reads.
+    func warm(index: Int64, key: Bytes) throws(SQLiteError) {
+        let box = try holderStatement(index)
+        defer { box.statement.reset() }
+        try box.statement.bind(1, bytes: key)
+        while try box.statement.step() { _ = box.statement.int64(1) }
+    }
+
+    private func holderStatement(_ index: Int64) throws(SQLiteError) -> StatementBox {
+        if let known = holders[index] { return known }
+        if holders.count >= 64 { holders = [:] }
+        let box = StatementBox(
+            try connection.prepare(
+                "SELECT d.id, d.rev FROM \(IndexTable.name(index)) i JOIN documents d ON d.row = i.row WHERE i.key = ?1"
+            ))
+        holders[index] = box
+        return box
+    }
+
+    /// A document with this key in an index, of those that `counts`.
+    func holder(of key: Bytes, in index: Int64, where counts: (Bytes) -> Bool) throws(StoreError) -> (
+        id: [UInt8], rev: UInt64
+    )? {
+        do throws(SQLiteError) {
+            let box = try holderStatement(index)
+            defer { box.statement.reset() }
+            try box.statement.bind(1, bytes: key)
+            while try box.statement.step() {
+                let id = box.statement.bytes(0)
+                if counts(id) { return (Array(id), UInt64(box.statement.int64(1))) }
+            }
+            return nil
+        } catch {
+            if error.wouldBlock || error.isBusy { throw .cold }
+            throw .unreadable(error)
+        }
+    }
+
+    /// The document as a new item with one reference; nil when the tables do not have it.
+    func find(scope: UInt32, id: Bytes) throws(StoreError) -> ItemRef? {
+        defer { select.statement.reset() }
+        do throws(SQLiteError) {
+            try select.statement.bind(1, Int64(scope))
+            try select.statement.bind(2, utf8: id)
+            guard try select.statement.step() else { return nil }
+            let item = ItemRef.make(key: id, value: select.statement.bytes(6))
+            item.pointee.row = select.statement.int64(0)
+            item.pointee.rev = UInt64(select.statement.int64(1))
+            item.pointee.version = UInt32(truncatingIfNeeded: select.statement.int64(2))
+            item.pointee.createdAt = select.statement.int64(3)
+            item.pointee.updatedAt = select.statement.int64(4)
+            item.pointee.scope = scope
+            item.pointee.store = .documents
+            item.pointee.isDeleted = select.statement.int64(5) != 0
+            return item
+        } catch {
+            if error.wouldBlock || error.isBusy { throw .cold }
+            throw .unreadable(error)
+        }
+    }
+}

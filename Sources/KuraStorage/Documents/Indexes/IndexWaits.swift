@@ -1,0 +1,46 @@
+import KuraBytes
+
+/// Requests that wait until a collection's indexes are built. Belongs to the loop.
+struct IndexWaits {
+    private struct Wait {
+        var ticket: UInt64
+        var collection: [UInt8]
+        /// When it is answered in any case.
+        var deadline: UInt64
+    }
+    private var waits: [Wait] = []
+    private var done: [QueryAnswer] = []
+
+    mutating func add(_ ticket: UInt64, _ collection: [UInt8], milliseconds: Int) {
+        waits.append(
+            Wait(
+                ticket: ticket, collection: collection,
+                deadline: monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000))
+    }
+
+    /// Ends the waits that are over.
+    /// - Returns: when the next one ends in any case.
+    mutating func settle(_ documents: DocumentsStore, _ time: UInt64) -> UInt64? {
+        guard !waits.isEmpty else { return nil }
+        waits.removeAll { wait in
+            let isSettled = wait.collection.withBytes { documents.indexes($0)?.isSettled ?? true }
+            guard isSettled || time >= wait.deadline else { return false }
+            done.append(QueryAnswer(ticket: wait.ticket, query: IndexesSettled()))
+            return true
+        }
+        return done.isEmpty ? waits.map(\.deadline).min() : time
+    }
+
+    mutating func takeDone() -> [QueryAnswer] {
+        guard !done.isEmpty else { return [] }
+        defer { done = [] }
+        return done
+    }
+}
+
+/// The answer to having waited: look again.
+public final class IndexesSettled: TableQuery {
+    public let foldedTo: UInt64 = 0
+
+    public func run(_ tables: TableReader) {}
+}

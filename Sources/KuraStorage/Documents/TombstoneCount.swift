@@ -1,0 +1,25 @@
+import SQLite
+
+/// Counts the deleted documents of a collection that have not been forgotten.
+public final class TombstoneCount: TableQuery, @unchecked Sendable {
+    // Used by one thread at a time: the pool hands it over under its lock.
+
+    public let foldedTo: UInt64
+    private let scope: UInt32
+    public private(set) var count = 0
+
+    init(_ scope: Scope) {
+        self.scope = scope.id
+        foldedTo = scope.lastRev
+    }
+
+    public func run(_ tables: TableReader) throws(StoreError) {
+        try tables.snapshot { (_) throws(SQLiteError) in
+            let select = try tables.connection.prepare(
+                "SELECT count(*) FROM documents INDEXED BY documents_tombstones WHERE collection = ?1 AND isDeleted = 1"
+            )
+            try select.bind(1, Int64(scope))
+            if try select.step() { count = Int(select.int64(0)) }
+        }
+    }
+}

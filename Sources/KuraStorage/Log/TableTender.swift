@@ -1,0 +1,96 @@
+import SQLite
+
+/// What the fold thread does while there is nothing to fold: builds indexes, and removes what is gone from the tables.
+///
+/// One piece is a transaction of at most `limit`, so a fold never waits longer for it. What a piece may take up is found out: when
+/// the last one was too long, with all that the disk had to write for it, the next one begins to end earlier.
+final class TableTender {
+    /// Nanoseconds that a piece is to take, its commit included.
+    static let limit: UInt64 = 20_000_000
+
+    private let connection: Connection
+    private let indexes: IndexKeeper
+    let removal: DocumentRemoval
+    /// Nanoseconds after which a piece begins its commit.
+    private var budget: UInt64 = 4_000_000
+    /// Longest piece since this was asked last, in nanoseconds.
+    private var longest: UInt64 = 0
+    private var newsAt: UInt64 = 0
+    /// Milliseconds to wait for other work before the next piece.
+    private(set) var pause = 0
+    private var hasGivenUp = false
+    private var isRemovalsTurn = false
+
+    init(_ connection: Connection, _ indexes: IndexKeeper, _ uses: ContentUses) throws(SQLiteError) {
+        self.connection = connection
+        self.indexes = indexes
+        removal = try DocumentRemoval(connection, uses)
+    }
+
+    var hasWork: Bool { !hasGivenUp && (indexes.hasWork || removal.hasWork) }
+
+    /// Progress is told now and then, an end at once.
+    var isNewsDue: Bool {
+        if removal.hasNews { return true }
+        guard indexes.hasNews else { return false }
+        let time = monotonicNanoseconds()
+        guard time >= newsAt || !hasWork else { return false }
+        newsAt = time + 200_000_000
+        return true
+    }
+
+    func takeLongest() -> UInt64 {
+        defer { longest = 0 }
+        return longest
+    }
+
+    /// The disk is full: not again at once.
+    func rest() { pause = 1000 }
+
+    /// The storage is about to end.
+    func giveUp() { hasGivenUp = true }
+
+    /// A slice has been folded: what it brought may be work.
+    func note(_ slice: FoldSlice) {
+        for event in slice.events {
+            if case .drop = event.kind { removal.drop(event.collection) }
+        }
+    }
+
+    /// Does one piece.
+    func work() throws(SQLiteError) {
+        pause = 0
+        // By turns, so that whoever waits for one does not wait for all of the other.
+        isRemovalsTurn = removal.hasWork && !(isRemovalsTurn && indexes.hasWork)
+        let start = monotonicNanoseconds()
+        do throws(SQLiteError) {
+            if let code = FaultPoints.hit(.tendSlice)?.errno { throw .injected(code) }
+            if isRemovalsTurn {
+                try connection.execute("BEGIN IMMEDIATE")
+                try removal.work(until: start + budget)
+            } else {
+                try indexes.work(until: start + budget) { () throws(SQLiteError) in
+                    try connection.execute("BEGIN IMMEDIATE")
+                }
+            }
+            // Reading needs none.
+            if connection.isInTransaction {
+                if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
+                try connection.execute("COMMIT")
+            }
+            if isRemovalsTurn { removal.committed() } else if indexes.hasRemoved { removal.noteFreed() }
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try indexes.reload()
+            try removal.reload()
+            throw error
+        }
+        let time = monotonicNanoseconds() - start
+        longest = max(longest, time)
+        if time > Self.limit / 4 * 3 {
+            budget = max(500_000, budget / 2)
+        } else if time < Self.limit / 2 {
+            budget = min(Self.limit / 2, budget + budget / 8)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+public import KuraBytes
+
+/// What takes longer than the loop may be held up: it is submitted, and its answer taken up in a later turn.
+extension Storage {
+    /// Has a query run on a reader thread, as soon as the tables are as of the revision that it must see; the fold goes on
+    /// at once when they are not.
+    /// - Returns: a ticket that `takeAnswers` gives back.
+    public func submit(_ query: any TableQuery) -> UInt64 {
+        let ticket = takeTicket()
+        queries.submit(query, ticket: ticket, tablesRev: tablesRev)
+        return ticket
+    }
+
+    public func takeAnswers() -> [QueryAnswer] {
+        var answers = queries.takeDone() + contents.takeDone()
+        answers += indexWaits.takeDone()
+        if !purged.isEmpty {
+            answers += purged
+            purged = []
+        }
+        guard !agingTickets.isEmpty else { return answers }
+        for answer in answers where agingTickets.remove(answer.ticket) != nil {
+            if let query = answer.query as? AgedDocuments { aging.take(query) }
+        }
+        return answers.filter { !($0.query is AgedDocuments) }
+    }
+
+    func takeTicket() -> UInt64 {
+        defer { nextTicket += 1 }
+        return nextTicket
+    }
+
+    func submit(_ purge: Purge) -> UInt64 {
+        folder.submit(purge)
+        return purge.ticket
+    }
+
+    /// Begins to look for what ages out, when it is time.
+    func age(_ time: UInt64) {
+        guard agingTickets.isEmpty else { return }
+        for job in aging.begin(time, now: nowMilliseconds()) {
+            switch job {
+            case .query(let query): agingTickets.insert(submit(query))
+            case .purge(let purge): folder.submit(purge)
+            }
+        }
+    }
+
+    /// Waits until no index of the collection is being built, so long at most.
+    /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
+    public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
+        guard documents.indexes(collection)?.isSettled == false else { return nil }
+        let ticket = takeTicket()
+        indexWaits.add(ticket, Array(collection), milliseconds: milliseconds)
+        return ticket
+    }
+}

@@ -1,0 +1,110 @@
+import SQLite
+import Testing
+
+@testable import KuraStorage
+
+@Suite struct AgingTests {
+    private let directory = TemporaryDirectory()
+    private let storage: IndexHarness
+    private let aging: Aging
+    private static let day: Int64 = 86_400_000
+
+    init() throws {
+        storage = try IndexHarness(.tiny(directory.path))
+        aging = Aging(ledger: storage.ledger, configurations: storage.configurations, documents: storage.documents)
+    }
+
+    private func configure(_ key: StaticString, _ days: String) throws {
+        _ = try with("c", days) { (c, days) throws(StoreError) in
+            try storage.configurations.put(.documents, c, key, days)
+        }
+    }
+
+    /// Runs a query as the pool would, and deletes what it finds until nothing is left.
+    private func delete(_ query: AgedDocuments) throws -> Int {
+        let tables = try TableReader(storage.configuration)
+        var next: AgedDocuments? = query
+        var turns = 0
+        while let query = next {
+            try query.run(tables)
+            aging.take(query)
+            next = nil
+            while aging.hasFound {
+                turns += 1
+                next = aging.deleteSome() ?? next
+                try storage.commit()
+            }
+        }
+        return turns
+    }
+
+    @Test func `documents that nobody has changed for so many days are deleted, some a turn`() throws {
+        let now = storage.ledger.now
+        storage.ledger.now = now - 10 * Self.day
+        for id in 0..<2500 { try storage.put("old\(id)", "1") }
+        storage.ledger.now = now - 2 * Self.day
+        for id in 0..<100 { try storage.put("young\(id)", "1") }
+        try storage.put("old7", "2")
+        storage.ledger.now = now
+        #expect(aging.begin(0, now: now).isEmpty)
+        try configure(ConfigurationStore.retainDays, "3")
+        try storage.fold()
+        let later = Aging.interval
+        #expect(aging.begin(later - 1, now: now).isEmpty)
+        let jobs = aging.begin(later, now: now)
+        guard jobs.count == 1, case .query(let query) = jobs[0] else {
+            Issue.record("no query")
+            return
+        }
+        // Changed after it was found: young again.
+        #expect(try delete(query) >= 2499 / Aging.batch)
+        #expect(with("c") { storage.documents.count($0).count } == 101)
+        let left = try with("c", "old7") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        #expect(left.item?.value.text == "2")
+    }
+
+    @Test func `a document that was changed since it was found stays`() throws {
+        storage.ledger.now -= 10 * Self.day
+        for id in 0..<10 { try storage.put("old\(id)", "1") }
+        storage.ledger.now += 10 * Self.day
+        try configure(ConfigurationStore.retainDays, "3")
+        try storage.fold()
+        guard case .query(let query)? = aging.begin(0, now: storage.ledger.now).first else {
+            Issue.record("no query")
+            return
+        }
+        try query.run(try TableReader(storage.configuration))
+        try storage.put("old3", "2")
+        aging.take(query)
+        while aging.hasFound { _ = aging.deleteSome() }
+        #expect(with("c") { storage.documents.count($0).count } == 1)
+    }
+
+    @Test func `tombstones that are old enough are forgotten, in the tables and in memory`() throws {
+        let now = storage.ledger.now
+        try configure(ConfigurationStore.tombstoneDays, "5")
+        for id in 0..<300 { try storage.put("d\(id)", "1") }
+        storage.ledger.now = now - 6 * Self.day
+        for id in 0..<200 { try storage.delete("d\(id)") }
+        storage.ledger.now = now - 4 * Self.day
+        for id in 200..<250 { try storage.delete("d\(id)") }
+        storage.ledger.now = now
+        try storage.fold()
+        guard case .purge(let purge)? = aging.begin(0, now: now).first else {
+            Issue.record("no purge")
+            return
+        }
+        #expect(try storage.purge(purge) == 200)
+        #expect(try storage.query("SELECT count(*) FROM documents") { $0.int64(0) } == [100])
+        let gone = try with("c", "d5") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        #expect(gone.item == nil && gone.shownRev == 0)
+        let kept = try with("c", "d205") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        #expect(kept.item == nil && kept.shownRev > 0)
+        // Written over before anybody looked: the row is made anew.
+        try storage.put("d9", "again")
+        try storage.put("d210", "again")
+        try storage.fold()
+        #expect(try storage.query("SELECT version FROM documents WHERE id = 'd9'") { $0.int64(0) } == [1])
+        #expect(try storage.query("SELECT version FROM documents WHERE id = 'd210'") { $0.int64(0) } == [3])
+    }
+}
