@@ -24,7 +24,7 @@ public actor Storage {
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
-    private let logSync: LogSync
+    let logSync: LogSync
     let folder: Folder
     let aging: Aging
     let housekeeper: Housekeeper
@@ -491,16 +491,5 @@ public actor Storage {
                 }
             }
         }
-    }
-
-    // MARK: Status
-
-    public func status() -> Status {
-        Status(
-            rev: ledger.rev, syncedRev: syncedRev, foldedRev: ledger.foldedRev, durableRev: durableRev,
-            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
-            overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
-            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
-            disk: CountingVFS.snapshot())
     }
 }
