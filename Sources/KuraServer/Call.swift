@@ -1,6 +1,8 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all
 /// requests, one after the other.
@@ -10,6 +12,8 @@ final class Call {
     let changes: ChangeFeed
     /// The reply comes later, from somewhere else.
     var isDeferred = false
+    /// What leaves with the reply's first byte.
+    var replyDescriptor: PassedDescriptor?
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
     /// Newest revision of a relaxed change that the answer shows; it leaves when that is in the log.
@@ -34,6 +38,9 @@ final class Call {
     /// Text of the errors that are being answered: they only point at theirs.
     var faultPath = ByteBuffer()
     var faultText = ByteBuffer()
+    /// What changes documents in place.
+    var jsonPatch = JSONPatch()
+    var increment = Increment()
 
     init(
         reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>, isOperation: Bool = false
@@ -58,6 +65,7 @@ final class Call {
         self.connection = connection
         shownRev = 0
         isDeferred = false
+        if replyDescriptor != nil { replyDescriptor = nil }
         relaxedRev = 0
     }
 
@@ -145,6 +153,14 @@ extension Refusal {
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):
             self = .error(.quotaExceeded(limit: limit, of: measure))
+        case .absent(let shownRev):
+            call.shows(shownRev)
+            self = .error(RPCError(.notFound))
+        case .attachmentsFull(let limit, let measure):
+            let hint: StaticString =
+                measure == .bytes
+                ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
+            self = .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))

@@ -61,6 +61,10 @@ final class Connection {
     var answer: QueryAnswer?
     /// The query that a request waits for, and that request's id.
     var query: (ticket: UInt64, id: [UInt8])?
+    /// Contents of attachments that the next request has waited for, and before them those of requests that the turn has answered.
+    var contents = RequestContents()
+    /// Descriptors that leave with the byte of the output at their position.
+    private var passing: [(position: UInt64, descriptor: PassedDescriptor)] = []
     /// What became of the transfer that the next request, in a batch, has waited for.
     var outcome: TransferOutcome?
     private var hasTakenOutcome = false
@@ -113,7 +117,8 @@ final class Connection {
         starting = []
         ahead.removeAll(keepingCapacity: true)
         descriptors.rewind()
-        output.truncate(to: start.output)
+        contents.rewind()
+        cutOutput(to: start.output)
         if let feedStart { feed = feedStart }
     }
 
@@ -152,6 +157,7 @@ final class Connection {
             hasTakenOutcome = false
         }
         if !descriptors.isEmpty { descriptors.commit() }
+        if !contents.isEmpty { contents.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         // Not each time: what is left of a long input would be moved again and again.
@@ -216,8 +222,8 @@ final class Connection {
         var length = Int(end - sent) - done
         var result = Flushed.all
         while length > 0 {
-            let bytes = Bytes(rebasing: output.bytes[done..<done + length])
-            guard let count = socket.send(bytes) else { return .gone }
+            let sending = passing.isEmpty ? socket.send(output.bytes(done..<done + length)) : pass(done, length)
+            guard let count = sending else { return .gone }
             if count == 0 {
                 result = .blocked
                 break
@@ -240,6 +246,29 @@ final class Connection {
         return result
     }
 
+    /// Sends from `start` on, up to the next byte that a descriptor goes with.
+    private func pass(_ start: Int, _ length: Int) -> Int? {
+        let first = Int(passing[0].position - sent)
+        guard first <= start else { return socket.send(output.bytes(start..<min(first, start + length))) }
+        let next = passing.count > 1 ? Int(passing[1].position - sent) : .max
+        let count = socket.send(
+            output.bytes(start..<min(next, start + length)), passing: passing[0].descriptor.number)
+        // Once: with the first byte that the socket took.
+        if let count, count > 0 { passing.removeFirst() }
+        return count
+    }
+
+    /// A descriptor leaves with the byte that is at `index` of the output.
+    func pass(_ descriptor: PassedDescriptor, at index: Int) {
+        passing.append((sent + UInt64(index), descriptor))
+    }
+
+    /// Takes output back, with what would have left with it.
+    func cutOutput(to end: Int) {
+        output.truncate(to: end)
+        if !passing.isEmpty { passing.removeAll { $0.position >= sent + UInt64(end) } }
+    }
+
     func setInterest(_ wanted: EventLoop.Interest, _ loop: EventLoop) {
         guard wanted != interest else { return }
         interest = wanted
@@ -251,7 +280,7 @@ final class Connection {
     func replaceUnsyncedReplies(syncedRev: UInt64) {
         let keep = Int(state.sendable(syncedRev: syncedRev, end: outputEnd) - sent)
         let waiting = Array(output.bytes[keep...])
-        output.truncate(to: keep)
+        cutOutput(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
             line.withBytes { line in
                 let ids = ReplyIDs.read(line)

@@ -180,6 +180,8 @@ extension Server {
     private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
         let start = out.count
         facts.requests += 1
+        // What a request that waits has waited for is not for one that is answered ahead of it.
+        connection.contents.begin(isAhead: connection.state.wait != .none)
         call.begin(connection)
         out.appendReplyHead(id: reader.replyID)
         out.append("\"result\":")
@@ -219,7 +221,12 @@ extension Server {
         }
         // What it has waited for is its own, also when it was refused before it looked.
         connection.dropAnswer()
-        if !reader.hasID { out.truncate(to: start) }
+        connection.contents.end()
+        if !reader.hasID {
+            out.truncate(to: start)
+        } else if let descriptor = call.replyDescriptor {
+            connection.pass(descriptor, at: start)
+        }
         return true
     }
 

@@ -116,7 +116,7 @@ extension Server {
         guard !facts.buffers.admits(0, holding: connection.footprint), reader.isRead,
             connection.output.count - start > BufferBudget.small
         else { return }
-        connection.output.truncate(to: start)
+        connection.cutOutput(to: start)
         connection.output.shrink()
         facts.buffers.refused += 1
         if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }

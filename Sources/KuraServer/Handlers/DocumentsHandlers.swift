@@ -8,6 +8,9 @@ enum DocumentsHandlers {
     static let all: [String: Handler] = [
         "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
         "documents.delete": delete, "documents.scopes": scopes,
+        "documents.patch": patch, "documents.increment": increment, "documents.restore": restore,
+        "documents.deleteMany": deleteMany, "documents.attach": attach, "documents.attachment": attachment,
+        "documents.detach": detach,
         "documents.list": list, "documents.export": export, "documents.import": importDocuments,
         "documents.configure": configure, "documents.describe": describe,
         "documents.drop": drop, "documents.purge": purge,
@@ -31,6 +34,12 @@ enum DocumentsHandlers {
             out.append(timestamp: item.createdAt)
             out.append(",\"updatedAt\":")
             out.append(timestamp: item.updatedAt)
+            if let attachments = try call.run({ () throws(StoreError) in
+                try storage.documents.attachments(call.reader.string(0), call.reader.string(1))
+            }) {
+                out.append(",\"attachments\":")
+                out.append(attachments)
+            }
             out.append("}")
         } else if call.reader.has(2) {
             out.append("{\"value\":")
@@ -163,8 +172,8 @@ enum DocumentsHandlers {
                         limit: WireLimits.listItems))
             }
             let entry: DocumentEntry
-            do throws(RPCError) { entry = try DocumentEntry(element, call) } catch {
-                throw .error(error.at(index: index))
+            do throws(EntryFault) { entry = try DocumentEntry(element, call) } catch {
+                throw .error(call.error(RPCError(.invalidParams, hint: error.hint), in: 1, index, member: error.member))
             }
             do throws(Refusal) {
                 if let violation = try call.check(rules, entry.value), warnings.count < Call.violationLimit {
@@ -179,11 +188,37 @@ enum DocumentsHandlers {
             }
             do throws(StoreError) {
                 try batch.put(id!, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
-            } catch { throw Refusal(error, call: call).at(index: index) }
+            } catch {
+                guard case .error(let fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
+                let member: StaticString? =
+                    switch error {
+                    case .duplicate: "id"
+                    case .valueTooLarge: "value"
+                    default: nil
+                    }
+                throw .error(call.error(fault, in: 1, index, member: member.map { Array(Bytes($0)) }))
+            }
             if out.count > idsStart { out.append(UInt8(ascii: ",")) }
             out.append(quoted: id!)
             index += 1
         }
+    }
+}
+
+/// What is wrong with an element of `documents.putMany`.
+private struct EntryFault: Error {
+    var hint: StaticString
+    /// The member that is at fault; nil for the element.
+    var member: [UInt8]?
+
+    init(_ hint: StaticString, _ member: StaticString? = nil) {
+        self.hint = hint
+        self.member = member.map { Array(Bytes($0)) }
+    }
+
+    init(_ hint: StaticString, member: Bytes) {
+        self.hint = hint
+        self.member = Array(member)
     }
 }
 
@@ -193,9 +228,9 @@ private struct DocumentEntry {
     var value = Bytes()
     var ifRev: Precondition = nil
 
-    init(_ element: Bytes, _ call: Call) throws(RPCError) {
+    init(_ element: Bytes, _ call: Call) throws(EntryFault) {
         guard element.first == UInt8(ascii: "{") else {
-            throw RPCError(.invalidParams, hint: "a document is an object with value, id and ifRev")
+            throw EntryFault("a document is an object with value, id and ifRev")
         }
         var walk = JSONWalk(element, storage: call.innerWalk)
         while let (name, text) = walk.nextMember() {
@@ -205,19 +240,18 @@ private struct DocumentEntry {
                 guard let text = JSONWalk.string(text, storage: call.innerWalk),
                     JSONWalk.isName(text, limit: WireLimits.keyBytes)
                 else {
-                    throw RPCError(
-                        .invalidParams, hint: "an id is a string of 1 to 512 bytes without control characters")
+                    throw EntryFault("an id is a string of 1 to 512 bytes without control characters", "id")
                 }
                 id = text
             } else if name.elementsEqual("ifRev".utf8) {
                 guard let number = RequestReader.integer(text), number >= 0, number <= WireLimits.safeInteger else {
-                    throw RPCError(.invalidParams, hint: "ifRev is a revision")
+                    throw EntryFault("ifRev is a revision", "ifRev")
                 }
                 ifRev = UInt64(number)
             } else {
-                throw RPCError(.invalidParams, hint: "members of a document are value, id and ifRev")
+                throw EntryFault("members of a document are value, id and ifRev", member: name)
             }
         }
-        guard !value.isEmpty else { throw RPCError(.invalidParams, hint: "a document has a value") }
+        guard !value.isEmpty else { throw EntryFault("a document has a value") }
     }
 }

@@ -118,8 +118,13 @@ extension Call {
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
         }
+        return TransferEnd(try passed(taken, fd: fd))
+    }
+
+    /// The descriptor that the request has taken.
+    func passed(_ taken: DescriptorQueue.Taken, fd: Int) throws(Refusal) -> PassedDescriptor {
         switch taken {
-        case .descriptor(let descriptor): return TransferEnd(descriptor)
+        case .descriptor(let descriptor): return descriptor
         case .missing: throw .error(RPCError(.descriptorMissing, parameter: reader.name(fd)))
         case .lost:
             throw .error(
