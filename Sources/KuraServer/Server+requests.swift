@@ -60,8 +60,9 @@ extension Server {
                     answerAhead(connection, storage)
                     return
                 }
-                budget -= crowd.weight(
-                    bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
+                // A long reply that is refused in the end takes back what stood there from earlier turns.
+                let added = connection.outputEnd > start ? Int(connection.outputEnd - start) : 0
+                budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
             case .oversize:
                 connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
@@ -157,8 +158,6 @@ extension Server {
                 guard connection.outputEnd - batch.outputPosition < UInt64(limits.replyBytes) || isGoingOn else {
                     throw RPCError(.replyTooLarge, limit: limits.replyBytes)
                 }
-                // What has been done already is told.
-                if connection.outcome == nil { try checkBudget(connection) }
                 guard perform(connection, &connection.output, storage) else {
                     if connection.state.gathering == nil { connection.output.truncate(to: start) }
                     connection.state.batch = batch
@@ -174,6 +173,7 @@ extension Server {
             }
             budget -= crowd.weight(
                 bytes: next - batch.offset + connection.output.count - start + discardedBytes, reader)
+            if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: bodyStart) }
             batch.offset = next
             batch.left -= 1
             note(connection, at: batch.outputPosition, storage)

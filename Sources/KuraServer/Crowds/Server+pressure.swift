@@ -125,17 +125,15 @@ extension Server {
     /// The reply that begins at `start` has made the output grow: when that is too much for all together, a reader is told
     /// so instead. What writes has been done, and says little.
     func keepWithinBudget(_ connection: Connection, from start: Int) {
-        charge(connection)
-        let length = connection.output.count - start
-        let isTooMuch =
-            length > BufferBudget.small
-            ? !facts.buffers.admits(0, holding: connection.footprint)
-            : facts.buffers.isFull && length > BufferBudget.refusal
-        guard isTooMuch, reader.isRead else { return }
-        connection.output.truncate(to: start)
-        connection.output.shrink()
-        facts.buffers.refused += 1
-        if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        let growth = connection.footprint - connection.crowd.charged
+        if reader.isRead, connection.output.count - start > BufferBudget.refusal,
+            !facts.buffers.admits(growth, holding: connection.crowd.charged)
+        {
+            connection.output.truncate(to: start)
+            connection.output.shrink()
+            facts.buffers.refused += 1
+            if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        }
         charge(connection)
     }
 
@@ -149,15 +147,6 @@ extension Server {
         connection.answer?.error = .overloaded
         facts.buffers.refused += 1
         charge(connection)
-    }
-
-    /// Before a member of a batch, whose replies pile up until the last is there.
-    func checkBudget(_ connection: Connection) throws(RPCError) {
-        guard connection.output.capacity > connection.crowd.room || facts.buffers.isTight else { return }
-        charge(connection)
-        guard !facts.buffers.admits(0, holding: connection.footprint) else { return }
-        facts.buffers.refused += 1
-        throw fullError
     }
 
     private var fullError: RPCError {

@@ -60,7 +60,7 @@ import Testing
             #expect(result["layers"]?["\(id)"]?.text == "app")
         }
         #expect(result["values"]?["-1"] == nil)
-        #expect(result["layers"]?["fallback"]?.text == "default")
+        #expect(result["layers"]?["fallback"]?.text == "registered")
     }
 
     @Test func `in a batch it has its place, and is refused whole when it is too long`() throws {
