@@ -38,7 +38,11 @@ extension Server {
             if connection.state.batch != nil {
                 guard mayGoOn(withBatchOf: connection) else { return }
                 guard answerBatch(connection, &budget, storage) else {
-                    if connection.state.wait == .none { connection.hasMore = true } else { crowd.endBatch(of: connection) }
+                    if connection.state.wait == .none {
+                        connection.hasMore = true
+                    } else {
+                        crowd.endBatch(of: connection)
+                    }
                     return
                 }
                 continue

@@ -84,7 +84,10 @@ import Testing
         let longest = longestTurn(world) { world.subscriptions == 0 }
         #expect(longest < 0.02, "\(longest) s in one turn")
         var turns = 0
-        #expect(longestTurn(world) { turns += 1; return turns > 200 } < 0.02)
+        #expect(
+            longestTurn(world) {
+                turns += 1; return turns > 200
+            } < 0.02)
     }
 
     @Test func `a turn that is taken back leaves every subscription as it was`() {
@@ -97,7 +100,9 @@ import Testing
             return feed.selector(filter, values: false)
         }
         func state() -> [String] {
-            connection.feed.subscriptions.map { "\($0.number):\(String(decoding: $0.selector.filter.prefix, as: UTF8.self))" }
+            connection.feed.subscriptions.map {
+                "\($0.number):\(String(decoding: $0.selector.filter.prefix, as: UTF8.self))"
+            }
         }
         let pool = BufferPool()
         connection.beginTurn(pool)

@@ -115,7 +115,9 @@ private func processLimit(
         #expect(refusal["kind"] == .string("overloaded"))
         #expect(refusal["retryable"]?.bool == true)
         #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"small\"}")["value"]?.int == 1)
-        #expect(try client.refusal("settings.getMany", "{\"domain\":\"d\",\"keys\":[\"large\"]}")["kind"] == .string("overloaded"))
+        #expect(
+            try client.refusal("settings.getMany", "{\"domain\":\"d\",\"keys\":[\"large\"]}")["kind"]
+                == .string("overloaded"))
         #expect(try number("overloaded", client) >= 2)
         #expect(try number("peakBytes", client) <= 1 << 20)
         withExtendedLifetime(hoarders) {}
@@ -198,7 +200,8 @@ private func processLimit(
         }
         let three = "[\"k\",\"k\",\"k\"]"
         #expect(
-            try client.result("documents.getMany", "{\"collection\":\"d\",\"ids\":\(three)}")["documents"]?.elements.count
+            try client.result("documents.getMany", "{\"collection\":\"d\",\"ids\":\(three)}")["documents"]?.elements
+                .count
                 == 3)
         #expect(try number("peakBytes", client) <= 1 << 20)
     }

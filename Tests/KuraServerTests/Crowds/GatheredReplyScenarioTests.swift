@@ -70,7 +70,8 @@ import Testing
         let long = getMany(0..<Self.count).dropLast()
         // Twice the same is more than a fifth of the buffers.
         let tooLong = Client.request(
-            "documents.getMany", "{\"collection\":\"c\",\"ids\":[\(ids(0..<Self.count)),\(ids(0..<Self.count))]}", id: "5"
+            "documents.getMany", "{\"collection\":\"c\",\"ids\":[\(ids(0..<Self.count)),\(ids(0..<Self.count))]}",
+            id: "5"
         ).dropLast()
         let ping = Client.request("storage.ping", id: "6").dropLast()
         client.send("[\(ping),\(long),\(ping)]\n\(tooLong)\n[\(tooLong),\(ping)]\n")
@@ -114,7 +115,9 @@ import Testing
             let change = [0, last].map { "\"\($0)\":[\($0),\(round)]" }.joined(separator: ",")
             try other.result("settings.putMany", "{\"domain\":\"c\",\"values\":{\(change)}}")
             let values = try #require(try client.reply()["result"]?["values"])
-            if round > 0 { #expect(values["0"]?[1] == values["\(last)"]?[1], "round \(round): two moments in one reply") }
+            if round > 0 {
+                #expect(values["0"]?[1] == values["\(last)"]?[1], "round \(round): two moments in one reply")
+            }
         }
     }
 
