@@ -19,22 +19,34 @@ struct PatternError: Error, Equatable {
 final class Pattern {
     private let code: OpaquePointer
 
-    /// - Parameter text: UTF-8, well formed.
+    /// What is not ECMA 262's default.
+    struct Options {
+        var ignoresCase = false
+        /// `^` and `$` are the beginning and the end of lines.
+        var isMultiline = false
+        /// `.` is any character, line ends too.
+        var dotIsAny = false
+    }
+
+    /// - Parameters:
+    ///   - text: UTF-8, well formed.
+    ///   - options: what is different.
     /// - Throws: for what is not ECMA 262, and for what is too large for PCRE2 or beyond it, as a look behind of varying length.
-    init(_ text: Bytes) throws(PatternError) {
-        let syntax = try PatternSyntax.translate(text)
+    init(_ text: Bytes, _ options: Options = Options()) throws(PatternError) {
+        let syntax = try PatternSyntax.translate(text, dotIsAny: options.dotIsAny)
         guard let context = unsafe pcre2_compile_context_create_8(nil) else { fatalError("out of memory") }
         defer { unsafe pcre2_compile_context_free_8(context) }
         unsafe pcre2_set_parens_nest_limit_8(context, 64)
         // `$` is the very end, a reference to a group that took no part matches nothing, `[]` is a class without members.
         // A callout before each item is what counts a match's steps.
-        let options =
-            PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS
+        let flags =
+            (options.ignoresCase ? PCRE2_CASELESS : 0) | (options.isMultiline ? PCRE2_MULTILINE : 0)
+            | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_MATCH_UNSET_BACKREF | PCRE2_ALLOW_EMPTY_CLASS
             | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT
         var number: Int32 = 0
         var offset = 0
         let compiled = unsafe syntax.text.withUnsafeBufferPointer {
-            unsafe pcre2_compile_8($0.baseAddress, $0.count, options, &number, &offset, context)
+            unsafe pcre2_compile_8($0.baseAddress, $0.count, flags, &number, &offset, context)
         }
         guard let compiled = unsafe compiled else {
             let place = offset < syntax.origins.count ? Int(syntax.origins[offset]) : text.count

@@ -21,8 +21,12 @@ struct PatternSyntax {
     var isAtom = false
     let groups: Int
 
-    static func translate(_ source: Bytes) throws(PatternError) -> PatternSyntax {
+    /// `.` is any character.
+    private var dotIsAny = false
+
+    static func translate(_ source: Bytes, dotIsAny: Bool = false) throws(PatternError) -> PatternSyntax {
         var syntax = PatternSyntax(source)
+        syntax.dotIsAny = dotIsAny
         try syntax.run()
         return syntax
     }
@@ -101,7 +105,7 @@ struct PatternSyntax {
             emit(byte)
             isAtom = !lookarounds.remove(at: lookarounds.count - 1)
         case UInt8(ascii: "."):
-            emit("[^\\n\\r\\x{2028}\\x{2029}]")
+            emit(dotIsAny ? "(?s:.)" : "[^\\n\\r\\x{2028}\\x{2029}]")
             isAtom = true
         case UInt8(ascii: "["):
             try characterClass()

@@ -7,7 +7,7 @@ public struct Decimal {
     private let text: Bytes
     public let isNegative: Bool
     /// The significant digits, from the first that is not zero to the last; a point may stand between them.
-    private let digits: Range<Int>
+    let digits: Range<Int>
     /// Powers of ten of the first and the last significant digit.
     public let firstPower: Int
     public let lastPower: Int
@@ -87,7 +87,7 @@ public struct Decimal {
     }
 
     @inline(__always)
-    private func digit(_ index: inout Int) -> UInt8? {
+    func digit(_ index: inout Int) -> UInt8? {
         if index < digits.upperBound, text[index] == UInt8(ascii: ".") { index += 1 }
         guard index < digits.upperBound else { return nil }
         index += 1
@@ -112,19 +112,29 @@ public struct Decimal {
         if isZero { return true }
         // Our own last digit is not zero, so that ten divides the significand never.
         guard lastPower >= power else { return false }
+        return remainder(dividing: divisor, powers: lastPower - power) == 0
+    }
+
+    /// What is left of a whole number's magnitude when it is divided by `divisor`, which is positive and below 2^63.
+    public func remainder(dividing divisor: UInt64) -> UInt64 {
+        isZero ? 0 : remainder(dividing: divisor, powers: lastPower)
+    }
+
+    /// The same of the significand times 10^`powers`.
+    private func remainder(dividing divisor: UInt64, powers: Int) -> UInt64 {
         var rest: UInt64 = 0
         var index = digits.lowerBound
         while let digit = digit(&index) {
             rest = (Self.product(rest, 10, modulo: divisor) + UInt64(digit)) % divisor
         }
         var factor: UInt64 = 10 % divisor
-        var times = lastPower - power
+        var times = powers
         while times > 0, rest != 0 {
             if times & 1 == 1 { rest = Self.product(rest, factor, modulo: divisor) }
             factor = Self.product(factor, factor, modulo: divisor)
             times >>= 1
         }
-        return rest == 0
+        return rest
     }
 
     private static func product(_ left: UInt64, _ right: UInt64, modulo: UInt64) -> UInt64 {

@@ -43,6 +43,8 @@ public struct StoredValue {
         /// The inside of its name, escapes as they stand.
         public var name: Bytes
         public var value: StoredValue
+        /// Its name with the quotes: a string of its own.
+        public var quotedName: Bytes
 
         public var nameHasEscapes: Bool { name.contains(UInt8(ascii: "\\")) }
     }
@@ -65,7 +67,8 @@ public struct StoredValue {
             defer { index = end + 1 }
             return Member(
                 name: text.extracting(index + 1..<behindName - 1),
-                value: StoredValue(text.extracting(behindName + 1..<end)))
+                value: StoredValue(text.extracting(behindName + 1..<end)),
+                quotedName: text.extracting(index..<behindName))
         }
     }
 

@@ -28,7 +28,10 @@ struct StoredValueTests {
     }
 
     @Test func `text that is no JSON leads nowhere outside of it`() {
-        for text in ["", "{", "[", "\"", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":{", "[1", "[\"\\", "{\"a\":\"\\", "]", "{1}"] {
+        for text in [
+            "", "{", "[", "\"", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":{", "[1", "[\"\\", "{\"a\":\"\\", "]",
+            "{1}",
+        ] {
             text.withBytes { bytes in
                 for member in StoredValue(bytes).members { #expect(member.value.text.count <= bytes.count) }
                 for element in StoredValue(bytes).elements { #expect(element.text.count <= bytes.count) }

@@ -80,14 +80,16 @@ as_postgres() {
 start_postgres() {
     postgres_bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
     postgres_data=$data/postgres
-    mkdir -p "$postgres_data"
-    [ "$(id -u)" = 0 ] && chown postgres "$postgres_data" && chmod 711 "$data" && chmod 777 "$sockets"
+    # A socket directory of its own: Kura's is nobody else's to write in, and it refuses one that is.
+    postgres_socket=$sockets/postgres
+    mkdir -p "$postgres_data" "$postgres_socket"
+    [ "$(id -u)" = 0 ] && chown postgres "$postgres_data" "$postgres_socket" && chmod 711 "$data"
     (
         cd "$postgres_data"
         as_postgres "$postgres_bin/initdb" -D "$postgres_data" --auth=trust >/dev/null
         as_postgres "$postgres_bin/pg_ctl" -D "$postgres_data" -w -l "$postgres_data/server.log" \
-            -o "-c listen_addresses= -c unix_socket_directories=$sockets -c synchronous_commit=on ${postgres_options:-}" start >/dev/null
-        as_postgres "$postgres_bin/psql" -h "$sockets" -d postgres -q -v ON_ERROR_STOP=1 <<'SQL'
+            -o "-c listen_addresses= -c unix_socket_directories=$postgres_socket -c synchronous_commit=on ${postgres_options:-}" start >/dev/null
+        as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -q -v ON_ERROR_STOP=1 <<'SQL'
 CREATE TABLE kv(key text PRIMARY KEY, value text NOT NULL);
 INSERT INTO kv SELECT 'key:' || lpad(n::text, 12, '0'), repeat('x', 100) FROM generate_series(0, 99999) n;
 VACUUM ANALYZE kv;
@@ -107,7 +109,7 @@ SQL
 postgres_writes() {
     (
         cd "$postgres_data"
-        as_postgres "$postgres_bin/pgbench" -h "$sockets" -n -M prepared -c "$1" -j 2 -T "$2" \
+        as_postgres "$postgres_bin/pgbench" -h "$postgres_socket" -n -M prepared -c "$1" -j 2 -T "$2" \
             -f "$data/upsert.sql" postgres 2>/dev/null
     ) | awk '/^tps/ { printf "%.0f\n", $3 }'
 }
