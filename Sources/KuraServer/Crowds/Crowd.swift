@@ -18,7 +18,7 @@ struct Crowd: ~Copyable {
     static let sliceTime: UInt64 = 100_000
     /// Others count as active for so long after one was served.
     static let presence: UInt64 = 5_000_000
-    static let longestDeferral: UInt64 = 20_000_000
+    static let longestDeferral: UInt64 = 500_000_000
     /// Requests between two looks at the clock.
     static let looks = 8
     /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
