@@ -31,7 +31,7 @@ public final class Server {
     let signals: Int32
 
     var connections = ConnectionTable()
-    let pool = BufferPool()
+    let pool: BufferPool
     /// Connections that this turn concerns.
     private var turn: ContiguousArray<Connection> = []
     /// What keeps the many from each other's way.
@@ -84,6 +84,9 @@ public final class Server {
         self.storage = storage
         self.journal = journal
         self.limits = limits
+        // What is kept between uses counts against the bound: a small part of it.
+        let block = min(64 << 10, limits.bufferBytes / 64)
+        pool = BufferPool(limit: max(2, min(64, limits.bufferBytes / 32 / block)), largest: block)
         self.signals = signals
         self.reload = reload
         self.supervision = supervision
