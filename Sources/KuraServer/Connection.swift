@@ -156,8 +156,9 @@ final class Connection {
 
     func endTurn(_ pool: BufferPool) {
         if !ahead.isEmpty { dropAhead() }
-        state.endTurn()
+        // First: what the two share would be copied.
         turnStart = nil
+        state.endTurn()
         if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
         if hasTakenOutcome {
             outcome = nil

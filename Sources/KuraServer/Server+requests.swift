@@ -230,7 +230,13 @@ extension Server {
             case .later(let isPage):
                 facts.requests -= 1
                 noteGathering(connection, storage)
-                connection.state.wait = isPage ? .page(storage.warm()) : .room
+                guard isPage else {
+                    connection.state.wait = .room
+                    return false
+                }
+                let ticket = storage.warm()
+                connection.state.wait = .page(ticket)
+                awaitingPage[ticket] = connection.token
                 return false
             case .transfer(let work):
                 return accept(work, connection, &out)
