@@ -13,6 +13,10 @@ public protocol TableQuery: AnyObject, Sendable {
     var isLong: Bool { get }
     /// Has it end soon. On any thread, while it runs or waits.
     func stop()
+    /// Bytes of memory that what it found takes.
+    var footprint: Int { get }
+    /// Forgets what it found, for want of memory: the answer is an error now.
+    func discard()
 }
 
 extension TableQuery {
