@@ -22,6 +22,9 @@ public protocol TableQuery: AnyObject, Sendable {
 extension TableQuery {
     public var isLong: Bool { false }
     public func stop() {}
+    /// What finds a number, or is counted elsewhere, takes nothing worth counting.
+    public var footprint: Int { 0 }
+    public func discard() {}
 }
 
 /// A query that has been run.
