@@ -22,7 +22,9 @@ import Testing
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
         "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
         "documents.import": ["create", "update"], "documents.export": ["list", "read"], "documents.count": ["list"],
-        "documents.scopes": ["list"],
+        "documents.scopes": ["list"], "documents.configure": ["admin", "list", "read"],
+        "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
+        "documents.purge": ["delete", "admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
