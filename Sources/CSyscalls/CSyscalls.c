@@ -78,6 +78,10 @@ long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int
     }
     return received;
 }
+int csys_unread(int socket) {
+    int count = 0;
+    return ioctl(socket, FIONREAD, &count) == 0 ? count : -1;
+}
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
@@ -120,6 +124,10 @@ int csys_connect_unix(int socket, const char *path) {
 long csys_file_system_type(const char *path) {
     struct statfs information;
     return statfs(path, &information) == 0 ? (long)information.f_type : -1;
+}
+long csys_file_system_of(int descriptor) {
+    struct statfs information;
+    return fstatfs(descriptor, &information) == 0 ? (long)information.f_type : -1;
 }
 int csys_schedule_batch(void) {
     struct sched_param parameter = { 0 };

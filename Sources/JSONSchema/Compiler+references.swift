@@ -13,7 +13,8 @@ extension Compiler {
                     node, .reference,
                     "only references within the schema are followed (# and #/definitions/…), not \(text)")
             }
-            guard let pointer = Self.percentDecoded(text.dropFirst()), let place = tape.node(at: pointer) else {
+            guard let pointer = Self.percentDecoded(Array(text.utf8.dropFirst())), let place = tape.node(at: pointer)
+            else {
                 throw error(node, .reference, "\(text) leads nowhere")
             }
             guard let target = places[place] else { throw error(node, .reference, "\(text) is no schema") }
@@ -21,21 +22,28 @@ extension Compiler {
         }
     }
 
-    /// A fragment of a URI as the text that it stands for (RFC 3986, 2.1).
-    private static func percentDecoded(_ text: Substring) -> String? {
+    /// A fragment of a URI as the bytes of UTF-8 that it stands for (RFC 3986, 2.1).
+    private static func percentDecoded(_ text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
-        var rest = text.utf8.makeIterator()
+        var rest = text.makeIterator()
         while let byte = rest.next() {
             guard byte == UInt8(ascii: "%") else {
                 bytes.append(byte)
                 continue
             }
-            guard let high = rest.next(), let low = rest.next(),
-                let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16), high != UInt8(ascii: "+")
-            else { return nil }
-            bytes.append(value)
+            guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
+            bytes.append(high << 4 | low)
         }
-        return String(validating: bytes, as: UTF8.self)
+        return String(validating: bytes, as: UTF8.self) == nil ? nil : bytes
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 
     /// A schema that comes back to itself on the same value would never end. Walked with a stack of its own: a chain may be as

@@ -42,15 +42,16 @@ extension TapeView {
     }
 
     /// The node that a pointer leads to; nil when it leads nowhere.
-    func node(at pointer: some StringProtocol) -> Int32? {
-        guard !pointer.isEmpty else { return 0 }
-        guard pointer.utf8.first == UInt8(ascii: "/") else { return nil }
+    /// `pointer`: bytes of UTF-8. By bytes, since a character may be a slash with what combines with it.
+    func node(at pointer: [UInt8]) -> Int32? {
+        guard let first = pointer.first else { return 0 }
+        guard first == UInt8(ascii: "/") else { return nil }
         var at: Int32 = 0
-        for token in pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        for token in pointer.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let name = Self.name(token) else { return nil }
             switch self[at].kind {
             case .object:
-                guard let value = Array(name.utf8).withBytes({ member($0, of: at) }) else { return nil }
+                guard let value = name.withBytes({ member($0, of: at) }) else { return nil }
                 at = value
             case .array:
                 guard let value = element(name, of: at) else { return nil }
@@ -61,8 +62,9 @@ extension TapeView {
         return at
     }
 
-    private func element(_ index: String, of array: Int32) -> Int32? {
-        guard let wanted = Int32(index), wanted >= 0, String(wanted) == index, wanted < self[array].count else {
+    private func element(_ index: [UInt8], of array: Int32) -> Int32? {
+        let digits = String(decoding: index, as: UTF8.self)
+        guard let wanted = Int32(digits), wanted >= 0, String(wanted) == digits, wanted < self[array].count else {
             return nil
         }
         var at = array + 1
@@ -70,17 +72,17 @@ extension TapeView {
         return at
     }
 
-    private static func name(_ token: some StringProtocol) -> String? {
-        var result = ""
-        var scalars = token.unicodeScalars.makeIterator()
-        while let scalar = scalars.next() {
-            guard scalar == "~" else {
-                result.unicodeScalars.append(scalar)
+    private static func name(_ token: ArraySlice<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        var bytes = token.makeIterator()
+        while let byte = bytes.next() {
+            guard byte == UInt8(ascii: "~") else {
+                result.append(byte)
                 continue
             }
-            switch scalars.next() {
-            case "0": result += "~"
-            case "1": result += "/"
+            switch bytes.next() {
+            case UInt8(ascii: "0")?: result.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1")?: result.append(UInt8(ascii: "/"))
             default: return nil
             }
         }

@@ -32,7 +32,7 @@ public struct StoredValue {
     }
 
     /// The inside of a string, escapes as they stand.
-    public var quoted: Bytes { text.extracting(1..<max(1, text.count - 1)) }
+    public var quoted: Bytes { text.count < 2 ? Bytes() : text.extracting(1..<text.count - 1) }
 
     /// The members of an object, the elements of an array.
     public var members: Members { Members(text) }

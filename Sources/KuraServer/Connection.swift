@@ -140,8 +140,9 @@ final class Connection {
 
     func endTurn(_ pool: BufferPool) {
         if !ahead.isEmpty { dropAhead() }
-        state.endTurn()
+        // First: what the two share would be copied.
         turnStart = nil
+        state.endTurn()
         if feedStart != nil { feedStart = nil }
         if hasTakenOutcome {
             outcome = nil

@@ -4,6 +4,8 @@ import KuraProtocol
 import Synchronization
 
 /// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.
+///
+/// Nobody waits for whoever reads it: a line for which there is no room is left out, and the next one says how many were.
 public final class Journal: @unchecked Sendable {
     // What changes after `init` is atomic; one write(2) a line keeps lines whole.
 
@@ -30,6 +32,8 @@ public final class Journal: @unchecked Sendable {
     private let threshold: Atomic<Int>
     private let isTerminal: Bool
     private let descriptor: Int32
+    /// Lines left out since the last one.
+    private let lost = Atomic<Int>(0)
 
     public init(threshold: Level, descriptor: Int32 = 2) {
         self.threshold = Atomic(threshold.rawValue)
@@ -44,6 +48,13 @@ public final class Journal: @unchecked Sendable {
     /// `fields`: numbers, paths and names that are no secrets.
     public func log(_ level: Level, _ event: StaticString, _ fields: [(String, String)] = []) {
         guard level.rawValue >= threshold.load(ordering: .relaxed) else { return }
+        guard hasRoom else {
+            lost.add(1, ordering: .relaxed)
+            return
+        }
+        var fields = fields
+        let lost = lost.exchange(0, ordering: .relaxed)
+        if lost > 0 { fields.append(("linesLost", String(lost))) }
         var line = ByteBuffer()
         var time = timespec()
         // Safety: the kernel fills one `timespec`, which is ours.
@@ -72,7 +83,18 @@ public final class Journal: @unchecked Sendable {
             line.append("}")
         }
         line.append(0x0A)
+        // A pipe that is said to be writable takes so much without waiting (pipe(7)).
+        if line.count > 4096 {
+            line.truncate(to: 4095)
+            line.append(0x0A)
+        }
         // Safety: address and count are of the same bytes.
         _ = unsafe write(descriptor, line.bytes.baseAddress, line.count)
+    }
+
+    private var hasRoom: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        // Safety: the kernel fills one `pollfd`, which is ours.
+        return unsafe poll(&state, 1, 0) != 0
     }
 }

@@ -197,7 +197,13 @@ extension Server {
             switch error {
             case .later(let isPage):
                 facts.requests -= 1
-                connection.state.wait = isPage ? .page(storage.warm()) : .room
+                guard isPage else {
+                    connection.state.wait = .room
+                    return false
+                }
+                let ticket = storage.warm()
+                connection.state.wait = .page(ticket)
+                awaitingPage[ticket] = connection.token
                 return false
             case .transfer(let work):
                 return accept(work, connection, &out)

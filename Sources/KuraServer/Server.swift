@@ -42,6 +42,11 @@ public final class Server {
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     private var awaitingSync: ContiguousArray<Connection> = []
+    /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
+    private var again: ContiguousArray<Connection> = []
+    private var releasing: ContiguousArray<Connection> = []
+    /// Connections whose next request waits for a page, by its ticket: idle ones cost nothing when it comes.
+    var awaitingPage: [UInt64: UInt64] = [:]
     /// Connections whose next request waits for a query, by its ticket.
     var awaitingAnswer: [UInt64: UInt64] = [:]
     /// What goes on out of band.
@@ -97,6 +102,7 @@ public final class Server {
         facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try watchSockets()
+        DescriptorCloser.prepare()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
     }
 
@@ -127,15 +133,18 @@ public final class Server {
         supervision.ready("serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?
-            timeout = storage.assumeIsolated { storage in
-                unsafe server.takeTurn(timeout, storage)
-                unsafe server.supervision.turnEnded()
-                if let failure = storage.failure {
-                    unsafe server.failAll(storage)
-                    ending = .failed(failure)
-                    return 0
-                }
-                return unsafe server.nextTimeout(storage)
+            // Many turns for one entry: it makes a closure. The actor's jobs run in between.
+            storage.assumeIsolated { storage in
+                repeat {
+                    unsafe server.takeTurn(timeout, storage)
+                    unsafe server.supervision.turnEnded()
+                    if let failure = storage.failure {
+                        unsafe server.failAll(storage)
+                        ending = .failed(failure)
+                        return
+                    }
+                    timeout = unsafe server.nextTimeout(storage)
+                } while unsafe !server.loop.hasJobs && !server.isDrained
             }
             loop.runJobs()
             if let ending {
@@ -161,8 +170,7 @@ public final class Server {
         wakeWaiting(storage)
         takeAnswers(storage)
         wakeBatches()
-        let again = ready
-        ready.removeAll(keepingCapacity: true)
+        swap(&ready, &again)
         for connection in again {
             connection.isInReadyList = false
             if connection.isUnread, !connection.isClosed {
@@ -171,6 +179,7 @@ public final class Server {
             }
             enter(connection)
         }
+        again.removeAll(keepingCapacity: true)
         var time = monotonicNow()
         wakeDeferred(time)
         for connection in turn {
@@ -233,10 +242,11 @@ public final class Server {
             }
         }
         for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
-            for connection in connections.all where connection.state.wait == .page(ticket) {
-                connection.state.wait = .none
-                enter(connection)
-            }
+            guard let token = awaitingPage.removeValue(forKey: ticket), let connection = connections[token],
+                connection.state.wait == .page(ticket)
+            else { continue }
+            connection.state.wait = .none
+            enter(connection)
         }
     }
 
@@ -321,15 +331,15 @@ public final class Server {
         guard !awaitingSync.isEmpty else { return }
         policy.beginRound()
         // Those that go on waiting enter the list again.
-        let waiting = awaitingSync
-        awaitingSync.removeAll(keepingCapacity: true)
-        for connection in waiting {
+        swap(&awaitingSync, &releasing)
+        for connection in releasing {
             connection.isInSyncList = false
             settle(connection, synced)
             guard !connection.isInSyncList else { continue }
             policy.release(lastRound: connection.lastRound)
             connection.lastRound = policy.round
         }
+        releasing.removeAll(keepingCapacity: true)
     }
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {

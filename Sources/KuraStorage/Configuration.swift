@@ -66,6 +66,8 @@ public struct StorageConfiguration: Sendable {
     var logDirectory: String { dataDirectory + "/log" }
     var durableDirectory: String { dataDirectory + "/durable" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
+    /// What a recovery set aside; nothing in it is ever removed by itself.
+    var quarantineDirectory: String { dataDirectory + "/quarantine" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding goes on when it is full.
     var reserveBytes: Int { segmentBytes }

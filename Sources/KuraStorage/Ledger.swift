@@ -386,10 +386,11 @@ final class Ledger {
         case unknown(SQLiteError)
     }
 
-    func commit(to log: Log) -> Outcome {
+    /// `syncedRev`: up to there the log is on the disk.
+    func commit(to log: Log, syncedRev: UInt64) -> Outcome {
         guard !staged.isEmpty else { return .nothing }
         do throws(SQLiteError) {
-            try log.append(rev: rev, at: now, records: records.bytes)
+            try log.append(rev: rev, at: now, records: records.bytes, syncedRev: syncedRev)
         } catch {
             guard error.isFull else { return .unknown(error) }
             // Walks may have begun over what is taken back.

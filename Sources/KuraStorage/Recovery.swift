@@ -29,7 +29,7 @@ struct Recovery {
     ) throws(StorageFault) -> Recovery {
         var failure: StorageFault
         do throws(StorageFault) {
-            return try Recovery(configuration, housekeeper: housekeeper)
+            return try Recovery(configuration, housekeeper: housekeeper, report: report)
         } catch {
             guard error.isFull else { throw error }
             failure = error
@@ -39,7 +39,7 @@ struct Recovery {
         for effort in RoomMaker.Effort.allCases {
             do throws(StorageFault) {
                 try RoomMaker.makeRoom(configuration, effort)
-                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true)
+                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true, report: report)
             } catch {
                 guard error.isFull else { throw error }
                 failure = error
@@ -51,7 +51,8 @@ struct Recovery {
 
     /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
     init(
-        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false,
+        report: (String) -> Void = { _ in }
     ) throws(StorageFault) {
         wasDiskFull = isDiskFull
         let tables = try TablesInMemory(configuration)
@@ -63,8 +64,9 @@ struct Recovery {
 
         var found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
+        highest = max(highest, found.leftovers.map(\.number).max() ?? 0)
+        try LogHole.close(&found.leftovers, above: foldedRev, configuration, report)
         let leftovers = found.leftovers.map(\.number)
-        highest = max(highest, leftovers.max() ?? 0)
         // Let go without the tables' being told: by a run that was killed, or to make room.
         let gone = closed.filter { !FileSystem.exists(Segment.path(configuration.logDirectory, $0.number)) }
         closed.removeAll { listed in gone.contains { $0.number == listed.number } }
@@ -138,6 +140,8 @@ struct Recovery {
             }
             if segment.lastRev > 0 {
                 found.leftovers.append(segment)
+            } else if segment.isOfOldLayout {
+                try Segment.remove(number, in: directory)
             } else {
                 if let other = found.pristine { try Segment.remove(other.number, in: directory) }
                 found.pristine = segment
@@ -170,12 +174,13 @@ struct Recovery {
             throw .database(error, file: configuration.tablesPath)
         }
         var applied = foldedRev
+        var newest = foldedRev
         var changes = 0
         var position = 0
         while position < leftovers.count {
             let segment = leftovers[position]
             try segment.rows(after: applied) { (rev, at, records) throws(StorageFault) in
-                changes += try apply(records, at: at, above: foldedRev, ledger, documents, reader)
+                changes += try apply(records, at: at, above: foldedRev, behind: &newest, ledger, documents, reader)
                 if mustCopy { try copy.append(rev: rev, at: at, records: records) }
                 applied = rev
             }
@@ -192,16 +197,22 @@ struct Recovery {
     }
 
     /// Takes a row's changes above `foldedRev` into memory.
+    /// `newest`: the revision of the last change that was taken in; what follows comes next to it.
     /// - Returns: how many they are.
+    /// - Throws: `.hole` when some are missing: they may have been acknowledged, so nobody goes on without them unasked.
     static func apply(
-        _ records: Bytes, at: Int64, above foldedRev: UInt64, _ ledger: Ledger, _ documents: DocumentsStore,
-        _ reader: DocumentReader
+        _ records: Bytes, at: Int64, above foldedRev: UInt64, behind newest: inout UInt64, _ ledger: Ledger,
+        _ documents: DocumentsStore, _ reader: DocumentReader
     ) throws(StorageFault) -> Int {
         var changes = 0
         var offset = 0
         while let record = try LogRecord.next(in: records, at: &offset) {
             // A row's first changes may have been folded, its last not: slices end where a sync ended.
             guard record.rev > foldedRev else { continue }
+            guard record.rev <= newest + 1 || RelaxedDurability.raises(record, from: newest) else {
+                throw .hole(after: newest, next: record.rev)
+            }
+            newest = max(newest, record.rev)
             changes += 1
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)

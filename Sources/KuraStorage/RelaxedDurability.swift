@@ -44,6 +44,12 @@ enum RelaxedDurability {
         return UInt64(String(decoding: item.value, as: UTF8.self)) ?? 0
     }
 
+    /// Whether the record raises the counter that stands at `rev`: the one kind behind which revisions are missing rightly.
+    static func raises(_ record: LogRecord, from rev: UInt64) -> Bool {
+        record.store == .configuration && record.rev == rev + step && record.scope.elementsEqual(scopeName)
+            && record.key.elementsEqual(key)
+    }
+
     /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
     /// - Returns: whether it did.
     static func resume(
@@ -70,7 +76,7 @@ enum RelaxedDurability {
                     try value.withBytes { value in
                         let record = record(value, key, scope)
                         records.append(record)
-                        try log.append(rev: rev, at: ledger.now, records: records.bytes)
+                        try log.append(rev: rev, at: ledger.now, records: records.bytes, syncedRev: 0)
                         ledger.replay(resident: record, at: ledger.now)
                     }
                 }
@@ -78,9 +84,8 @@ enum RelaxedDurability {
         } catch let error as SQLiteError {
             throw .database(error, file: log.active.path)
         } catch { throw .damagedLog }
-        for segment in log.takeUnsynced() {
-            guard fsync(segment.descriptor) == 0 else { throw FileSystem.fail("fsync", segment.path) }
-        }
+        let failed = log.takeUnsynced().firstResult { fsync($0.descriptor) == 0 ? nil : $0 }
+        if let failed { throw FileSystem.fail("fsync", failed.path) }
         try FileSystem.syncDirectory(configuration.logDirectory)
         CountingVFS.count(role: .log, part: .wal, syncs: 1)
         return true

@@ -150,9 +150,10 @@ struct RoomMaker {
     private mutating func replay(_ number: Int) throws(StorageFault) {
         let segment = try Segment(opening: number, in: configuration.logDirectory)
         var replayed = replayedRev
+        var newest = replayedRev
         try segment.rows(after: replayedRev) { (rev, at, records) throws(StorageFault) in
             _ = try Recovery.apply(
-                records, at: at, above: foldedRev, tables.ledger, tables.documents, reader)
+                records, at: at, above: foldedRev, behind: &newest, tables.ledger, tables.documents, reader)
             replayed = rev
             if tables.ledger.overlayBytes >= Self.pieceBytes { try fold() }
         }

@@ -202,7 +202,7 @@ public actor Storage {
 
     /// Appends the turn's changes to the log.
     public func commitTurn() -> TurnOutcome {
-        switch ledger.commit(to: log) {
+        switch ledger.commit(to: log, syncedRev: logSync.syncedRev) {
         case .nothing:
             return .nothing
         case .committed:
@@ -314,7 +314,9 @@ public actor Storage {
         }
         if isDiskFull { return 250_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
-        return [idleCheckpoint(time), expiry, history.trim(at: time)].compactMap(\.self).min()
+        // Asked in every turn: no list is made for it.
+        let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
+        return next == .max ? nil : next
     }
 
     /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.

@@ -44,6 +44,8 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     case refused(String)
     case inUse(pid: Int32?, path: String)
     case damagedLog
+    /// Revisions between these two are in no segment that is left.
+    case hole(after: UInt64, next: UInt64)
     /// A commit or sync failed in a way that leaves the outcome unknown.
     case syncFailed(errno: Int32)
 
@@ -55,6 +57,9 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         case .inUse(let pid, let path):
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
         case .damagedLog: "the log holds a record that cannot be read"
+        case .hole(let rev, let next):
+            "the log has a hole: revision \(next) follows \(rev). A segment is damaged or missing; nothing was changed. "
+                + "Bring it back, or go back to revision \(rev) by moving the segments behind the hole out of log/"
         case .syncFailed(let errno): "the disk failed to sync: \(Self.text(errno))"
         }
     }

@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 
 /// An open descriptor of ours that a client has passed; closed with its last owner.
@@ -10,8 +11,19 @@ public final class PassedDescriptor: Sendable {
     }
 
     deinit {
-        close(number)
+        DescriptorCloser.close(number)
     }
+
+    /// It is of a file system in which the kernel shows itself (proc, sysfs, cgroup and the like). Some of their files ask who
+    /// writes, not who has opened them: that would be us. May wait.
+    public var isKernels: Bool { Self.kernels.contains(csys_file_system_of(number)) }
+
+    /// Source: statfs(2), linux/magic.h: proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, selinux, smack, bpf, configfs,
+    /// efivarfs, pstore, binfmt_misc.
+    private static let kernels: Set<Int> = [
+        0x9FA0, 0x6265_6572, 0x27_E0EB, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xF97C_FF8C, 0x4341_5D53,
+        0xCAFE_4A11, 0x6265_6570, 0xDE5E_81E4, 0x6165_676C, 0x4249_4E4D,
+    ]
 }
 
 /// The descriptors that came over a connection (SCM_RIGHTS, unix(7)) and that no request has taken yet, in the order of
@@ -44,15 +56,15 @@ public struct DescriptorQueue {
     public var isFull: Bool { isLossy || waiting.count >= Self.limit }
     /// Descriptors that are open here, those that the turn has taken too.
     public var held: Int { waiting.count }
-
-    /// How many more can be kept; the kernel closes those beyond sooner than we could.
-    var room: Int32 { isLossy ? 0 : Int32(Self.limit - waiting.count) }
+    /// Descriptors that came and could not be kept.
+    private var surplus = 0
 
     /// Takes over a descriptor that has arrived.
     public mutating func append(owning number: Int32) {
         let descriptor = PassedDescriptor(owning: number)
         guard !isLossy, waiting.count < Self.limit else {
             isLossy = true
+            surplus += 1
             return
         }
         waiting.append(descriptor)
@@ -61,6 +73,12 @@ public struct DescriptorQueue {
     /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.
     public mutating func noteLoss() {
         isLossy = true
+    }
+
+    /// How many could not be kept since this was asked last.
+    public mutating func takeSurplus() -> Int {
+        defer { surplus = 0 }
+        return surplus
     }
 
     /// Closes what waits, for want of room: the requests that mean it are told that it is lost.

@@ -36,6 +36,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let wakeDescriptor: Int32
     private let isWakePending = Atomic<Bool>(false)
     private let jobs = Mutex<[UnownedJob]>([])
+    private let jobsWait = Atomic<Bool>(false)
     private let thread = Atomic<UInt>(0)
     private let tokens = CellRow<UInt64>(repeating: 0, count: EventLoop.capacity)
     private let masks = CellRow<UInt32>(repeating: 0, count: EventLoop.capacity)
@@ -117,11 +118,17 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         jobs.withLock { $0.append(job) }
+        jobsWait.store(true, ordering: .releasing)
         wake()
     }
 
+    /// Something is enqueued for the actor.
+    public var hasJobs: Bool { jobsWait.load(ordering: .acquiring) }
+
     /// Runs what was enqueued for the actor.
     public func runJobs() {
+        // Before they are taken: what comes meanwhile may find nothing, but never goes unseen.
+        jobsWait.store(false, ordering: .relaxed)
         let ready = jobs.withLock { jobs in
             defer { jobs.removeAll(keepingCapacity: true) }
             return jobs

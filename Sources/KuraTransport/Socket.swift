@@ -5,10 +5,14 @@ public import KuraBytes
 /// A connected stream socket, non-blocking, closed with its owner.
 public struct Socket: ~Copyable {
     public let descriptor: Int32
+    /// A stranger is at the other end.
+    private let isAccepted: Bool
 
     /// Takes the descriptor over.
-    public init(owning descriptor: Int32) {
+    /// `isAccepted`: a stranger has connected it, who may have sent what takes long to close.
+    public init(owning descriptor: Int32, isAccepted: Bool = false) {
         self.descriptor = descriptor
+        self.isAccepted = isAccepted
     }
 
     /// Connects to a Unix socket, blocking.
@@ -25,6 +29,14 @@ public struct Socket: ~Copyable {
     }
 
     deinit {
+        if isAccepted {
+            // No more comes; descriptors in what was never read are closed with it.
+            shutdown()
+            if csys_unread(descriptor) > 0 {
+                DescriptorCloser.close(descriptor)
+                return
+            }
+        }
         Glibc.close(descriptor)
     }
 
@@ -61,8 +73,9 @@ public struct Socket: ~Copyable {
             var flags: Int32 = 0
             let room = unsafe buffer.spare
             let received = unsafe csys_recvmsg(
-                descriptor, room.baseAddress, min(room.count, limit), descriptors.baseAddress, queue.room, &count,
-                &flags)
+                descriptor, room.baseAddress, min(room.count, limit), descriptors.baseAddress,
+                // All of them: those that the kernel cuts off it closes here and now.
+                Int32(CSYS_MAX_DESCRIPTORS), &count, &flags)
             for position in 0..<Int(count) { unsafe queue.append(owning: descriptors[position]) }
             if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
             if received > 0 {

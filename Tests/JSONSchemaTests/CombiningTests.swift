@@ -36,6 +36,10 @@ import Testing
         Case(
             ##"{"$ref":"#/definitions/c","definitions":{"a":{"type":"integer"},"b":{"$ref":"#/definitions/a"},"c":{"$ref":"#/definitions/b"}}}"##,
             valid: ["5"], invalid: [##""x""##]),
+        // A combining mark behind a slash makes one character of the two; the pointer is of bytes.
+        Case(
+            ##"{"definitions":{"\u0301a":{"type":"null"}},"not":{"$ref":"#/definitions/\u0301a"}}"##,
+            valid: ["1"], invalid: ["null"]),
         // `$ref` as a member's name and as a value is none.
         Case(#"{"properties":{"$ref":{"type":"string"}}}"#, valid: [#"{"$ref":"x"}"#], invalid: [#"{"$ref":2}"#]),
         Case(##"{"enum":[{"$ref":"#/nowhere"}]}"##, valid: [##"{"$ref":"#/nowhere"}"##], invalid: ["1"]),

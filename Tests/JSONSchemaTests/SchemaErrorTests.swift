@@ -47,6 +47,8 @@ import Testing
         (##"{"$ref":"#/definitions/b","definitions":{"a":{}}}"##, "/$ref", "$ref", "leads nowhere"),
         (##"{"items":{"$ref":"#/enum/0"},"enum":[{}]}"##, "/items/$ref", "$ref", "no schema"),
         (##"{"items":{"$ref":"#/properties"},"properties":{}}"##, "/items/$ref", "$ref", "no schema"),
+        (##"{"items":{"$ref":"#\u0301"}}"##, "/items/$ref", "$ref", "leads nowhere"),
+        (##"{"not":{"$ref":"#/definitions/%-0"},"definitions":{"\u0000":{}}}"##, "/not/$ref", "$ref", "leads nowhere"),
         (#"{"$ref":1}"#, "/$ref", "$ref", "string"),
         (##"{"$ref":"#"}"##, "/$ref", "$ref", "itself"),
         (#"{"title":1}"#, "/title", "title", "string"),

@@ -29,6 +29,11 @@ final class Client {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
+    /// Takes a connected socket over.
+    init(adopting descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
     deinit {
         close(descriptor)
     }

@@ -168,6 +168,38 @@ import Testing
     }
 
     @Test(.enabled(if: hasActivation, "systemd-socket-activate is not installed"))
+    func `a reload gives passed sockets their new roles`() throws {
+        func configuration(_ role: String, mode: String) -> String {
+            "{\"roles\":{\"one\":{},\"two\":{}},\"sockets\":[{\"name\":\"apps\",\"mode\":\"\(mode)\",\"role\":\"\(role)\"}]}"
+        }
+        let log = try activate([("apps", "a.sock"), ("admin", "b.sock")], configuration("one", mode: "0600")) {
+            let client = try Client(path: daemon.root + "/a.sock")
+            #expect(try client.result("session.hello")["role"]?.text == "one")
+            let admin = try Client(path: daemon.root + "/b.sock")
+            let pid = try #require(try admin.result("storage.status")["pid"]?.int)
+            func reload(_ text: String, until holds: () throws -> Bool) throws {
+                TemporaryDaemon.write(text, to: daemon.root + "/config.json")
+                Glibc.kill(pid_t(pid), SIGHUP)
+                let deadline = now() + 10
+                while try !holds() {
+                    guard now() < deadline else {
+                        Issue.record("the new role is not in force")
+                        return
+                    }
+                    usleep(5000)
+                }
+            }
+            // Its file is the manager's, whatever the configuration says of permissions.
+            try reload(configuration("two", mode: "0660")) {
+                try client.result("session.hello")["role"]?.text == "two"
+            }
+            #expect(try Client(path: daemon.root + "/a.sock").result("session.hello")["role"]?.text == "two")
+            #expect(try admin.result("session.hello")["role"]?.text == "admin")
+        }
+        #expect(log.contains("configuration read again") && !log.contains("keeps its roles"), "\(log)")
+    }
+
+    @Test(.enabled(if: hasActivation, "systemd-socket-activate is not installed"))
     func `a passed socket that nothing is called like, or that is none of ours, is refused`() throws {
         let unknown = try activate([("web", "a.sock")], "{}") {
             let client = try Client(path: daemon.root + "/a.sock")

@@ -226,7 +226,9 @@ import Testing
             client.send(Client.request("storage.ping", id: "0"))
             while progress == nil {
                 let line = try client.reply()
-                if line["method"]?.text == "progress" { progress = line["params"] } else { break }
+                guard line["method"]?.text == "progress" else { break }
+                // On a busy machine the first tells that nothing is stored yet.
+                if line["params"]?["done"]?.int ?? 0 > 0 { progress = line["params"] }
             }
         }
         daemon.kill()
@@ -236,7 +238,7 @@ import Testing
         #expect(told["unit"]?.text == "bytes")
         let offset = try #require(told["done"]?.int)
         let imported = try #require(told["imported"]?.int)
-        #expect(offset > 0 && offset <= sent)
+        try #require(offset > 0 && offset <= sent)
         #expect(all[offset - 1] == 0x0A)
         try daemon.start()
         let again = try daemon.connect()
@@ -438,6 +440,13 @@ import Testing
         try start("import", "", [directory])
         #expect(try answer()["error"]?["data"]?["kind"]?.text == "transferFailed")
         close(directory)
+        // Written by the daemon, it might take what the one who has opened it may not write.
+        let kernels = open("/proc/self/comm", O_RDWR | O_CLOEXEC)
+        for method in ["import", "export"] {
+            try start(method, "", [kernels])
+            #expect(try answer()["error"]?["data"]?["kind"]?.text == "transferFailed")
+        }
+        close(kernels)
         let descriptor = try file("{\"id\":\"a\",\"value\":1}")
         defer { close(descriptor) }
         let before = daemon.descriptorCount

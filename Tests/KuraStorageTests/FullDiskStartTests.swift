@@ -62,7 +62,7 @@ final class SmallDisk {
             _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
-            guard case .committed = recovery.ledger.commit(to: recovery.log) else {
+            guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: 0) else {
                 Issue.record("not committed")
                 return
             }

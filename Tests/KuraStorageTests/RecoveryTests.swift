@@ -27,7 +27,7 @@ import Testing
             _ = try with("c", "\(key)", value) { (c, k, v) throws(StoreError) in
                 try recovery.documents.put(c, k, v, isNewID: false, ifRev: nil)
             }
-            guard case .committed = recovery.ledger.commit(to: recovery.log) else {
+            guard case .committed = recovery.ledger.commit(to: recovery.log, syncedRev: 0) else {
                 Issue.record("not committed")
                 return
             }
@@ -86,9 +86,9 @@ import Testing
             let second = try Segment(creating: 2, in: log, capacity: 1 << 16, recycled: nil)
             let copy = try Segment(creating: 3, in: log, capacity: 1 << 16, recycled: nil)
             try first.rows(after: 0) { (rev, at, records) throws(StorageFault) in
-                do { try (rev <= 20 ? copy : second).append(rev: rev, at: at, records: records) } catch {
-                    throw .damagedLog
-                }
+                do throws(SQLiteError) {
+                    try (rev <= 20 ? copy : second).append(rev: rev, at: at, records: records, synced: 0)
+                } catch { throw .damagedLog }
             }
         }
         try Segment.remove(1, in: log)
@@ -96,6 +96,85 @@ import Testing
             #expect(recovery.ledger.rev == 40 && recovery.replayedChanges == 40)
             try expect(recovery, 0..<20, "1")
         }
+    }
+
+    /// Leaves revisions 1–20 in one segment and those from 23 on in the next.
+    /// `synced`: what the rows behind the hole say was on the disk.
+    private func makeHole(synced: UInt64) throws {
+        try run { try put($0, 0..<20, "1") }
+        let log = configuration.logDirectory
+        do {
+            let first = try Segment(opening: 1, in: log)
+            let second = try Segment(creating: 2, in: log, capacity: 1 << 16, recycled: nil)
+            let third = try Segment(creating: 3, in: log, capacity: 1 << 16, recycled: nil)
+            try first.rows(after: 0) { (rev, at, records) throws(StorageFault) in
+                guard rev <= 20 || rev > 22 else { return }
+                do throws(SQLiteError) {
+                    try (rev <= 20 ? second : third).append(
+                        rev: rev, at: at, records: records, synced: rev == 30 ? synced : 0)
+                } catch { throw .damagedLog }
+            }
+        }
+        try Segment.remove(1, in: log)
+    }
+
+    @Test func `a start that misses acknowledged changes says which, and leaves everything as it is`() throws {
+        try makeHole(synced: 21)
+        let log = configuration.logDirectory
+        let before = try FileSystem.names(in: log)
+        #expect { try run { _ in } } throws: { "\($0)".contains("a hole: revision 23 follows 20") }
+        #expect(try FileSystem.names(in: log) == before)
+        // What stands behind the hole is moved away: the start goes back to what is before it.
+        for end in ["", "-wal"] {
+            let path = Segment.path(log, 3) + end
+            #expect(rename(path, directory.path + "/away" + end) == 0)
+        }
+        try run { recovery in
+            #expect(recovery.ledger.rev == 20)
+            try expect(recovery, 0..<10, "1")
+        }
+    }
+
+    @Test func `changes behind others that no sync had covered are set aside with them`() throws {
+        try makeHole(synced: 20)
+        for _ in 0..<2 {
+            try run { recovery in
+                #expect(recovery.ledger.rev == 20)
+                try expect(recovery, 0..<10, "1")
+                #expect(with("c") { recovery.documents.count($0).count } == 10)
+            }
+        }
+        let names = try FileSystem.names(in: configuration.quarantineDirectory).sorted()
+        #expect(names == ["000003.sqlite", "000003.sqlite-wal"])
+        let aside = try Segment(opening: 3, in: configuration.quarantineDirectory)
+        #expect(aside.firstRev == 24 && aside.lastRev == 40)
+    }
+
+    @Test func `a segment of the layout before is read, and not gone on with`() throws {
+        try run { try put($0, 0..<3, "1") }
+        let log = configuration.logDirectory
+        for number in try FileSystem.names(in: log).compactMap(Segment.number(ofFile:)) {
+            let connection = try Connection(path: Segment.path(log, number), mode: .readWrite)
+            try connection.execute("ALTER TABLE log DROP COLUMN synced; PRAGMA user_version=1;")
+        }
+        try run { recovery in
+            #expect(recovery.ledger.rev == 6)
+            try expect(recovery, 0..<3, "1")
+            try put(recovery, 3..<4, "2")
+        }
+        try run { try expect($0, 3..<4, "2") }
+    }
+
+    @Test func `a segment whose file has been emptied keeps its changes`() throws {
+        try run { try put($0, 0..<20, "1") }
+        let path = Segment.path(configuration.logDirectory, 1)
+        #expect(rename(path, directory.path + "/whole") == 0)
+        close(try FileSystem.open(path, O_RDWR | O_CREAT))
+        let size = FileSystem.size(path + "-wal")
+        #expect { try run { _ in } } throws: { "\($0)".contains("is empty, though it has changes") }
+        #expect(FileSystem.size(path + "-wal") == size)
+        #expect(rename(directory.path + "/whole", path) == 0)
+        try run { try expect($0, 0..<20, "1") }
     }
 
     @Test func `a start writes nothing to the tables`() throws {

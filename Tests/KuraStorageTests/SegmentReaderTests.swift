@@ -23,7 +23,7 @@ import Testing
                         store: .settings, isTombstone: false, rev: rev, scope: scope, key: key,
                         writer: Bytes(start: nil, count: 0), value: value))
             }
-            try segment.append(rev: rev, at: 0, records: buffer.bytes)
+            try segment.append(rev: rev, at: 0, records: buffer.bytes, synced: 0)
         }
     }
 

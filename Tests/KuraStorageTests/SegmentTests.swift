@@ -9,7 +9,9 @@ import Testing
     private func append(_ segment: Segment, _ revs: ClosedRange<UInt64>, bytes: Int = 100) throws {
         for rev in revs {
             let text = "\(rev):" + String(repeating: "r", count: bytes)
-            try with(text) { (records) throws in try segment.append(rev: rev, at: Int64(rev) * 10, records: records) }
+            try with(text) { (records) throws in
+                try segment.append(rev: rev, at: Int64(rev) * 10, records: records, synced: rev - 1)
+            }
         }
     }
 

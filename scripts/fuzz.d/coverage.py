@@ -13,7 +13,8 @@ FILES = [
     "KuraProtocol/RequestReader.swift", "KuraProtocol/RequestReader+Binding.swift", "KuraProtocol/MethodTable.swift",
     "KuraProtocol/RPCError.swift", "KuraServer/Configuration.swift", "KuraServer/Settings/SettingsLocks.swift",
     "KuraServer/Settings/LayerTable.swift", "KuraServer/Transfers/RecordSplitter.swift",
-    "KuraServer/Transfers/RecordReader.swift", "KuraStorage/Log/LogRecord.swift", "JSONSchema/",
+    "KuraServer/Transfers/RecordReader.swift", "KuraServer/Access/AccessRules+reading.swift", "KuraServer/Access/ScopePattern.swift",
+    "KuraStorage/Log/LogRecord.swift", "KuraJSON/", "JSONSchema/",
 ]
 
 

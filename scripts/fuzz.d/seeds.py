@@ -14,6 +14,28 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+# Sockets and roles, right and wrong.
+ACCESS = [
+    {"sockets": [{"path": "/run/kura/a", "owner": "root", "group": 0, "mode": "0660", "role": "admin"},
+                 {"path": "/run/kura/b", "name": "apps", "roles": [{"uid": 1000, "role": "app"}, {"gid": 5, "role": "app"},
+                                                                    {"user": "root", "role": "admin"},
+                                                                    {"group": "root", "role": "app"}]}],
+     "roles": {"app": {"grants": [{"store": "*", "scope": "app-{uid}-*", "allow": ["read", "list", "write"]},
+                                  {"store": "storage", "scope": "*", "allow": ["read"]}],
+                       "quotas": {"bytes": 1, "items": 2, "scopes": 3, "perUid": {"bytes": 1, "items": 2, "scopes": 3}}}}},
+    {"roles": {"admin": {}}}, {"roles": {"a": {"grants": []}, "b": {"quotas": {"items": 1}}}},
+    {"roles": {"a": {"grants": [{"store": "settings", "scope": "{uid}", "allow": ["create", "update", "delete", "use"]}]}}},
+    {"sockets": [{"path": "relative", "role": "admin"}]}, {"sockets": [{"name": "a", "role": "nobody"}]},
+    {"sockets": [{"path": "/a", "roles": [{"uid": 65534, "role": "admin"}]}]}, {"sockets": []},
+    {"sockets": [{"path": "/a", "mode": "999", "role": "admin"}]}, {"socket": "/s", "sockets": [{"name": "a", "role": "admin"}]},
+]
+# Patterns of scopes with what they are held against.
+PATTERNS = [
+    (b"*", b"anything"), (b"a*b*c", b"axxbyyc"), (b"*ab*ab*", b"aba"), (b"u-{uid}-*", b"u-1000-notes"),
+    (b"u-{uid}", b"u-99999999999999999999999999"), (b"u-{uid}", b"u-4294967295"), (b"u-{uid}", b"u-007"), (b"{uid}x*y", b"1x2y"),
+]
+
+
 def json_texts(suites):
     """Small texts, good and bad, as bytes."""
     for path in sorted((suites / "json-test-suite" / "test_parsing").glob("*.json")):
@@ -101,6 +123,10 @@ def seeds(target, suites):
             "limits": {"lineBytes": 1024, "batchItems": 1, "connections": 1, "outputBytes": 4096, "inputBytes": 4096,
                        "requestsPerTurn": 1, "subscriptions": 0, "totalSubscriptions": 0}}).encode()
         yield b"\1" + json.dumps({"a": {"k": {"value": {"x": [1]}, "reason": "why"}, "l": {"value": 1, "reason": "w"}}}).encode()
+        for access in ACCESS:
+            yield b"\0" + json.dumps(access).encode()
+        for pattern, scope in PATTERNS:
+            yield b"\2" + pattern + b"\x1e" + scope
         # What the documents show of it.
         for path in sorted((ROOT / "proto-docs").glob("*.md")):
             for block in re.findall(r"```json\n(.*?)```", path.read_text(), re.DOTALL):
@@ -113,6 +139,21 @@ def seeds(target, suites):
         for text in tests_of("JSONSchemaTests"):
             yield text
             yield text + b"\x1e" + (b'{"a": 1, "b": ["x", 2, null]}' if target == "schema" else b"abc ABC 123 \xc3\xa9")
+    elif target == "stored":
+        yield from texts
+        # Numbers side by side, since each is held against each.
+        yield (b"[0,-0,0.0,1,1.0,10e-1,0.1e1,-1,1e15,1e-15,123.456,123456e-3,1e99999999999999999999,-1e-99999999999999999999,"
+               b"0.30000000000000000000000000000000000000000001,9007199254740993,9.007199254740993e15,7,49,2.5,0.5]")
+        yield rb'{"a":{"b\"":[1,"]}",{"d":"\\"}]},"\u0065":"x","":null,"f":[],"long name with more than eight bytes":"and \" more"}'
+        for text in tests_of("KuraJSONTests"):
+            yield text
+    elif target == "selector":
+        document = ('{"n":5,"s":"ab","z":null,"t":true,"a":[1,"b",[2]],"o":{"p":1,"q":"y"},"e":{},"em":[],"m":-5,"f":1.5,"$d":1,'
+                    '"d.t":2,"l":[{"k":1,"v":"a"},{"k":2,"v":"b"}],"q":"\\"\\\\A","big":1e29,"\u00e9":3}').encode()
+        for text in tests_of("KuraJSONTests"):
+            yield text + b"\x1e" + document
+        for text in texts:
+            yield b"{}\x1e" + text
     elif target == "records":
         for text in texts:
             for first in (0, 1, 255):

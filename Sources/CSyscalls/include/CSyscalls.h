@@ -16,6 +16,9 @@ enum { CSYS_MAX_DESCRIPTORS = 253 };
 /// open(2)'s O_PATH.
 #define CSYS_OPEN_PATH 010000000
 
+/// fcntl(2)'s F_GETPIPE_SZ, which only pipes answer.
+#define CSYS_GET_PIPE_SIZE 1032
+
 int csys_open(const char *path, int flags, unsigned mode);
 int csys_openat(int directory, const char *path, int flags, unsigned mode);
 /// openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS; -1 with errno, ENOSYS before Linux 5.6.
@@ -33,6 +36,8 @@ int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity,
 /// `*descriptor_count` tells how many, `*flags` carries MSG_CTRUNC.
 long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,
                                 int *flags);
+/// Bytes that have come over a socket and were not read (FIONREAD); -1 with errno.
+int csys_unread(int socket);
 /// Peer's process, user and group ids of a connected Unix socket (SO_PEERCRED). 0 or -1 with errno.
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /// Numbers of the peer's supplementary groups (SO_PEERGROUPS): `*count` is the room and then how many there are; -1 with ERANGE
@@ -45,6 +50,8 @@ int csys_connect_unix(int socket, const char *path);
 long csys_notify(int socket, const char *name, const void *bytes, size_t length);
 /// The file system's magic number, or -1 with errno.
 long csys_file_system_type(const char *path);
+/// The same of an open descriptor. May wait for whoever serves the file system.
+long csys_file_system_of(int descriptor);
 /// Lowest scheduling class for the calling thread: it runs when nobody else wants the core.
 int csys_schedule_batch(void);
 int csys_gettid(void);

@@ -24,6 +24,10 @@ extension AccessRules {
             guard name != Self.admin else {
                 throw Refusal(description: "roles.admin: this role may do everything and is not configured")
             }
+            // Names that differ in how their letters are composed alone are one to Swift, and would share their grants.
+            guard roles[name] == nil else {
+                throw Refusal(description: "roles.\(name): comes twice, with its letters composed in two ways")
+            }
             roles[name] = try Self.role(value, "roles.\(name)")
         }
     }

@@ -28,7 +28,7 @@ extension Server {
             switch door.listener.accept() {
             case .nothing: return true
             case .connection(let descriptor):
-                let socket = Socket(owning: descriptor)
+                let socket = Socket(owning: descriptor, isAccepted: true)
                 if isFull {
                     turnAway(socket)
                     refused += 1
@@ -52,7 +52,7 @@ extension Server {
         }
         defer { crowd.spare.refill() }
         guard case .connection(let descriptor) = door.listener.accept() else { return false }
-        turnAway(Socket(owning: descriptor))
+        turnAway(Socket(owning: descriptor, isAccepted: true))
         return true
     }
 

@@ -90,10 +90,12 @@ extension Server {
         let before = connection.crowd.chargedDescriptors
         charge(connection)
         // To take and to close one costs about a microsecond, as much as four KiB.
-        let fresh = max(0, connection.descriptors.held - before)
+        let fresh = max(0, connection.descriptors.held - before) + connection.descriptors.takeSurplus()
         crowd.bytesRead += fresh << 12
         connection.crowd.spent += UInt64(fresh) * 1000
-        guard crowd.descriptors > limits.passedDescriptors, connection.descriptors.held > 4 else { return }
+        // Those that take long to close are still open.
+        let open = crowd.descriptors + DescriptorCloser.waiting
+        guard open > limits.passedDescriptors, connection.descriptors.held > 4 else { return }
         let lost = connection.descriptors.held
         facts.buffers.descriptorsLost += UInt64(lost)
         connection.descriptors.giveUp()

@@ -78,7 +78,11 @@ final class TransferEnd: Sendable {
             return place
         }
         switch place {
-        case .passed(let descriptor): return descriptor
+        case .passed(let descriptor):
+            guard !descriptor.isKernels else {
+                throw RPCError(.transferFailed, hint: "a file of the kernel's own (proc, sys and the like)")
+            }
+            return descriptor
         case .path(let path, let roots): return try roots.open(path, flags: flags)
         case .taken: throw RPCError(.internalError)
         }

@@ -24,7 +24,7 @@ final class Log {
     /// In the order of their numbers.
     fileprivate(set) var closed: [Closed]
     /// Segments that hold changes which are appended and not synced.
-    private(set) var unsynced: [Segment] = []
+    private(set) var unsynced = UnsyncedSegments()
     private let next = NextSegment()
     private var nextNumber: Int
     private var isPreparing = false
@@ -69,18 +69,19 @@ final class Log {
     // MARK: Appending
 
     /// Appends one row, in the next segment when the active one is full and another stands ready.
-    func append(rev: UInt64, at: Int64, records: Bytes) throws(SQLiteError) {
+    /// `syncedRev`: up to there everything is on the disk.
+    func append(rev: UInt64, at: Int64, records: Bytes, syncedRev: UInt64) throws(SQLiteError) {
         if active.isFull(for: records.count) { switchSegment() }
         if let code = FaultPoints.hit(.logAppend)?.errno {
             throw SQLiteError.injected(code)
         }
         do throws(SQLiteError) {
-            try active.append(rev: rev, at: at, records: records)
+            try active.append(rev: rev, at: at, records: records, synced: syncedRev)
         } catch {
             active.abandon()
             throw error
         }
-        if unsynced.last !== active { unsynced.append(active) }
+        unsynced.insert(active)
         commits += 1
         bytesAppended += UInt64(records.count)
         recent.append(rev: rev, records: records, closedRev: activeAfter)
@@ -91,8 +92,8 @@ final class Log {
     }
 
     /// A sync up to the newest revision has been asked for; what comes later is another sync's.
-    func takeUnsynced() -> [Segment] {
-        defer { unsynced = [] }
+    func takeUnsynced() -> UnsyncedSegments {
+        defer { unsynced = UnsyncedSegments() }
         return unsynced
     }
 
@@ -228,6 +229,44 @@ extension Log {
         guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
         let left = oldest.lastAt + Int64(seconds) * 1000 - nowMilliseconds()
         return UInt64(max(left, 0) + 1) * 1_000_000
+    }
+}
+
+/// Segments that have to be synced, in the order of their changes: mostly one, which takes no list.
+struct UnsyncedSegments {
+    private var first: Segment?
+    private var others: [Segment] = []
+
+    init(_ segments: Segment...) {
+        for segment in segments { insert(segment) }
+    }
+
+    var isEmpty: Bool { first == nil }
+
+    mutating func insert(_ segment: Segment) {
+        guard let first else {
+            first = segment
+            return
+        }
+        if first !== segment, !others.contains(where: { $0 === segment }) { others.append(segment) }
+    }
+
+    mutating func formUnion(_ segments: UnsyncedSegments) {
+        segments.forEach { insert($0) }
+    }
+
+    /// - Returns: the first result of `body` that is not nil; those behind are not asked.
+    func firstResult<R>(_ body: (Segment) -> R?) -> R? {
+        if let first, let result = body(first) { return result }
+        for segment in others {
+            if let result = body(segment) { return result }
+        }
+        return nil
+    }
+
+    func forEach(_ body: (Segment) -> Void) {
+        if let first { body(first) }
+        for segment in others { body(segment) }
     }
 }
 

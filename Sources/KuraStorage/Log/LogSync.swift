@@ -13,7 +13,7 @@ final class LogSync: @unchecked Sendable {
 
     private struct State {
         var wantedRev: UInt64 = 0
-        var segments: [Segment] = []
+        var segments = UnsyncedSegments()
         var isRunning = false
         var isStopping = false
     }
@@ -51,20 +51,19 @@ final class LogSync: @unchecked Sendable {
     var isBusy: Bool { state.withLock { $0.isRunning } }
 
     /// Asks for a sync up to `rev`, whose records lie in `segments`.
-    func sync(to rev: UInt64, segments: [Segment]) {
+    func sync(to rev: UInt64, segments: UnsyncedSegments) {
         let mustWake = state.withLock { state in
             state.wantedRev = rev
-            for segment in segments where !state.segments.contains(where: { $0 === segment }) {
-                state.segments.append(segment)
-            }
+            state.segments.formUnion(segments)
             defer { state.isRunning = true }
             return !state.isRunning
         }
         if mustWake { request.signal() }
     }
 
-    /// Syncs on the calling thread. Only while `isBusy` is false.
-    func syncInline(to rev: UInt64, segments: [Segment]) {
+    /// Syncs on the calling thread. Only while `isBusy` is false; after a failure, which the loop may not have seen yet, no more.
+    func syncInline(to rev: UInt64, segments: UnsyncedSegments) {
+        guard failure == nil else { return }
         finish(rev, perform(segments))
     }
 
@@ -86,40 +85,36 @@ final class LogSync: @unchecked Sendable {
         }
     }
 
-    private func next() -> (UInt64, [Segment])? {
+    private func next() -> (UInt64, UnsyncedSegments)? {
         state.withLock { state in
             guard failure == nil, !state.segments.isEmpty else {
                 state.isRunning = false
                 return nil
             }
-            defer { state.segments = [] }
+            defer { state.segments = UnsyncedSegments() }
             return (state.wantedRev, state.segments)
         }
     }
 
-    private func perform(_ segments: [Segment]) -> Int32 {
+    /// - Returns: 0 or errno.
+    private func perform(_ segments: UnsyncedSegments) -> Int32 {
         let start = monotonicNanoseconds()
         defer {
             let (duration, known) = (monotonicNanoseconds() - start, syncTime)
             smoothedTime.store(known == 0 ? duration : (known * 7 + duration) / 8, ordering: .relaxed)
         }
-        for segment in segments {
-            if let action = FaultPoints.hit(.logSync) {
-                if let code = action.errno { return code }
-                continue
-            }
+        return segments.firstResult { segment in
+            if let action = FaultPoints.hit(.logSync) { return action.errno }
             guard fdatasync(segment.descriptor) == 0 else { return errno }
             CountingVFS.count(role: .log, part: .wal, syncs: 1)
-        }
-        return 0
+            return nil
+        } ?? 0
     }
 
     private func finish(_ rev: UInt64, _ code: Int32) {
         syncCount.add(1, ordering: .relaxed)
-        if code == 0 {
-            synced.store(rev, ordering: .releasing)
-        } else {
-            failedWith.store(code, ordering: .releasing)
-        }
+        guard code == 0 else { return failedWith.store(code, ordering: .releasing) }
+        // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
+        if failure == nil { synced.store(rev, ordering: .releasing) }
     }
 }

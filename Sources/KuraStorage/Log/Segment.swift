@@ -21,7 +21,9 @@ final class Segment: @unchecked Sendable {
     /// Bytes that the WAL had in advance; beyond them the file grows and a sync costs twice as much.
     let capacity: Int
     private let connection: Connection
-    private var insert: StatementBox
+    private let insert: StatementBox
+    /// Made by a version that kept no `synced`: it is read, and not gone on with.
+    let isOfOldLayout: Bool
     /// Revision of the first commit in here; 0 while there is none.
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
@@ -40,7 +42,10 @@ final class Segment: @unchecked Sendable {
             version: 1,
             sql: """
                 CREATE TABLE log(rev INTEGER PRIMARY KEY, at INTEGER NOT NULL, records BLOB NOT NULL);
-                """)
+                """),
+        // What had been synced when the row was appended: tells changes that were lost before anybody was told of them from
+        // changes that are missing.
+        .init(version: 2, sql: "ALTER TABLE log ADD COLUMN synced INTEGER NOT NULL DEFAULT 0"),
     ])
 
     static func path(_ directory: String, _ number: Int) -> String {
@@ -96,6 +101,12 @@ final class Segment: @unchecked Sendable {
     /// Opens a segment that an earlier run left, for reading its rows and, if it has none, for going on with it.
     convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
+        // SQLite takes an empty file for a new database, and deletes its WAL. A segment is synced before its first commit, so
+        // this is damage.
+        if FileSystem.exists(path), FileSystem.size(path) == 0, try !WALCommits(path: path + "-wal").ends.isEmpty {
+            throw .refused(
+                "\(path) is empty, though it has changes in its WAL: the file is damaged. Nothing was changed")
+        }
         let connection: Connection
         let first: Int64
         let last: Int64
@@ -115,7 +126,12 @@ final class Segment: @unchecked Sendable {
         self.capacity = capacity
         self.connection = connection
         do throws(SQLiteError) {
-            insert = StatementBox(try connection.prepare("INSERT INTO log(rev, at, records) VALUES(?1, ?2, ?3)"))
+            isOfOldLayout = try connection.scalar("PRAGMA user_version") ?? 0 < 2
+            insert = StatementBox(
+                try connection.prepare(
+                    isOfOldLayout
+                        ? "INSERT INTO log(rev, at, records) VALUES(?1, ?2, ?3)"
+                        : "INSERT INTO log(rev, at, records, synced) VALUES(?1, ?2, ?3, ?4)"))
         } catch { throw .database(error, file: path) }
         descriptor = try FileSystem.open(path + "-wal", O_RDWR | O_CREAT)
     }
@@ -191,10 +207,12 @@ final class Segment: @unchecked Sendable {
 
     /// Appends one row in a transaction of its own. Not synced.
     /// `rev`: the revision of the last record in `records`.
-    func append(rev: UInt64, at: Int64, records: Bytes) throws(SQLiteError) {
+    /// `synced`: the revision up to which everything is on the disk now.
+    func append(rev: UInt64, at: Int64, records: Bytes, synced: UInt64) throws(SQLiteError) {
         try insert.statement.bind(1, Int64(rev))
         try insert.statement.bind(2, at)
         try insert.statement.bind(3, bytes: records)
+        if !isOfOldLayout { try insert.statement.bind(4, Int64(synced)) }
         try insert.statement.run()
         if firstRev == 0 { firstRev = rev }
         lastRev = rev
@@ -239,6 +257,26 @@ final class Segment: @unchecked Sendable {
     }
 
     // MARK: Reading
+
+    /// The greatest revision that is known from here to have been on the disk; 0 when none is.
+    func greatestSynced() throws(StorageFault) -> UInt64 {
+        guard !isOfOldLayout else { return lastRev }
+        do throws(SQLiteError) { return UInt64(try connection.scalar("SELECT max(synced) FROM log") ?? 0) } catch {
+            throw .database(error, file: path)
+        }
+    }
+
+    /// The first change in here; nil when there is none.
+    /// `body`: gets it; its bytes are good until it returns.
+    func first<R>(_ body: (LogRecord) -> R) throws(StorageFault) -> R? {
+        var result: R?
+        try someRows(after: 0) { (_, _, records) throws(StorageFault) in
+            var offset = 0
+            result = try LogRecord.next(in: records, at: &offset).map(body)
+            return false
+        }
+        return result
+    }
 
     /// Calls `body` for each row above `rev`, in order, with its newest revision, its time and its records.
     func rows(after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault) {

@@ -24,7 +24,7 @@ struct SegmentCopy: ~Copyable {
             if pending == 0 { try target.beginTransaction() }
             // Counted first: after an error the transaction is open all the same.
             pending += max(1, records.count)
-            try target.append(rev: rev, at: at, records: records)
+            try target.append(rev: rev, at: at, records: records, synced: 0)
             if pending >= Self.batchBytes { try commit() }
         } catch { throw .database(error, file: target.path) }
     }

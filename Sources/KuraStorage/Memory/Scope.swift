@@ -38,8 +38,8 @@ final class Scope {
     var relaxedSince: UInt64 = 0
     /// The quotas that its items and bytes count into; mostly none.
     var accounts: [QuotaAccount] = []
-    /// The members in the order of their keys; nil when a key came or went since.
-    var sorted: [ItemRef]?
+    /// The members in the order of their keys; nil until somebody asks for it.
+    var sorted: SortedItems?
 
     init(id: UInt32, store: Store, name: [UInt8]) {
         self.id = id
@@ -210,19 +210,22 @@ final class ScopeTable {
 }
 
 extension Scope {
-    /// Keeps `sorted` true when a member's item is replaced; gives it up when a key comes or goes.
+    /// Keeps `sorted` true when a member's item is replaced, comes or goes.
     func replaceSorted(_ old: ItemRef?, with new: ItemRef?) {
         guard sorted != nil else { return }
-        guard let old, let new, !old.isTombstone, !new.isTombstone else {
-            sorted = nil
-            return
+        let before = old.flatMap { $0.isTombstone ? nil : $0 }
+        let after = new.flatMap { $0.isTombstone ? nil : $0 }
+        switch (before, after) {
+        case (nil, nil): break
+        case (nil, let after?): sorted!.insert(after)
+        case (let before?, nil): sorted!.remove(before.key)
+        case (_?, let after?): sorted!.replace(with: after)
         }
-        let position = lowerBound(of: old.key)
-        sorted![position] = new
     }
 
-    /// Members that are not deleted, in the order of their keys; made when it is asked for and kept while keys stay.
-    func sortedMembers() -> [ItemRef] {
+    /// Members that are not deleted, in the order of their keys; made when it is asked for first, and kept in order from then on:
+    /// making it anew after each change took a second with a million keys.
+    func sortedMembers() -> SortedItems {
         if let sorted { return sorted }
         var list: [ItemRef] = []
         list.reserveCapacity(count)
@@ -231,20 +234,8 @@ extension Scope {
             if !item.isTombstone { list.append(item) }
             next = item.pointee.newer
         }
-        list.sort { $0.key.precedes($1.key) }
-        sorted = list
-        return list
-    }
-
-    /// Position of the first sorted member whose key does not precede `key`.
-    func lowerBound(of key: Bytes) -> Int {
-        let list = sortedMembers()
-        var low = 0
-        var high = list.count
-        while low < high {
-            let middle = (low + high) / 2
-            if list[middle].key.precedes(key) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        let made = SortedItems(list)
+        sorted = made
+        return made
     }
 }

@@ -67,10 +67,9 @@ public final class SettingsStore {
         guard let scope = ledger.scopes.find(.settings, domain) else { return 0 }
         let members = scope.sortedMembers()
         let start = after.map { $0.precedes(prefix) ? prefix : $0 } ?? prefix
-        var position = scope.lowerBound(of: start)
-        while position < members.count {
-            let item = members[position]
-            position += 1
+        var position = members.lowerBound(of: start)
+        while let item = members[position] {
+            members.advance(&position)
             if let after, !after.precedes(item.key) { continue }
             guard item.key.starts(with: prefix), body(StoredItem(item)) else { break }
         }

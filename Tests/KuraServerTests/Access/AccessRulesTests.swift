@@ -72,6 +72,8 @@ import Testing
         ("{\"sockets\":[{\"path\":\"/a\",\"roles\":[{\"uid\":1,\"gid\":1,\"role\":\"admin\"}]}]}", "one of uid"),
         ("{\"sockets\":[{\"path\":\"/a\",\"roles\":[{\"role\":\"admin\"}]}]}", "one of uid"),
         ("{\"sockets\":[{\"path\":\"/a\",\"roles\":[{\"pid\":1,\"role\":\"admin\"}]}]}", "unknown key \"pid\""),
+        // The one letter é, and e with an accent: the second would have the first's grants for its own.
+        ("{\"roles\":{\"\u{E9}\":{},\"e\u{301}\":{}}}", "comes twice, with its letters composed in two ways"),
         ("{\"sockets\":[{\"path\":\"/a\",\"role\":\"admin\"},{\"path\":\"/a\",\"role\":\"admin\"}]}", "/a comes twice"),
         (
             "{\"sockets\":[{\"path\":\"/a\",\"name\":\"n\",\"role\":\"admin\"},{\"path\":\"/b\",\"name\":\"n\",\"role\":\"admin\"}]}",

@@ -85,6 +85,30 @@ import Testing
         #expect(used?["scopes"]?.int == 2 && used?["scopesLimit"]?.int == 2 && used?["items"]?.int == 1)
     }
 
+    @Test func `what a full disk took back is counted no more`() throws {
+        let role = RoleDaemon.role(
+            RoleDaemon.grant("*", "app*", "read", "write"), quotas: "{\"items\":3,\"bytes\":1000,\"scopes\":3}")
+        // The second commit finds no room.
+        let daemon = try RoleDaemon(["app": role], faults: "log.append:full:2")
+        let client = try daemon.connect("app")
+        #expect(try put(client, "app1", "a", "1")["result"] != nil)
+        let admin = try daemon.connect("admin")
+        let used = try admin.result("storage.status")["quotas"]
+        // A change, a new item, a new scope and a deletion, in one turn.
+        let requests = [
+            Client.request("settings.put", "{\"domain\":\"app1\",\"key\":\"a\",\"value\":\"longer than before\"}"),
+            Client.request("settings.put", "{\"domain\":\"app1\",\"key\":\"b\",\"value\":1}"),
+            Client.request("documents.put", "{\"collection\":\"app2\",\"id\":\"b\",\"value\":1}"),
+            Client.request("settings.delete", "{\"domain\":\"app1\",\"key\":\"a\"}"),
+        ]
+        client.send("[" + requests.map { String($0.dropLast()) }.joined(separator: ",") + "]\n")
+        let kinds = try client.reply().elements.map { $0["error"]?["data"]?["kind"]?.text }
+        #expect(kinds == Array(repeating: "noSpace", count: 4))
+        #expect(try admin.result("storage.status")["quotas"] == used)
+        for key in ["b", "c"] { #expect(quota(try put(client, "app1", key, "1")) == nil) }
+        #expect(quota(try put(client, "app1", "d", "1"))?.int == 3)
+    }
+
     @Test func `an import ends at its quota and keeps what fitted`() throws {
         let daemon = try RoleDaemon(["app": Self.items])
         let client = try daemon.connect("app")

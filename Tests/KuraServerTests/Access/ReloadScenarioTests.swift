@@ -29,6 +29,16 @@ import Testing
         #expect(daemon.daemon.log.contains("configuration read again"))
     }
 
+    @Test func `a known request key answers nobody who may not do any more what it stands for`() throws {
+        let daemon = try RoleDaemon(["app": Self.writes])
+        let client = try daemon.connect("app")
+        let add = "{\"domain\":\"b\",\"key\":\"n\",\"requestKey\":\"r\"}"
+        #expect(try client.result("settings.increment", add)["value"]?.int == 1)
+        #expect(try client.result("settings.increment", add)["value"]?.int == 1)
+        try daemon.reload(daemon.configuration(["app": Self.reads]))
+        #expect(kind(try client.call("settings.increment", add)) == "forbidden")
+    }
+
     @Test func `a connection whose role is gone ends, and the others live`() throws {
         let daemon = try RoleDaemon(["app": Self.reads, "other": Self.reads])
         let client = try daemon.connect("app")
@@ -171,7 +181,8 @@ import Testing
         #expect(page["documents"]?[0]?["id"]?.text == "of b")
     }
 
-    @Test func `what an import had read is not stored when its client is gone`() throws {
+    @Test(arguments: [true, false])
+    func `what an import had read is not stored when its client is gone, or its right`(isClientGone: Bool) throws {
         let writes = RoleDaemon.role(RoleDaemon.grant("documents", "*", "write"), quotas: "{\"items\":10}")
         let daemon = try RoleDaemon(["app": writes], faults: "fold.slice:sleep=1500:1+")
         let admin = try daemon.connect("admin")
@@ -183,14 +194,21 @@ import Testing
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for descriptor in ends { close(descriptor) } }
+        var client: Client? = try daemon.connect("app")
         do {
-            let client = try daemon.connect("app")
+            let client = try #require(client)
             try client.send(
                 Client.request("documents.import", "{\"collection\":\"c\",\"fd\":true}"), descriptors: [ends[0]])
             let lines = (0..<200).map { "{\"id\":\"\($0)\",\"value\":1}\n" }.joined()
             _ = lines.withCString { Glibc.write(ends[1], $0, strlen($0)) }
             usleep(200_000)
             #expect(try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 0)
+        }
+        if isClientGone {
+            client = nil
+        } else {
+            try daemon.reload(
+                daemon.configuration(["app": RoleDaemon.role(RoleDaemon.grant("documents", "other", "write"))]))
         }
         try daemon.daemon.waitUntilFolded()
         usleep(200_000)

@@ -210,6 +210,16 @@ import Testing
             descriptors: [theirs, own])
         #expect(kind(try client.reply()) == "forbidden")
         #expect(try client.reply()["result"]?["imported"]?.int == 1)
+        // Those that are refused are closed, however many come.
+        let before = daemon.daemon.descriptorCount
+        for _ in 0..<50 {
+            let refused = try client.call(
+                "documents.import", "{\"collection\":\"theirs\",\"fd\":true}", descriptors: [theirs])
+            #expect(kind(refused) == "forbidden")
+        }
+        let deadline = now() + 10
+        while daemon.daemon.descriptorCount > before + 10, now() < deadline { usleep(2000) }
+        #expect(daemon.daemon.descriptorCount <= before + 10)
         let admin = try daemon.connect("admin")
         #expect(
             try admin.result("documents.getMany", "{\"collection\":\"mine\",\"ids\":[\"own\",\"theirs\"]}")["missing"]

@@ -1,0 +1,85 @@
+import CSyscalls
+import Glibc
+import Synchronization
+
+/// Closes what strangers have opened, on threads of its own.
+///
+/// close(2) can wait for as long as the maker of a descriptor likes: for the other end of a TCP connection that lingers
+/// (SO_LINGER, socket(7)), for a file system in user space that is asked to flush (FUSE), for a server that is away; and what lies
+/// unread in a Unix socket is closed with it. No loop may wait for that, and not even for finding out, which can take as long.
+/// Nobody learns how it ended.
+public enum DescriptorCloser {
+    /// Threads at most; each has one descriptor at a time.
+    private static let limit = 4
+    private static let pending = Atomic<Int>(0)
+    private static let threads = Atomic<Int>(0)
+    /// The queue is a pipe of numbers: both ends may be used from any thread, and one that is full says so. -1 without.
+    private static let ends: (output: Int32, input: Int32) = {
+        var ends: [Int32] = [-1, -1]
+        // Safety: the array has room for the two.
+        guard unsafe pipe(&ends) == 0 else { return (-1, -1) }
+        for end in ends { _ = csys_fcntl(end, F_SETFD, Int(FD_CLOEXEC)) }
+        _ = csys_fcntl(ends[1], F_SETFL, Int(O_NONBLOCK))
+        return (ends[0], ends[1])
+    }()
+
+    /// Takes the two descriptors that it needs, while there are some.
+    public static func prepare() { _ = ends }
+
+    /// Descriptors that are to be closed and are not yet.
+    public static var waiting: Int { pending.load(ordering: .relaxed) }
+
+    /// Takes the descriptor over. From any thread, without waiting.
+    public static func close(_ descriptor: Int32) {
+        // A pipe has nobody to wait for, and is what most pass.
+        if csys_fcntl(descriptor, Int32(CSYS_GET_PIPE_SIZE), 0) >= 0 {
+            Glibc.close(descriptor)
+            return
+        }
+        let count = pending.add(1, ordering: .relaxed).newValue
+        var number = descriptor
+        // Safety: four bytes of a number that is ours; a pipe takes so few whole or not at all.
+        guard unsafe write(ends.input, &number, 4) == 4 else {
+            pending.subtract(1, ordering: .relaxed)
+            Glibc.close(descriptor)
+            return
+        }
+        if count > threads.load(ordering: .relaxed) { startThread() }
+    }
+
+    /// One more, while those that there are have enough to do.
+    private static func startThread() {
+        guard threads.add(1, ordering: .relaxed).newValue <= limit else {
+            threads.subtract(1, ordering: .relaxed)
+            return
+        }
+        var handle = pthread_t()
+        // Safety: the thread gets no argument.
+        let result = unsafe pthread_create(
+            &handle, nil,
+            { _ in
+                _ = unsafe csys_set_thread_name("kura-closer")
+                DescriptorCloser.run()
+                return nil
+            }, nil)
+        if result == 0 { pthread_detach(handle) } else { threads.subtract(1, ordering: .relaxed) }
+    }
+
+    private static func run() {
+        while true {
+            var number: Int32 = -1
+            // Safety: the kernel writes four bytes into a number that is ours.
+            let count = unsafe read(ends.output, &number, 4)
+            guard count == 4 else {
+                if count < 0, errno == EINTR { continue }
+                return
+            }
+            // Otherwise a few sockets would keep all threads waiting. What is no socket refuses.
+            var none = linger()
+            // Safety: the kernel reads one `linger`, which is ours.
+            unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
+            Glibc.close(number)
+            pending.subtract(1, ordering: .relaxed)
+        }
+    }
+}

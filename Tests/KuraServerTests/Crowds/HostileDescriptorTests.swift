@@ -1,0 +1,96 @@
+import Glibc
+import Testing
+
+/// Descriptors that are passed to hold the daemon up: to close them takes as long as whoever made them likes.
+@Suite struct HostileDescriptorTests {
+    /// A TCP connection with more on its way than the other end takes, whose last owner waits in close(2) (SO_LINGER).
+    private final class Lingering {
+        let descriptor: Int32
+        private let others: [Int32]
+        static let seconds: Int32 = 6
+
+        init() throws {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let (near, far) = (descriptor, listener)
+            let result = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(far, address, length) | listen(far, 1) | getsockname(far, address, &length)
+                        | connect(near, address, length)
+                }
+            }
+            let peer = accept(listener, nil, nil)
+            others = [listener, peer]
+            try #require(result == 0 && peer >= 0)
+            let chunk = [UInt8](repeating: 0, count: 1 << 16)
+            while send(descriptor, chunk, chunk.count, Int32(MSG_DONTWAIT)) > 0 {}
+            var time = linger(l_onoff: 1, l_linger: Self.seconds)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &time, socklen_t(MemoryLayout<linger>.size))
+        }
+
+        deinit { for descriptor in others { close(descriptor) } }
+    }
+
+    /// Seconds until somebody else is answered.
+    private func delay(_ client: Client) throws -> Double {
+        let began = now()
+        for _ in 0..<20 {
+            try client.result("storage.ping")
+            usleep(5000)
+        }
+        return now() - began
+    }
+
+    @Test func `a descriptor that takes long to close holds nobody up`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        let lingering = try Lingering()
+        let stranger = try daemon.connect()
+        // Asked for by nobody.
+        try stranger.send(Client.request("storage.ping"), descriptors: [lingering.descriptor])
+        close(lingering.descriptor)
+        #expect(try delay(client) < 3)
+        try stranger.result("storage.ping")
+    }
+
+    @Test func `nor does one that is never read`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"connections\":1}}")
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        let lingering = try Lingering()
+        let other = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(other) }
+        // While the daemon sleeps, a stranger comes and sends; one message is read when they are told that there is no room.
+        Glibc.kill(daemon.pid, SIGSTOP)
+        let stranger = try daemon.connect()
+        for descriptor in [other, lingering.descriptor] {
+            try stranger.send(Client.request("storage.ping"), descriptors: [descriptor])
+        }
+        close(lingering.descriptor)
+        Glibc.kill(daemon.pid, SIGCONT)
+        #expect(try stranger.reply()["error"]?["data"]?["kind"]?.text == "overloaded")
+        #expect(try delay(client) < 3)
+    }
+
+    @Test func `a socket with such a one inside holds nobody up`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        let lingering = try Lingering()
+        // A pair of Unix sockets: what lies unread in one is closed with it.
+        var pair: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        let carrier = Client(adopting: pair[0])
+        try carrier.send("x", descriptors: [lingering.descriptor])
+        close(lingering.descriptor)
+        let stranger = try daemon.connect()
+        try stranger.send(Client.request("storage.ping"), descriptors: [pair[1]])
+        close(pair[1])
+        #expect(try delay(client) < 3)
+    }
+}
