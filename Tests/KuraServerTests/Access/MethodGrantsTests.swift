@@ -26,6 +26,9 @@ import Testing
         "documents.scopes": ["list"], "documents.find": ["list", "read"], "documents.explain": ["list", "read"],
         "documents.distinct": ["list", "read"], "documents.aggregate": ["list", "read"],
         "documents.watch": ["list", "read"], "documents.unwatch": ["read"],
+        "documents.configure": ["admin", "list", "read"],
+        "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
+        "documents.purge": ["delete", "admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
