@@ -93,6 +93,11 @@ struct SelectorRangesTests {
         let path = try "a".withBytes { try FieldPath($0) }
         #expect(try SelectorTests.selector(#"{"a":5}"#).ranges(of: path)?.ranges.map(\.isPoint) == [true])
         #expect(try SelectorTests.selector(#"{"a":{"$gt":5}}"#).ranges(of: path)?.ranges.map(\.isPoint) == [false])
+        #expect(try SelectorTests.selector(#"{"a":""}"#).ranges(of: path)?.ranges.map(\.isPoint) == [true])
+        for prefix in ["", "x"] {
+            let bound = try SelectorTests.selector("{\"a\":{\"$beginsWith\":\"\(prefix)\"}}").ranges(of: path)
+            #expect(bound?.ranges.map(\.isPoint) == [false])
+        }
         // Two values, and all arrays.
         let several = try #require(try SelectorTests.selector(#"{"a":{"$in":[5,"x",5.0]}}"#).ranges(of: path))
         #expect(several.ranges.map(\.isPoint) == [true, true, false])

@@ -18,7 +18,9 @@ public struct KeyRange: Sendable, Equatable {
 
     /// Whether it is that of one value: in a compound key the next value may be looked for behind it.
     public var isPoint: Bool {
-        upper.count == lower.count + 1 && upper.last == IndexKey.end && upper.dropLast().elementsEqual(lower)
+        // What all strings with one beginning share looks alike, but has no end: a whole string's key ends with 0.
+        guard lower.first != IndexKey.Tag.string || lower.last == 0 else { return false }
+        return upper.count == lower.count + 1 && upper.last == IndexKey.end && upper.dropLast().elementsEqual(lower)
     }
 }
 

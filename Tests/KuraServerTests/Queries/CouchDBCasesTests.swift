@@ -11,7 +11,8 @@ import Testing
         let cases = try QueryCase.all("couchdb-matching.ndjson")
         var (passed, deviating) = (0, 0)
         for one in cases {
-            let holds = try Self.judge(one) == #require(one.value("matches")?.bool)
+            let wanted = try one.value("matches")?.bool == true
+            let holds = try Self.judge(one) == wanted
             if one.deviates != nil { deviating += 1 } else if holds { passed += 1 }
             #expect(
                 holds == (one.deviates == nil),
