@@ -137,6 +137,36 @@ import Testing
         try world.expectContents(0)
     }
 
+    @Test(arguments: [false, true])
+    func `what is dropped or purged lets its contents go, and a new collection begins without`(_ isDrop: Bool) throws {
+        for id in ["1", "2"] {
+            try World.put(client, id)
+            try World.attach(client, id, "a", "content \(id)")
+        }
+        try world.daemon.waitUntilFolded()
+        try world.expectContents(2)
+        try client.result("documents.delete", World.params("1"))
+        try world.daemon.waitUntilFolded()
+        if isDrop {
+            try client.result("documents.drop", "{\"collection\":\"cards\"}")
+        } else {
+            #expect(try client.result("documents.purge", "{\"collection\":\"cards\"}")["purged"]?.int == 1)
+        }
+        try World.put(client, "1")
+        #expect(try World.names(client, "1") == [])
+        // What was counted meanwhile is told with the next fold.
+        let deadline = now() + 10
+        while world.contents.count != (isDrop ? 0 : 1), now() < deadline {
+            try World.put(client, "1")
+            try world.daemon.waitUntilFolded()
+        }
+        try world.expectContents(isDrop ? 0 : 1)
+        #expect(try World.read(client, "2", "a") == (isDrop ? nil : "content 2"))
+        world.daemon.kill()
+        try world.daemon.start()
+        #expect(try World.names(world.connect(), "2") == (isDrop ? [] : ["a"]))
+    }
+
     @Test func `a list that was emptied before a kill does not come back`() throws {
         try World.put(client, "1")
         try World.attach(client, "1", "a", "x")
