@@ -27,7 +27,8 @@ import Testing
         for (id, number) in [("a", 5), ("b", 2), ("c", 9)] { try put(writer, id, "{\"n\":\(number)}") }
         let one = try daemon.connect()
         let other = try daemon.connect()
-        let begun = try one.result("documents.watch", "{\"collection\":\"c\",\"where\":{\"n\":{\"$gt\":4}},\"sort\":[\"n\"]}")
+        let begun = try one.result(
+            "documents.watch", "{\"collection\":\"c\",\"where\":{\"n\":{\"$gt\":4}},\"sort\":[\"n\"]}")
         #expect(begun["subscription"]?.int == 1 && begun["rev"]?.int == 3)
         let first = try event(one)
         #expect(
@@ -151,7 +152,8 @@ import Testing
         }
     }
 
-    @Test func `a long beginning comes in pieces of one state, and a client that does not read hinders nobody`() throws {
+    @Test func `a long beginning comes in pieces of one state, and a client that does not read hinders nobody`() throws
+    {
         let daemon = try TemporaryDaemon()
         let writer = try daemon.connect()
         let watcher = try daemon.connect()
@@ -242,7 +244,8 @@ import Testing
         let sort = try client.refusal("documents.watch", "{\"collection\":\"c\",\"sort\":[{\"a\":\"up\"}]}")
         #expect(sort["parameter"] == .string("sort") && sort["path"] == .string("/0"))
         #expect(
-            try client.refusal("documents.watch", "{\"collection\":\"c\",\"limit\":1001}")["parameter"] == .string("limit"))
+            try client.refusal("documents.watch", "{\"collection\":\"c\",\"limit\":1001}")["parameter"]
+                == .string("limit"))
         let many = (0..<10_001).map { "{\"id\":\"\($0)\",\"value\":1}" }
         for start in [0, 5000] {
             let part = many[start..<(start == 0 ? 5000 : 10_001)].joined(separator: ",")
