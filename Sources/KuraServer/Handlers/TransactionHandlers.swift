@@ -75,6 +75,7 @@ extension Call {
         let found = storage.requests.find(user, key)
         if let item = found.item {
             shows(found.shownRev)
+            if let permissions = connection?.permissions { try authorizeOperations(permissions) }
             guard let result = RecordedResult.result(in: item.value, of: reader) else {
                 throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName))
             }
