@@ -149,11 +149,13 @@ public final class Server {
             loop.runJobs()
             if let ending {
                 stopTransfers()
+                reload.stop()
                 return ending
             }
             if isDrained { break }
         }
         stopTransfers()
+        reload.stop()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
             journal.log(.warning, "stopped with changes that are only in the log; the next start takes them over")
