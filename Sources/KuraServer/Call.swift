@@ -54,8 +54,12 @@ final class Call {
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
-    func begin(_ connection: Connection) {
+    /// Where in the output the reply begins.
+    private(set) var replyStart = 0
+
+    func begin(_ connection: Connection, replyAt start: Int) {
         self.connection = connection
+        replyStart = start
         shownRev = 0
         isDeferred = false
         relaxedRev = 0
@@ -122,6 +126,8 @@ final class Call {
 enum Refusal: Error {
     /// The reply is this error.
     case error(RPCError)
+    /// Not all of it yet: begin the request again in the next turn. What the reply has so far stays, when it is being gathered.
+    case pause
     /// Not yet: begin the request again when there is room, or when a page has been read in.
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
@@ -134,6 +140,14 @@ enum Refusal: Error {
 typealias Handler = @Sendable (Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
 
 extension Refusal {
+    /// The request is begun again.
+    var isLater: Bool {
+        switch self {
+        case .pause, .later: true
+        case .error, .query, .transfer: false
+        }
+    }
+
     /// A store's error in the words of the wire. This is the one place where they meet.
     init(_ error: StoreError, call: Call) {
         switch error {
@@ -225,6 +239,10 @@ public struct ServerLimits: Sendable, Equatable {
     public var bufferBytes = 256 << 20
     /// Descriptors that clients have passed and no request has taken, of all connections.
     public var passedDescriptors = 4096
+    /// Imports and exports that run at once; each has a thread.
+    public var transfers = 16
+    /// Bytes of a reply; a single item may be longer. At most a fifth of `bufferBytes`.
+    public internal(set) var replyBytes = WireLimits.replyBytes
     /// Seconds after which a client that reads nothing of `outputBytes` and more is let go.
     public var stallSeconds = 60
     /// Requests of one connection in one turn when nobody else is there; the rest come in the next.

@@ -110,11 +110,13 @@ public struct Configuration: Sendable {
         case "requestsPerTurn": limits.requestsPerTurn = try Self.number(name, value, 1...100_000)
         case "subscriptions": limits.subscriptions = try Self.number(name, value, 0...65_536)
         case "totalSubscriptions": limits.totalSubscriptions = try Self.number(name, value, 0...1_000_000)
+        case "transfers": limits.transfers = try Self.number(name, value, 1...256)
         default:
             throw Refusal(
                 description: """
                     unknown limit "\(name)"; known are lineBytes, batchItems, connections, outputBytes, inputBytes, \
-                    bufferBytes, passedDescriptors, stallSeconds, requestsPerTurn, subscriptions, totalSubscriptions
+                    bufferBytes, passedDescriptors, stallSeconds, requestsPerTurn, subscriptions, totalSubscriptions, \
+                    transfers
                     """)
         }
     }

@@ -16,6 +16,8 @@ final class Connection {
     var admission: AccessControl.Admission
     /// What it may do; nil: everything.
     var permissions: Permissions? { admission.permissions }
+    /// What its user has of what all share.
+    let use: UserUse
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
@@ -70,13 +72,14 @@ final class Connection {
     var crowd = CrowdState()
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
-    /// The feed when the turn began, once the turn has changed it.
-    private var feedStart: ConnectionFeed?
+    /// What the turn has changed of the feed, for taking it back.
+    private var feedChanges: ContiguousArray<ConnectionFeed.Change> = []
 
     init(
         socket: consuming Socket, token: UInt64, lineLimit: Int, peer: PeerCredentials?,
-        admission: AccessControl.Admission
+        admission: AccessControl.Admission, use: UserUse = UserUse(uid: .max)
     ) {
+        self.use = use
         self.peer = peer
         self.admission = admission
         self.socket = socket
@@ -88,18 +91,29 @@ final class Connection {
     var waitingOutput: Int { output.count - head }
     /// Bytes of input that are not done with.
     var waitingInput: Int { input.count - framer.consumed }
+    /// Where in the output the reply begins that is made next, or goes on.
+    var replyStart: Int { replyStart(in: output) }
+
+    /// The same while `output` is lent.
+    func replyStart(in output: borrowing ByteBuffer) -> Int {
+        state.gathering.map { Int($0.outputPosition - sent) } ?? output.count
+    }
+
     /// Position behind the last byte of output.
     var outputEnd: UInt64 { sent + UInt64(output.count) }
 
     // MARK: Turns
 
     func beginTurn(_ pool: BufferPool) {
-        if output.capacity == 0 { pool.supply(&output) }
+        if output.capacity == 0 {
+            pool.supply(&output)
+            crowd.room = output.capacity
+        }
         turnStart = (framer, state, output.count)
     }
 
     /// Forgets what the turn has answered, so that its requests can be answered again.
-    func takeTurnBack() {
+    func takeTurnBack(_ changes: ChangeFeed) {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
         // What it waited for when the turn began may have come meanwhile, so it is asked for again; but not a transfer,
@@ -111,13 +125,15 @@ final class Connection {
         ahead.removeAll(keepingCapacity: true)
         descriptors.rewind()
         output.truncate(to: start.output)
-        if let feedStart { feed = feedStart }
+        for change in feedChanges.reversed() { changes.undo(change, of: self) }
+        feedChanges.removeAll(keepingCapacity: true)
     }
 
-    /// A request is about to change the feed, which `takeTurnBack` must undo.
-    func noteFeed() {
-        if feedStart == nil { feedStart = feed }
-    }
+    /// There is no feed any more to take something back of.
+    func forgetFeedChanges() { feedChanges.removeAll() }
+
+    /// A request has changed the feed, which `takeTurnBack` must undo.
+    func note(_ change: ConnectionFeed.Change) { feedChanges.append(change) }
 
     /// A line behind the request that waits has been answered.
     func answeredAhead(_ line: Range<Int>) {
@@ -143,7 +159,7 @@ final class Connection {
         // First: what the two share would be copied.
         turnStart = nil
         state.endTurn()
-        if feedStart != nil { feedStart = nil }
+        if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
         if hasTakenOutcome {
             outcome = nil
             hasTakenOutcome = false

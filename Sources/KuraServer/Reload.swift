@@ -191,9 +191,13 @@ extension ConnectionFeed {
 }
 
 extension ChangeFeed {
+    /// Takes the place of a selector that is in use.
     fileprivate func selector(_ old: ChangeSelector, _ visible: VisibleScopes?) -> ChangeSelector {
+        guard old.filter.visible !== visible else { return old }
         var filter = old.filter
         filter.visible = visible
-        return selector(filter, values: old.values)
+        let new = selector(filter, values: old.values)
+        replace(old, by: new)
+        return new
     }
 }

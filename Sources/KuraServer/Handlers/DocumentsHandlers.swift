@@ -18,6 +18,7 @@ enum DocumentsHandlers {
         }
         call.shows(found.shownRev)
         if let item = found.item {
+            try call.refuseUnlessRoom(for: item.value.count)
             out.append("{\"value\":")
             out.append(item.value)
             out.append(",\"rev\":")
@@ -40,25 +41,31 @@ enum DocumentsHandlers {
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
-        let start = out.count
-        var isFirst = true
-        var hasMissing = false
+        var reply = GatheredReply(call, storage)
         call.scratch.removeAll()
-        out.append("{\"documents\":[")
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (id) throws(Refusal) in
-            let found = try call.run { () throws(StoreError) in try storage.documents.get(collection, id) }
+        call.scratch.append(reply.state.aside)
+        if reply.isNew {
+            out.append("{\"documents\":[")
+            reply.opened(out.count, call)
+        }
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) { (id) throws(Refusal) in
+            try reply.checkTime(out.count, aside: call.scratch, call)
+            let found: Lookup
+            do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
+                reply.keepIfMuch(out.count, aside: call.scratch, call)
+                throw Refusal(error, call: call)
+            }
+            try reply.checkMoment(found.shownRev, &out, call, storage)
             call.shows(found.shownRev)
+            reply.advance(found.item?.value.count ?? 0)
             guard let item = found.item else {
-                if hasMissing { call.scratch.append(UInt8(ascii: ",")) }
-                hasMissing = true
+                if !call.scratch.isEmpty { call.scratch.append(UInt8(ascii: ",")) }
                 call.scratch.append(quoted: id)
                 return
             }
-            guard out.count - start < WireLimits.replyBytes else {
-                throw .error(RPCError(.replyTooLarge, limit: WireLimits.replyBytes))
-            }
-            out.append(isFirst ? "{\"id\":" : ",{\"id\":")
-            isFirst = false
+            try reply.checkRoom(for: item.value.count, out.count, call)
+            out.append(reply.state.isFirst ? "{\"id\":" : ",{\"id\":")
+            reply.addedFirst()
             out.append(quoted: item.key)
             out.append(",\"value\":")
             out.append(item.value)
@@ -69,9 +76,9 @@ enum DocumentsHandlers {
         out.append("],\"missing\":[")
         out.append(call.scratch.bytes)
         out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
+        out.append(unsigned: reply.state.rev)
         out.append("}")
-        call.shows(storage.rev)
+        call.shows(reply.state.rev)
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -54,14 +54,18 @@ extension Call {
         shows(storage.rev)
     }
 
-    /// Calls `body` for each name in a list parameter.
+    /// Calls `body` for each name in a list parameter, but for the first `done`.
     /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
     func forEachName(
-        of parameter: Int, limit: Int, _ body: (Bytes) throws(Refusal) -> Void
+        of parameter: Int, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
         var walk = JSONWalk(reader.json(parameter), storage: walk)
         var index = 0
         while let element = walk.nextElement() {
+            if index < done {
+                index += 1
+                continue
+            }
             guard index < limit else {
                 throw .error(
                     RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
@@ -85,7 +89,7 @@ extension Refusal {
     func at(index: Int) -> Refusal {
         switch self {
         case .error(let error): .error(error.at(index: index))
-        case .later, .query, .transfer: self
+        case .pause, .later, .query, .transfer: self
         }
     }
 

@@ -43,7 +43,7 @@ enum TransactionHandlers {
         }
         let inner = call.operation
         do throws(RPCError) { try inner.reader.readOperation(operation) } catch { throw .error(error) }
-        inner.begin(connection)
+        inner.begin(connection, replyAt: call.replyStart)
         do throws(Refusal) { try inner.perform(&out, storage) } catch {
             call.shows(inner)
             throw error

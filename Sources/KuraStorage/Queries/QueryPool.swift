@@ -9,6 +9,10 @@ public protocol TableQuery: AnyObject, Sendable {
     var foldedTo: UInt64 { get }
     /// Reads, and keeps what it found. On a reader thread.
     func run(_ tables: TableReader) throws(StoreError)
+    /// Bytes of memory that what it found takes.
+    var footprint: Int { get }
+    /// Forgets what it found, for want of memory: the answer is an error now.
+    func discard()
 }
 
 /// A query that has been run.
