@@ -185,6 +185,14 @@ struct ConnectionFeed {
             let undone = waits.removeLast()
             footprint -= undone.footprint
             return (undone.selector, false)
+        case .watched:
+            _ = remove(live: live.count - 1)
+            lastNumber -= 1
+            return (nil, false)
+        case .unwatched(let query, let position):
+            live.insert(query, at: position)
+            footprint += query.charged
+            return (nil, true)
         }
     }
 
