@@ -407,6 +407,8 @@ public final class Server {
         discharge(connection)
         call.changes.count -= connection.feed.count
         connection.feed = ConnectionFeed()
+        // The ring lets it go when it comes to it; until then its descriptor is open.
+        if connection.isInFeed { call.changes.wake() }
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
