@@ -443,6 +443,8 @@ public final class Server {
         discharge(connection)
         crowd.endBatch(of: connection)
         call.changes.leave(connection)
+        // The ring lets it go when it comes to it; until then its descriptor is open.
+        if connection.isInFeed { call.changes.wake() }
         dropQuery(of: connection)
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
