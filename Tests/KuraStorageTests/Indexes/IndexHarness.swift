@@ -69,7 +69,7 @@ final class IndexHarness {
 
     /// Everything staged is in the log, and counts as synced.
     func commit() throws {
-        switch ledger.commit(to: recovery.log, syncedRev: 0) {
+        switch ledger.commit(to: recovery.log, syncedRev: ledger.committedRev) {
         case .committed, .nothing: ledger.syncedRev = ledger.committedRev
         case .noSpace, .unknown: throw StorageFault.damagedLog
         }
