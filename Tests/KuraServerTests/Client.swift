@@ -195,7 +195,7 @@ final class Client {
         let request = Self.request(method, params, id: String(id))
         if descriptors.isEmpty { send(request) } else { try send(request, descriptors: descriptors) }
         let reply = try reply()
-        #expect(reply["id"]?.int == id)
+        #expect(reply["id"]?.int == id, "\(reply)")
         return reply
     }
 

@@ -86,7 +86,7 @@ struct JSONPatchTests {
             fault(
                 #"{"a":{"b":1}}"#,
                 #"[{"op":"test","path":"/a","value":{"b":1}},{"op":"add","path":"/a/b/c","value":1}]"#)
-                == "noContainer 1 /a/b")
+                == "noContainer 1 /a/b/c")
         #expect(fault(#"{"a/b":[1]}"#, #"[{"op":"add","path":"/a~1b/2","value":1}]"#) == "badPosition 0 /a~1b/2")
         #expect(fault(#"{"a":[1]}"#, #"[{"op":"add","path":"/a/01","value":1}]"#) == "badPosition 0 /a/01")
         #expect(fault(#"{"a":[1]}"#, #"[{"op":"remove","path":"/a/-"}]"#) == "nothingThere 0 /a/-")
