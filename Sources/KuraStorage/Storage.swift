@@ -320,6 +320,8 @@ public actor Storage {
             // What is not synced cannot be folded; the sync of what is relaxed has its own time.
             return relaxedDueAt == nil ? 1_000_000 : nil
         }
+        // Who waits for a purge is answered in the next turn.
+        if !purged.isEmpty { return 0 }
         if isDiskFull { return 250_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.

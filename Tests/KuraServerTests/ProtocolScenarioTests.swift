@@ -152,7 +152,9 @@ import Testing
         let discovered = try client.result("rpc.discover")["methods"]?.elements.compactMap { $0["name"]?.text }
         #expect(discovered?.contains(name) == true)
         // The file that an example's descriptor stands for is empty, and takes everything.
-        let file = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let path = "/tmp/kura-example-\(UInt64.random(in: 0 ... .max))"
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        unlink(path)
         defer { close(file) }
         let takesFile = method.example.contains("\"fd\":true")
         try prepare(name)

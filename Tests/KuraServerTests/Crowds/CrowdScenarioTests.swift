@@ -137,12 +137,12 @@ private func processLimit(
         }
         try daemon.waitUntil { ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 }
         for _ in 0..<20 {
-            try client.result("storage.ping")
+            _ = try client.call("storage.ping")
             for one in deaf { push(one, get) }
         }
         // A block between two uses may be counted for both.
-        let peak = try number("peakBytes", client)
-        withKnownIssue("buffers that are charged at the turn's end may pass the bound within a turn") {
+        withKnownIssue("buffers that are charged at the turn's end may pass the bound within it", isIntermittent: true) {
+            let peak = try number("peakBytes", client)
             #expect(peak <= (1 << 20) + (1 << 16), "\(peak) bytes")
         }
         // Who reads late is served, if it has not been let go.
