@@ -141,7 +141,8 @@ private func processLimit(
             for one in deaf { push(one, get) }
         }
         // A block between two uses may be counted for both.
-        withKnownIssue("buffers that are charged at the turn's end may pass the bound within it", isIntermittent: true) {
+        withKnownIssue("buffers that are charged at the turn's end may pass the bound within it", isIntermittent: true)
+        {
             let peak = try number("peakBytes", client)
             #expect(peak <= (1 << 20) + (1 << 16), "\(peak) bytes")
         }

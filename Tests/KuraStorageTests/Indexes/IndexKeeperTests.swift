@@ -121,7 +121,8 @@ import Testing
         do {
             let connection = try Connection(path: configuration.tablesPath, mode: .readWrite)
             try connection.execute(
-                "DROP TABLE contents; DROP TABLE indexes; DROP TABLE drops; DROP INDEX documents_tombstones; PRAGMA user_version=1;")
+                "DROP TABLE contents; DROP TABLE indexes; DROP TABLE drops; DROP INDEX documents_tombstones; PRAGMA user_version=1;"
+            )
             _ = try connection.checkpoint(.truncate)
         }
         #expect(try dump() == before)
