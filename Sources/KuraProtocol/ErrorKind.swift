@@ -12,6 +12,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case compacted, epochChanged, tooManySubscriptions, liveQueryTooLarge
     case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
+    case notFound, patchFailed
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -89,11 +90,19 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .typeMismatch:
             Facts(
                 name: "typeMismatch", code: -32006, message: "Type mismatch", retryable: false,
-                when: "`increment` met a stored value that is no integer.", remedy: "Put a number first.")
+                when: """
+                    `increment` met a stored value that is no integer; in a document something that is no number, or that can have no \
+                    parts: `data.path` is the place.
+                    """,
+                remedy: "Put a number first.")
         case .outOfRange:
             Facts(
                 name: "outOfRange", code: -32007, message: "Out of range", retryable: false,
-                when: "`increment` would leave the range of safe integers, ±(2^53 − 1).", remedy: "Use a smaller step.")
+                when: """
+                    `increment` would leave the range of safe integers, ±(2^53 − 1); in a document the sum, without its point, would, or \
+                    would have more than 15 digits behind it.
+                    """,
+                remedy: "Use a smaller step.")
         case .requestKeyReused:
             Facts(
                 name: "requestKeyReused", code: -32016, message: "Request key reused", retryable: false,
@@ -229,6 +238,22 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     what came before `data.offset`.
                     """,
                 remedy: "Look at the other end, then go on from `data.offset`, or begin anew.")
+        case .notFound:
+            Facts(
+                name: "notFound", code: -32050, message: "Not found", retryable: false,
+                when: """
+                    What would be changed, brought back or read in parts is not there. Reading a document that is absent is \
+                    no error.
+                    """,
+                remedy: "`put` makes a document; `documents.restore` works as long as the tombstone is kept.")
+        case .patchFailed:
+            Facts(
+                name: "patchFailed", code: -32051, message: "Patch failed", retryable: false,
+                when: """
+                    A patch does not fit the document: `data.index` is the operation, `data.path` the place (a JSON pointer), \
+                    `data.reason` what is wrong there. Nothing was written.
+                    """,
+                remedy: "Read the document, and patch what is there.")
         }
     }
 }

@@ -119,6 +119,12 @@ public enum WireLimits {
     public static let settingsValueBytes = 1 << 20
     public static let settingsTotalBytes = 64 << 20
     public static let documentBytes = 8 << 20
+    /// An attachment, and one that is sent or returned within JSON.
+    public static let attachmentBytes = 512 << 20
+    public static let inlineAttachmentBytes = 8 << 20
+    public static let attachmentNameBytes = 255
+    /// Operations of a JSON patch.
+    public static let patchOperations = 1000
     public static let requestKeyBytes = 128
     public static let transactionItems = 1000
     public static let getManyItems = 1000

@@ -1,6 +1,8 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all
 /// requests, one after the other.
@@ -10,6 +12,8 @@ final class Call {
     let changes: ChangeFeed
     /// The reply comes later, from somewhere else.
     var isDeferred = false
+    /// What leaves with the reply's first byte.
+    var replyDescriptor: PassedDescriptor?
     /// Newest revision that the answer shows; it leaves when that is synced.
     private(set) var shownRev: UInt64 = 0
     /// Newest revision of a relaxed change that the answer shows; it leaves when that is in the log.
@@ -34,6 +38,9 @@ final class Call {
     /// Text of the errors that are being answered: they only point at theirs.
     var faultPath = ByteBuffer()
     var faultText = ByteBuffer()
+    /// What changes documents in place.
+    var jsonPatch = JSONPatch()
+    var increment = Increment()
 
     init(
         reader: RequestReader, server: ServerFacts, handlers: ContiguousArray<Handler>, isOperation: Bool = false
@@ -54,10 +61,15 @@ final class Call {
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
-    func begin(_ connection: Connection) {
+    /// Where in the output the reply begins.
+    private(set) var replyStart = 0
+
+    func begin(_ connection: Connection, replyAt start: Int) {
         self.connection = connection
+        replyStart = start
         shownRev = 0
         isDeferred = false
+        if replyDescriptor != nil { replyDescriptor = nil }
         relaxedRev = 0
     }
 
@@ -122,6 +134,8 @@ final class Call {
 enum Refusal: Error {
     /// The reply is this error.
     case error(RPCError)
+    /// Not all of it yet: begin the request again in the next turn. What the reply has so far stays, when it is being gathered.
+    case pause
     /// Not yet: begin the request again when there is room, or when a page has been read in.
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
@@ -134,6 +148,14 @@ enum Refusal: Error {
 typealias Handler = @Sendable (Call, inout ByteBuffer, isolated Storage) throws(Refusal) -> Void
 
 extension Refusal {
+    /// The request is begun again.
+    var isLater: Bool {
+        switch self {
+        case .pause, .later: true
+        case .error, .query, .transfer: false
+        }
+    }
+
     /// A store's error in the words of the wire. This is the one place where they meet.
     init(_ error: StoreError, call: Call) {
         switch error {
@@ -145,6 +167,14 @@ extension Refusal {
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):
             self = .error(.quotaExceeded(limit: limit, of: measure))
+        case .absent(let shownRev):
+            call.shows(shownRev)
+            self = .error(RPCError(.notFound))
+        case .attachmentsFull(let limit, let measure):
+            let hint: StaticString =
+                measure == .bytes
+                ? "a document's attachments have at most `limit` bytes" : "a document has at most `limit` attachments"
+            self = .error(RPCError(.quotaExceeded, hint: hint, limit: limit))
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))
@@ -242,6 +272,10 @@ public struct ServerLimits: Sendable, Equatable {
     public var bufferBytes = 256 << 20
     /// Descriptors that clients have passed and no request has taken, of all connections.
     public var passedDescriptors = 4096
+    /// Imports and exports that run at once; each has a thread.
+    public var transfers = 16
+    /// Bytes of a reply; a single item may be longer. At most a fifth of `bufferBytes`.
+    public internal(set) var replyBytes = WireLimits.replyBytes
     /// Seconds after which a client that reads nothing of `outputBytes` and more is let go.
     public var stallSeconds = 60
     /// Requests of one connection in one turn when nobody else is there; the rest come in the next.

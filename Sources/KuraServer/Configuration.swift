@@ -112,12 +112,13 @@ public struct Configuration: Sendable {
         case "liveDocuments": limits.liveDocuments = try Self.number(name, value, 1...10_000_000)
         case "liveBytes": limits.liveBytes = try Self.number(name, value, 4096...(1 << 30))
         case "totalSubscriptions": limits.totalSubscriptions = try Self.number(name, value, 0...1_000_000)
+        case "transfers": limits.transfers = try Self.number(name, value, 1...256)
         default:
             throw Refusal(
                 description: """
                     unknown limit "\(name)"; known are lineBytes, batchItems, connections, outputBytes, inputBytes, \
                     bufferBytes, passedDescriptors, stallSeconds, requestsPerTurn, subscriptions, totalSubscriptions, \
-                    liveDocuments, liveBytes
+                    liveDocuments, liveBytes, transfers
                     """)
         }
     }

@@ -16,6 +16,8 @@ final class Connection {
     var admission: AccessControl.Admission
     /// What it may do; nil: everything.
     var permissions: Permissions? { admission.permissions }
+    /// What its user has of what all share.
+    let use: UserUse
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
@@ -61,6 +63,10 @@ final class Connection {
     var answer: QueryAnswer?
     /// The query that a request waits for, and that request's id.
     var query: (ticket: UInt64, id: [UInt8])?
+    /// Contents of attachments that the next request has waited for, and before them those of requests that the turn has answered.
+    var contents = RequestContents()
+    /// Descriptors that leave with the byte of the output at their position.
+    private var passing: [(position: UInt64, descriptor: PassedDescriptor)] = []
     /// What became of the transfer that the next request, in a batch, has waited for.
     var outcome: TransferOutcome?
     private var hasTakenOutcome = false
@@ -72,13 +78,14 @@ final class Connection {
     var crowd = CrowdState()
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
-    /// The feed when the turn began, once the turn has changed it.
-    private var feedStart: ConnectionFeed?
+    /// What the turn has changed of the feed, for taking it back.
+    private var feedChanges: ContiguousArray<ConnectionFeed.Change> = []
 
     init(
         socket: consuming Socket, token: UInt64, lineLimit: Int, peer: PeerCredentials?,
-        admission: AccessControl.Admission
+        admission: AccessControl.Admission, use: UserUse = UserUse(uid: .max)
     ) {
+        self.use = use
         self.peer = peer
         self.admission = admission
         self.socket = socket
@@ -90,18 +97,29 @@ final class Connection {
     var waitingOutput: Int { output.count - head }
     /// Bytes of input that are not done with.
     var waitingInput: Int { input.count - framer.consumed }
+    /// Where in the output the reply begins that is made next, or goes on.
+    var replyStart: Int { replyStart(in: output) }
+
+    /// The same while `output` is lent.
+    func replyStart(in output: borrowing ByteBuffer) -> Int {
+        state.gathering.map { Int($0.outputPosition - sent) } ?? output.count
+    }
+
     /// Position behind the last byte of output.
     var outputEnd: UInt64 { sent + UInt64(output.count) }
 
     // MARK: Turns
 
     func beginTurn(_ pool: BufferPool) {
-        if output.capacity == 0 { pool.supply(&output) }
+        if output.capacity == 0 {
+            pool.supply(&output)
+            crowd.room = output.capacity
+        }
         turnStart = (framer, state, output.count)
     }
 
     /// Forgets what the turn has answered, so that its requests can be answered again.
-    func takeTurnBack() {
+    func takeTurnBack(_ changes: ChangeFeed) {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
         // What it waited for when the turn began may have come meanwhile, so it is asked for again; but not a transfer,
@@ -113,14 +131,17 @@ final class Connection {
         starting = []
         ahead.removeAll(keepingCapacity: true)
         descriptors.rewind()
-        output.truncate(to: start.output)
-        if let feedStart { feed = feedStart }
+        contents.rewind()
+        cutOutput(to: start.output)
+        for change in feedChanges.reversed() { changes.undo(change, of: self) }
+        feedChanges.removeAll(keepingCapacity: true)
     }
 
-    /// A request is about to change the feed, which `takeTurnBack` must undo.
-    func noteFeed() {
-        if feedStart == nil { feedStart = feed }
-    }
+    /// There is no feed any more to take something back of.
+    func forgetFeedChanges() { feedChanges.removeAll() }
+
+    /// A request has changed the feed, which `takeTurnBack` must undo.
+    func note(_ change: ConnectionFeed.Change) { feedChanges.append(change) }
 
     /// A line behind the request that waits has been answered.
     func answeredAhead(_ line: Range<Int>) {
@@ -146,12 +167,13 @@ final class Connection {
         // First: what the two share would be copied.
         turnStart = nil
         state.endTurn()
-        if feedStart != nil { feedStart = nil }
+        if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
         if hasTakenOutcome {
             outcome = nil
             hasTakenOutcome = false
         }
         if !descriptors.isEmpty { descriptors.commit() }
+        if !contents.isEmpty { contents.commit() }
         // A batch that waits goes on in its line, so the line has to stay where it is.
         guard state.batch == nil else { return }
         // Not each time: what is left of a long input would be moved again and again.
@@ -216,8 +238,8 @@ final class Connection {
         var length = Int(end - sent) - done
         var result = Flushed.all
         while length > 0 {
-            let bytes = Bytes(rebasing: output.bytes[done..<done + length])
-            guard let count = socket.send(bytes) else { return .gone }
+            let sending = passing.isEmpty ? socket.send(output.bytes(done..<done + length)) : pass(done, length)
+            guard let count = sending else { return .gone }
             if count == 0 {
                 result = .blocked
                 break
@@ -240,6 +262,29 @@ final class Connection {
         return result
     }
 
+    /// Sends from `start` on, up to the next byte that a descriptor goes with.
+    private func pass(_ start: Int, _ length: Int) -> Int? {
+        let first = Int(passing[0].position - sent)
+        guard first <= start else { return socket.send(output.bytes(start..<min(first, start + length))) }
+        let next = passing.count > 1 ? Int(passing[1].position - sent) : .max
+        let count = socket.send(
+            output.bytes(start..<min(next, start + length)), passing: passing[0].descriptor.number)
+        // Once: with the first byte that the socket took.
+        if let count, count > 0 { passing.removeFirst() }
+        return count
+    }
+
+    /// A descriptor leaves with the byte that is at `index` of the output.
+    func pass(_ descriptor: PassedDescriptor, at index: Int) {
+        passing.append((sent + UInt64(index), descriptor))
+    }
+
+    /// Takes output back, with what would have left with it.
+    func cutOutput(to end: Int) {
+        output.truncate(to: end)
+        if !passing.isEmpty { passing.removeAll { $0.position >= sent + UInt64(end) } }
+    }
+
     func setInterest(_ wanted: EventLoop.Interest, _ loop: EventLoop) {
         guard wanted != interest else { return }
         interest = wanted
@@ -251,7 +296,7 @@ final class Connection {
     func replaceUnsyncedReplies(syncedRev: UInt64) {
         let keep = Int(state.sendable(syncedRev: syncedRev, end: outputEnd) - sent)
         let waiting = Array(output.bytes[keep...])
-        output.truncate(to: keep)
+        cutOutput(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {
             line.withBytes { line in
                 let ids = ReplyIDs.read(line)

@@ -37,6 +37,30 @@ struct ConnectionState {
         var outputPosition: UInt64
     }
 
+    /// A long reply that is made over several turns: what it has so far stands at the output's end, and nothing of it leaves before
+    /// it is complete.
+    struct Gathering {
+        /// Position in the output where the reply begins.
+        var outputPosition: UInt64
+        /// Revision when it was begun: everything in it is as of then.
+        var rev: UInt64
+        /// Bytes of the reply before its first element.
+        var opened = 0
+        /// Times that it was begun anew, because something had changed meanwhile.
+        var restarts = 0
+        /// What it was made by besides the elements; another one makes it begin anew.
+        var basis: AnyObject?
+        /// Elements of the request's list that are done with.
+        var done = 0
+        /// Nothing has been found yet.
+        var isFirst = true
+        /// Text that follows the list.
+        var aside: [UInt8] = []
+        /// Newest revisions that it shows.
+        var shownRev: UInt64 = 0
+        var relaxedRev: UInt64 = 0
+    }
+
     private var barriers: ContiguousArray<Barrier> = []
     private var firstBarrier = 0
     /// The barrier of the turn that is under way: one is enough, since the turn is synced as a whole.
@@ -53,6 +77,9 @@ struct ConnectionState {
     /// The client takes replies in any order.
     var isUnordered = false
     var batch: Batch?
+    var gathering: Gathering?
+    /// A reply has been begun and is not complete: nothing may come between.
+    var isComposing: Bool { batch != nil || gathering != nil }
     /// The client has said all that it will (half-close), or the daemon is draining.
     var hasEnded = false
 
@@ -92,7 +119,8 @@ struct ConnectionState {
 
     /// How far the output may leave, given what is synced and how long it is.
     mutating func sendable(syncedRev: UInt64, end: UInt64) -> UInt64 {
-        let end = batch.map { min(end, $0.outputPosition) } ?? end
+        var end = batch.map { min(end, $0.outputPosition) } ?? end
+        if let gathering { end = min(end, gathering.outputPosition) }
         while firstBarrier < barriers.count, barriers[firstBarrier].rev <= syncedRev { firstBarrier += 1 }
         guard firstBarrier < barriers.count else {
             barriers.removeAll(keepingCapacity: barriers.capacity <= 64)

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraProtocol
 import KuraStorage
@@ -21,6 +22,9 @@ final class Reload: Sendable {
     private let again: @Sendable () throws(Configuration.Refusal) -> Found
     private let outcomes = Mutex<[Outcome]>([])
     private let hasOutcome = Atomic<Bool>(false)
+    /// Times that it was asked for and has not been read since.
+    private let wishes = Atomic<Int>(0)
+    private let thread = Mutex<WorkerThread?>(nil)
 
     /// `again`: reads everything anew; on any thread.
     init(_ first: Found, again: @escaping @Sendable () throws(Configuration.Refusal) -> Found) {
@@ -28,8 +32,36 @@ final class Reload: Sendable {
         self.again = again
     }
 
-    /// Reads; on any thread.
-    func read() {
+    /// Reads on a thread of its own, since whatever else runs in the background may have long to go; asked for while it reads, it
+    /// reads once more. From one thread.
+    /// `wake`: called on another thread when there is an outcome.
+    func begin(_ wake: @escaping @Sendable () -> Void) {
+        guard wishes.add(1, ordering: .acquiringAndReleasing).oldValue == 0 else { return }
+        thread.withLock { thread in
+            thread?.join()
+            thread = WorkerThread(name: "kura-reload", isBackground: false) { [self] in
+                var seen: Int
+                repeat {
+                    seen = wishes.load(ordering: .acquiring)
+                    read()
+                    wake()
+                } while !wishes.compareExchange(expected: seen, desired: 0, ordering: .acquiringAndReleasing).exchanged
+            }
+        }
+    }
+
+    /// Ends the thread, when it does not hang in a system call.
+    func stop() {
+        let deadline = monotonicNow() + 1_000_000_000
+        while wishes.load(ordering: .acquiring) > 0, monotonicNow() < deadline { usleep(1000) }
+        guard wishes.load(ordering: .acquiring) == 0 else { return }
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    private func read() {
         let outcome: Outcome
         do throws(Configuration.Refusal) { outcome = .found(try again()) } catch {
             outcome = .refused(error.description)
@@ -52,12 +84,9 @@ final class Reload: Sendable {
 
 extension Server {
     /// SIGHUP: the configuration is read again; when something is wrong with it everything stays as it was.
-    func readAgain(_ storage: isolated Storage) {
+    func readAgain() {
         supervision.reloading()
-        storage.runInBackground { [reload, loop] in
-            reload.read()
-            loop.wake()
-        }
+        reload.begin { [loop] in loop.wake() }
     }
 
     /// Applies what was read since the last turn.
@@ -164,9 +193,13 @@ extension ConnectionFeed {
 }
 
 extension ChangeFeed {
+    /// Takes the place of a selector that is in use.
     fileprivate func selector(_ old: ChangeSelector, _ visible: VisibleScopes?) -> ChangeSelector {
+        guard old.filter.visible !== visible else { return old }
         var filter = old.filter
         filter.visible = visible
-        return selector(filter, values: old.values)
+        let new = selector(filter, values: old.values)
+        replace(old, by: new)
+        return new
     }
 }

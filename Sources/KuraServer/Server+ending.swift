@@ -18,7 +18,7 @@ extension Server {
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
                 supervision.stopping()
                 drain()
-            case SIGHUP: readAgain(storage)
+            case SIGHUP: readAgain()
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
                 while waitpid(-1, nil, WNOHANG) > 0 {}

@@ -23,14 +23,28 @@ extension Server {
         storage.setWriter(connection.clientName)
         storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
+        var looks = 0
         while true {
-            // A batch's replies leave together, so the bound on output cannot hold it up half-way.
-            guard budget > 0, connection.waitingOutput < outputRoom(connection) || connection.state.batch != nil else {
+            // A batch's replies leave together, so the bound on output cannot hold it up half-way; nor a long reply.
+            guard budget > 0, connection.waitingOutput < outputRoom(connection) || connection.state.isComposing else {
+                connection.hasMore = true
+                return
+            }
+            looks += 1
+            if looks % Crowd.looks == 0, crowd.isSliceOver() {
                 connection.hasMore = true
                 return
             }
             if connection.state.batch != nil {
-                guard answerBatch(connection, &budget, storage) else { return }
+                guard mayGoOn(withBatchOf: connection) else { return }
+                guard answerBatch(connection, &budget, storage) else {
+                    if connection.state.wait == .none {
+                        connection.hasMore = true
+                    } else {
+                        crowd.endBatch(of: connection)
+                    }
+                    return
+                }
                 continue
             }
             var frame = connection.framer.next(in: connection.input.bytes)
@@ -45,11 +59,14 @@ extension Server {
                 discardedBytes = 0
                 guard answer(connection, lower, upper, storage) else {
                     connection.framer.putBack(to: lower)
+                    // It goes on in the next turn.
+                    if connection.state.wait == .none { connection.hasMore = true }
                     answerAhead(connection, storage)
                     return
                 }
-                budget -= crowd.weight(
-                    bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
+                // A long reply that is refused in the end takes back what stood there from earlier turns.
+                let added = connection.outputEnd > start ? Int(connection.outputEnd - start) : 0
+                budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
             case .oversize:
                 connection.descriptors.poison()
                 append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
@@ -63,7 +80,7 @@ extension Server {
     /// After the commit, since what is blanked cannot be answered again.
     func overtake(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
-        guard !connection.isClosed, connection.state.batch == nil, connection.descriptors.isEmpty else { return }
+        guard !connection.isClosed, !connection.state.isComposing, connection.descriptors.isEmpty else { return }
         // Without the order of replies all that can be has been answered already, and the rest keeps its turn.
         guard !connection.state.isUnordered || connection.state.isStuck else { return }
         let start = connection.framer.consumed
@@ -111,9 +128,10 @@ extension Server {
         }
         switch outline {
         case .request:
-            let start = connection.output.count
+            let start = connection.replyStart
             guard perform(connection, &connection.output, storage) else { return false }
-            if connection.output.capacity > 64 << 10 { keepWithinBudget(connection, from: start) }
+            // What it had at the turn's beginning is counted.
+            if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: start) }
             if connection.output.count > start { connection.output.append(0x0A) }
             note(connection, at: connection.sent + UInt64(start), storage)
         case .batch(let count, let offset):
@@ -134,29 +152,32 @@ extension Server {
         while batch.left > 0, budget > 0 {
             budget -= 1
             discardedBytes = 0
-            let start = connection.output.count
+            let isGoingOn = connection.state.gathering != nil
+            let start = isGoingOn ? connection.replyStart - 1 : connection.output.count
             var next = batch.offset
-            connection.output.append(batch.hasOutput ? UInt8(ascii: ",") : UInt8(ascii: "["))
-            let bodyStart = connection.output.count
+            if !isGoingOn { connection.output.append(batch.hasOutput ? UInt8(ascii: ",") : UInt8(ascii: "[")) }
+            let bodyStart = start + 1
             do throws(RPCError) {
                 try reader.nextMember(of: line, at: &next)
-                guard connection.outputEnd - batch.outputPosition < UInt64(WireLimits.replyBytes) else {
-                    throw RPCError(.replyTooLarge, limit: WireLimits.replyBytes)
+                guard connection.outputEnd - batch.outputPosition < UInt64(limits.replyBytes) || isGoingOn else {
+                    throw RPCError(.replyTooLarge, limit: limits.replyBytes)
                 }
-                // What has been done already is told.
-                if connection.outcome == nil { try checkBudget(connection) }
                 guard perform(connection, &connection.output, storage) else {
-                    connection.output.truncate(to: start)
+                    if connection.state.gathering == nil { connection.output.truncate(to: start) }
                     connection.state.batch = batch
                     return false
                 }
             } catch {
                 connection.descriptors.poison()
                 connection.dropAnswer()
+                // What a long reply had so far.
+                connection.output.truncate(to: bodyStart)
+                connection.state.gathering = nil
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
             }
             budget -= crowd.weight(
                 bytes: next - batch.offset + connection.output.count - start + discardedBytes, reader)
+            if connection.output.capacity > connection.crowd.room { keepWithinBudget(connection, from: bodyStart) }
             batch.offset = next
             batch.left -= 1
             note(connection, at: batch.outputPosition, storage)
@@ -170,6 +191,7 @@ extension Server {
             connection.state.batch = batch
             return true
         }
+        crowd.endBatch(of: connection)
         if batch.hasOutput { connection.output.append("]\n") }
         connection.state.batch = nil
         return true
@@ -178,11 +200,15 @@ extension Server {
     /// Answers the request that has just been read, without a line end; appends nothing for a notification.
     /// - Returns: false when it has to wait; nothing has been appended then, and nothing changed.
     private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
-        let start = out.count
+        let start = connection.replyStart(in: out)
         facts.requests += 1
-        call.begin(connection)
-        out.appendReplyHead(id: reader.replyID)
-        out.append("\"result\":")
+        // What a request that waits has waited for is not for one that is answered ahead of it.
+        connection.contents.begin(isAhead: connection.state.wait != .none)
+        call.begin(connection, replyAt: start)
+        if connection.state.gathering == nil {
+            out.appendReplyHead(id: reader.replyID)
+            out.append("\"result\":")
+        }
         do throws(Refusal) {
             if let key = reader.requestKey {
                 try call.performOnce(key, &out, storage)
@@ -191,12 +217,21 @@ extension Server {
             }
             out.append("}")
             if call.isDeferred { out.truncate(to: start) }
+            if connection.state.gathering != nil { connection.state.gathering = nil }
         } catch {
-            discardedBytes += out.count - start
-            out.truncate(to: start)
+            if !error.isLater || connection.state.gathering == nil {
+                discardedBytes += out.count - start
+                out.truncate(to: start)
+                connection.state.gathering = nil
+            }
             switch error {
+            case .pause:
+                facts.requests -= 1
+                noteGathering(connection, storage)
+                return false
             case .later(let isPage):
                 facts.requests -= 1
+                noteGathering(connection, storage)
                 guard isPage else {
                     connection.state.wait = .room
                     return false
@@ -219,8 +254,19 @@ extension Server {
         }
         // What it has waited for is its own, also when it was refused before it looked.
         connection.dropAnswer()
-        if !reader.hasID { out.truncate(to: start) }
+        connection.contents.end()
+        if !reader.hasID {
+            out.truncate(to: start)
+        } else if let descriptor = call.replyDescriptor {
+            connection.pass(descriptor, at: start)
+        }
         return true
+    }
+
+    /// What there is of a long reply may show what the turn has changed.
+    private func noteGathering(_ connection: Connection, _ storage: isolated Storage) {
+        guard let gathering = connection.state.gathering else { return }
+        note(connection, at: connection.state.batch?.outputPosition ?? gathering.outputPosition, storage)
     }
 
     /// The reply that begins at `position` shows revisions that may not be synced yet.

@@ -26,10 +26,11 @@ extension Server {
             connection.state.wait = .transfer(nextTransferTicket)
         }
         facts.transfers += 1
+        connection.use.transfers += 1
         connection.starting.append(
             Transfer(
                 token: connection.token, id: reader.replyID.isEmpty ? Array("null".utf8) : Array(reader.replyID),
-                hasID: reader.hasID, ticket: ticket, work: work, channel: channel))
+                hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.use))
         return ticket == nil
     }
 
@@ -145,7 +146,7 @@ extension Server {
         for transfer in transfers where transfer.ticket == nil {
             let connection = connections[transfer.token]
             // A batch's replies are one line: nothing may come between.
-            if let connection, connection.state.batch != nil { continue }
+            if let connection, connection.state.isComposing { continue }
             let outcome = transfer.channel.outcome
             if let progress = transfer.channel.takeProgress(), let connection, transfer.hasID, outcome == nil,
                 connection.waitingOutput < limits.outputBytes / 4
@@ -182,6 +183,8 @@ extension Server {
         transfer.join()
         transfers.removeAll { $0 === transfer }
         facts.transfers -= 1
+        transfer.use.transfers -= 1
+        crowd.users.forget(transfer.use)
     }
 
     // MARK: Ending
@@ -189,7 +192,7 @@ extension Server {
     /// The outcome of what was not synced is unknown, so that of every transfer is.
     func failTransfers() {
         for transfer in transfers where transfer.hasID && transfer.ticket == nil {
-            guard let connection = connections[transfer.token], connection.state.batch == nil else { continue }
+            guard let connection = connections[transfer.token], !connection.state.isComposing else { continue }
             transfer.id.withBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
             connection.output.append(0x0A)
         }

@@ -10,8 +10,8 @@ extension Server {
     /// What is answered leaves the input when the turn is in the log: a turn that is taken back answers it again.
     func answerAhead(_ connection: Connection, _ storage: isolated Storage) {
         // A batch that waits has begun its reply's line; descriptors are taken in the order of the requests.
-        guard connection.state.isUnordered, connection.state.batch == nil, connection.descriptors.isEmpty,
-            !connection.state.isStuck
+        guard connection.state.isUnordered, !connection.state.isComposing, connection.descriptors.isEmpty,
+            connection.state.wait != .none, !connection.state.isStuck
         else { return }
         guard connection.crowd.deferredUntil == 0 else {
             connection.hasAhead = true

@@ -31,7 +31,7 @@ public final class Server {
     let signals: Int32
 
     var connections = ConnectionTable()
-    let pool = BufferPool()
+    let pool: BufferPool
     /// Connections that this turn concerns.
     private var turn: ContiguousArray<Connection> = []
     /// What keeps the many from each other's way.
@@ -76,6 +76,8 @@ public final class Server {
     private static let signalsToken: UInt64 = 1
     /// All sockets'. Below all tokens of connections, as is the other.
     private static let socketsToken: UInt64 = 2
+    /// All clients' that were refused and are still there.
+    static let lingeringToken: UInt64 = 3
 
     /// `signals`: a signalfd, or -1. `reload`: what SIGHUP has read again, and what it found first.
     init(
@@ -87,6 +89,9 @@ public final class Server {
         self.storage = storage
         self.journal = journal
         self.limits = limits
+        // What is kept between uses counts against the bound: a small part of it.
+        let block = min(64 << 10, limits.bufferBytes / 64)
+        pool = BufferPool(limit: max(2, min(64, limits.bufferBytes / 32 / block)), largest: block)
         self.signals = signals
         self.reload = reload
         self.supervision = supervision
@@ -151,12 +156,14 @@ public final class Server {
             if let ending {
                 call.changes.live.stop()
                 stopTransfers()
+                reload.stop()
                 return ending
             }
             if isDrained { break }
         }
         call.changes.live.stop()
         stopTransfers()
+        reload.stop()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
             journal.log(.warning, "stopped with changes that are only in the log; the next start takes them over")
@@ -187,6 +194,7 @@ public final class Server {
         wakeDeferred(time)
         for connection in turn {
             let before = facts.requests
+            crowd.beginSlice(at: time)
             process(connection, storage)
             time = crowd.noteSlice(of: connection, since: time)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
@@ -207,6 +215,7 @@ public final class Server {
         if !transfers.isEmpty { tellTransfers(storage) }
         call.connection = nil
         if crowd.isAcceptDue { accept() }
+        drainLingering()
         relievePressure()
     }
 
@@ -215,6 +224,7 @@ public final class Server {
         // Those who are here come first.
         case Self.socketsToken: crowd.isAcceptDue = true
         case Self.signalsToken: takeSignals(storage)
+        case Self.lingeringToken: crowd.isLingeringDue = true
         default:
             guard let connection = connections[event.token] else { return }
             if event.isReadable {
@@ -266,6 +276,7 @@ public final class Server {
             connection.state.wait = .none
             connection.query = nil
             connection.answer = answer
+            keepWithinBudget(answerOf: connection)
             enter(connection)
         }
     }
@@ -279,10 +290,9 @@ public final class Server {
             // refused.
             storage.setRefusingChanges(true)
             for connection in pending {
-                let readers = connection.feed.count
                 facts.transfers -= connection.starting.count
-                connection.takeTurnBack()
-                call.changes.count += connection.feed.count - readers
+                connection.use.transfers -= connection.starting.count
+                connection.takeTurnBack(call.changes)
                 process(connection, storage)
             }
             storage.setRefusingChanges(false)
@@ -380,19 +390,30 @@ public final class Server {
             refuse(socket, error)
             return
         }
+        let use = crowd.users.use(of: peer?.uid ?? .max)
+        guard
+            admission.permissions == nil
+                || UserShares.admits(held: use.connections, used: connections.count, of: limits.connections)
+        else {
+            turnAway(socket, user: use)
+            return
+        }
         var socket: Socket? = consume socket
         let connection = connections.insert { token in
             Connection(
-                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission)
+                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission,
+                use: use)
         }
         connection.door = door
         door.connections += 1
+        use.connections += 1
         do throws(SystemError) {
             try loop.add(connection.socket.descriptor, token: connection.token, .read)
         } catch {
             journal.log(.warning, "a connection could not be registered", [("error", error.description)])
             connections.remove(connection.token)
             door.connections -= 1
+            use.connections -= 1
             return
         }
         facts.connections = connections.count
@@ -402,8 +423,7 @@ public final class Server {
     /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is read and done, then it
     /// ends.
     private func hangUp(_ connection: Connection) {
-        call.changes.count -= connection.feed.count
-        connection.feed = ConnectionFeed()
+        call.changes.leave(connection)
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
         dropQuery(of: connection)
@@ -421,14 +441,18 @@ public final class Server {
         guard !connection.isClosed else { return }
         connection.isClosed = true
         discharge(connection)
-        call.changes.count -= connection.feed.count
-        connection.feed = ConnectionFeed()
+        crowd.endBatch(of: connection)
+        call.changes.leave(connection)
+        // The ring lets it go when it comes to it; until then its descriptor is open.
+        if connection.isInFeed { call.changes.wake() }
         dropQuery(of: connection)
         if connection.transfers > 0 { cancelTransfers(of: connection) }
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
         connection.door?.connections -= 1
+        connection.use.connections -= 1
+        crowd.users.forget(connection.use)
         facts.connections = connections.count
     }
 
@@ -448,9 +472,9 @@ public final class Server {
             connection.isInSyncList = true
             awaitingSync.append(connection)
         }
-        let isBacklogged = connection.waitingOutput >= outputRoom(connection) && connection.state.batch == nil
+        let isBacklogged = connection.waitingOutput >= outputRoom(connection) && !connection.state.isComposing
         if isBacklogged { noteStall(connection) }
-        if connection.feed.isBlocked, connection.state.batch == nil, connection.waitingOutput <= call.changes.backlog {
+        if connection.feed.isBlocked, !connection.state.isComposing, connection.waitingOutput <= call.changes.backlog {
             connection.feed.isBlocked = false
             call.changes.wake()
         }

@@ -65,6 +65,7 @@ public struct StorageConfiguration: Sendable {
 
     var logDirectory: String { dataDirectory + "/log" }
     var durableDirectory: String { dataDirectory + "/durable" }
+    var attachmentsDirectory: String { durableDirectory + "/attachments" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
     /// What a recovery set aside; nothing in it is ever removed by itself.
     var quarantineDirectory: String { dataDirectory + "/quarantine" }

@@ -184,6 +184,7 @@ extension Store {
         case .documents: "documents"
         case .requests: "requests"
         case .configuration: "configuration"
+        case .attachments: "attachments"
         }
     }
 }

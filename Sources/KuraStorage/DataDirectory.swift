@@ -42,9 +42,12 @@ struct DataDirectory: ~Copyable {
         try FileSystem.makeDirectory(configuration.logDirectory)
         try FileSystem.makeDirectory(configuration.durableDirectory)
         try FileSystem.makeDirectory(configuration.temporaryDirectory)
-        for name in try FileSystem.names(in: configuration.temporaryDirectory) {
+        try FileSystem.makeDirectory(configuration.attachmentsDirectory)
+        for name in try FileSystem.names(in: configuration.temporaryDirectory)
+        where AttachmentFiles.digest(ofMarker: name) == nil {
             try FileSystem.remove(configuration.temporaryDirectory + "/" + name)
         }
+        try FileSystem.syncDirectory(configuration.durableDirectory)
         try FileSystem.syncDirectory(configuration.dataDirectory)
     }
 

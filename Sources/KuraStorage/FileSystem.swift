@@ -95,6 +95,14 @@ enum FileSystem {
     /// The same for what may as well stay.
     static func tryToRemove(_ path: String) { unsafe unlink(path) }
 
+    /// Gives a file another name.
+    /// - Returns: false when the name is taken; then nothing is changed.
+    static func link(_ from: String, _ to: String) throws(StorageFault) -> Bool {
+        if unsafe Glibc.link(from, to) == 0 { return true }
+        guard errno == EEXIST else { throw fail("link", to) }
+        return false
+    }
+
     static func rename(_ from: String, _ to: String) throws(StorageFault) {
         guard unsafe Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
     }

@@ -104,6 +104,8 @@ final class Ledger {
     var isOverlayFull: Bool { overlayBytes >= configuration.overlayBytes }
     /// Bytes of changes that no slice has taken yet, about.
     var hasUnfolded: Bool { !queue.isEmpty }
+    /// Changes that no slice has taken yet, in the order of their revisions.
+    var unfolded: ContiguousArray<ItemRef> { queue }
 
     // MARK: Looking up
 
@@ -203,12 +205,12 @@ final class Ledger {
     /// `wasPresent`: whether the key had a value.
     /// `shape`: fills in what the room keeps in the item.
     /// Throws: `.busy` when the overlay or the turn is full, `.noSpace`, `.duplicate` when the transaction has changed the
-    /// item already.
+    /// item already, unless `mayRepeat`; then the last change of it counts.
     func stage(
         _ scope: Scope, key: Bytes, value: Bytes, isTombstone: Bool, carrying body: Bytes? = nil, old: ItemRef?,
-        oldBytes: Int, newBytes: Int, shape: (ItemRef) -> Void
+        oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(StoreError) {
-        if let old, old.pointee.rev > rev { throw .duplicate(index: 0) }
+        if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
         try checkRoom()
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
@@ -464,7 +466,7 @@ final class Ledger {
         }
         item.pointee.flags.remove(.dirty)
         if item.pointee.supersededBy == 0 {
-            if item.pointee.store == .documents {
+            if !item.pointee.store.isResident {
                 cache.add(item)
             } else if item.isTombstone {
                 let scope = scopes[item.pointee.scope]

@@ -216,7 +216,7 @@ struct Recovery {
             changes += 1
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
-            case .documents: try documents.replay(record, at: at, reader: reader)
+            case .documents, .attachments: try documents.replay(record, at: at, reader: reader)
             }
         }
         return changes

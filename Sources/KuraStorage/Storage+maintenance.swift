@@ -17,6 +17,7 @@ extension Storage {
         let rev = try ledger.transaction { () throws(StoreError) in
             try configurations.deleteAll(.documents, collection)
             try ledger.stageDrop(scope)
+            if let lists = ledger.scopes.find(.attachments, collection) { try ledger.stageDrop(lists) }
         }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }

@@ -20,6 +20,15 @@ extension Storage {
         public var disk: WriteCounts
     }
 
+    public func status() -> Status {
+        Status(
+            rev: ledger.rev, syncedRev: syncedRev, foldedRev: ledger.foldedRev, durableRev: durableRev,
+            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
+            overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
+            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
+            disk: CountingVFS.snapshot())
+    }
+
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 

@@ -24,7 +24,7 @@ public actor Storage {
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
-    private let logSync: LogSync
+    let logSync: LogSync
     let folder: Folder
     let aging: Aging
     let housekeeper: Housekeeper
@@ -40,6 +40,8 @@ public actor Storage {
     /// Nanoseconds of the longest piece of tending since a build ended.
     var longestPiece: UInt64 = 0
     var agingTickets: Set<UInt64> = []
+    let contents: QueryPool
+    let attachments: AttachmentFiles
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -121,6 +123,8 @@ public actor Storage {
         self.wake = wake
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         queries = QueryPool(configuration, wake: wake)
+        contents = QueryPool(configuration, name: "kura-content", wake: wake)
+        attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
         tablesRev = recovery.ledger.foldedRev
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
         hasPendingWAL = folder.hasPendingWALAtStart
@@ -190,6 +194,7 @@ public actor Storage {
     public func abandon(_ transaction: Transaction) {
         ledger.abandon(transaction.mark)
         settings.sums = transaction.sums
+        attachments.letGo(above: ledger.rev)
     }
 
     public enum TurnOutcome {
@@ -216,6 +221,7 @@ public actor Storage {
             return .committed
         case .noSpace:
             settings.recount()
+            attachments.letGo(above: ledger.rev)
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -314,6 +320,8 @@ public actor Storage {
             // What is not synced cannot be folded; the sync of what is relaxed has its own time.
             return relaxedDueAt == nil ? 1_000_000 : nil
         }
+        // Who waits for a purge is answered in the next turn.
+        if !purged.isEmpty { return 0 }
         if isDiskFull { return 250_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
@@ -385,6 +393,7 @@ public actor Storage {
         guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
         slice = cut
+        cut.forgotten = attachments.takeForgotten()
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
         folder.submit(cut)
     }
@@ -439,6 +448,7 @@ public actor Storage {
             isSettling = true
             tablesRev = max(tablesRev, slice.rev)
             queries.release(tablesRev: tablesRev)
+            attachments.folded(to: tablesRev, unused: slice.unused)
         }
     }
 
@@ -453,6 +463,7 @@ public actor Storage {
         }
         if failure == nil { drainFold() }
         queries.stop()
+        stopContents()
         warmer.stop()
         logSync.stop()
         folder.stop()
@@ -486,16 +497,5 @@ public actor Storage {
                 }
             }
         }
-    }
-
-    // MARK: Status
-
-    public func status() -> Status {
-        Status(
-            rev: ledger.rev, syncedRev: syncedRev, foldedRev: ledger.foldedRev, durableRev: durableRev,
-            segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
-            overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
-            cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
-            disk: CountingVFS.snapshot())
     }
 }

@@ -13,6 +13,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case quotaExceeded(limit: Int)
     /// A quota that binds the writer would be exceeded; `limit` is in bytes, items or scopes.
     case accountFull(limit: Int, of: QuotaAccount.Measure)
+    /// There is no such item to change; `shownRev` is the revision of its tombstone, which the answer gives away.
+    case absent(shownRev: UInt64)
+    /// A document may not have more attachments, or bytes of them.
+    case attachmentsFull(limit: Int, of: QuotaAccount.Measure)
     /// The stored value is no integer.
     case typeMismatch
     /// The sum is no safe integer.

@@ -46,6 +46,14 @@ enum Tables {
                 CREATE TABLE drops(collection INTEGER PRIMARY KEY);
                 CREATE INDEX documents_tombstones ON documents(collection, updatedAt) WHERE isDeleted = 1;
                 """),
+        // Contents of attachments and how many lists name them. A collection that is dropped may be one of such lists.
+        .init(
+            version: 3,
+            sql: """
+                CREATE TABLE contents(digest TEXT PRIMARY KEY, uses INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE INDEX contents_unused ON contents(digest) WHERE uses = 0;
+                ALTER TABLE drops ADD COLUMN isLists INTEGER NOT NULL DEFAULT 0;
+                """),
     ])
 
     /// The one connection that writes and checkpoints.

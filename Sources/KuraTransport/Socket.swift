@@ -45,6 +45,11 @@ public struct Socket: ~Copyable {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
+    /// Tells the other side that nothing more will come from here.
+    public borrowing func shutdownSending() {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
+    }
+
     /// What a receive brought.
     public enum Received {
         case bytes(Int)

@@ -44,7 +44,9 @@ import Testing
             "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",
-            "documents.find", "documents.distinct", "documents.aggregate", "documents.explain", "rpc.cancel",
+            "rpc.cancel", "documents.find", "documents.distinct", "documents.aggregate", "documents.explain",
+            "documents.patch", "documents.increment", "documents.restore", "documents.attach", "documents.attachment",
+            "documents.detach",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

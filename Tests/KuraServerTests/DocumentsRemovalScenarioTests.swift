@@ -135,7 +135,9 @@ import Testing
                 "documents.configure",
                 "{\"collection\":\"\(collection)\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")
             _ = try writer.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":20000}")
-            daemon.kill()
+            // So that the fault strikes the drop, and not the start.
+            try waitUntilTidy()
+            #expect(daemon.terminate() == 0)
             try daemon.start(faults: fault)
             let dropper = try daemon.connect()
             let reply = try? dropper.call("documents.drop", "{\"collection\":\"\(collection)\"}")

@@ -52,6 +52,38 @@ import Testing
         #expect(daemon.wait() == 1)
     }
 
+    @Test func `a turn that found no room holds no unique key, and drops nothing`() throws {
+        let daemon = try TemporaryDaemon()
+        let before = try daemon.connect()
+        try before.result(
+            "documents.configure",
+            "{\"collection\":\"c\",\"indexes\":[{\"name\":\"u\",\"fields\":[\"k\"],\"unique\":true}]}")
+        try before.result("documents.put", "{\"collection\":\"c\",\"id\":\"held\",\"value\":{\"k\":0}}")
+        _ = try before.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.append:full:1,log.append:full:3")
+        let client = try daemon.connect()
+        func put(_ id: String, _ key: Int) throws -> JSON {
+            let value = "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":{\"k\":\(key)}}"
+            while true {
+                let reply = try client.call("documents.put", value)
+                // Changes are refused until the reserve has been looked at again.
+                guard reply["error"]?["data"]?["kind"]?.text == "noSpace" else { return reply }
+                usleep(50_000)
+            }
+        }
+        #expect(
+            try client.refusal("documents.put", "{\"collection\":\"c\",\"id\":\"one\",\"value\":{\"k\":1}}")["kind"]?
+                .text
+                == "noSpace")
+        #expect(try put("two", 1)["result"] != nil)
+        #expect(try put("three", 1)["error"]?["data"]?["id"]?.text == "two")
+        #expect(try client.refusal("documents.drop", "{\"collection\":\"c\"}")["kind"]?.text == "noSpace")
+        #expect(try put("four", 0)["error"]?["data"]?["id"]?.text == "held")
+        #expect(try client.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 2)
+        #expect(try put("four", 4)["result"] != nil)
+    }
+
     @Test func `transfers of turns that found no room leave their places free`() throws {
         let daemon = try filled()
         try daemon.start(faults: "log.append:full:1+")

@@ -132,14 +132,32 @@ import Testing
         #expect(try JSON(lines[2])["result"] != nil)
     }
 
+    /// Puts what the examples of documents' parts speak of.
+    private func prepare(_ name: String) throws {
+        let documents = ["orders": "7", "pages": "home", "countries": "JP", "cards": "7"]
+        let changing: Set = ["patch", "increment", "restore", "attach", "attachment", "detach"]
+        guard name.hasPrefix("documents."), changing.contains(String(name.dropFirst(10))) else { return }
+        for (collection, id) in documents {
+            let key = "\"collection\":\"\(collection)\",\"id\":\"\(id)\""
+            try client.result("documents.put", "{\(key),\"value\":{}}")
+            if name == "documents.restore" { try client.result("documents.delete", "{\(key)}") }
+        }
+        guard name == "documents.attachment" || name == "documents.detach" else { return }
+        try client.result(
+            "documents.attach", "{\"collection\":\"cards\",\"id\":\"7\",\"name\":\"front.png\",\"data\":\"YWJj\"}")
+    }
+
     @Test(arguments: Method.all.map(\.name)) func `every method answers its example`(name: String) throws {
         let method = try #require(Method.all.first { $0.name == name })
         let discovered = try client.result("rpc.discover")["methods"]?.elements.compactMap { $0["name"]?.text }
         #expect(discovered?.contains(name) == true)
         // The file that an example's descriptor stands for is empty, and takes everything.
-        let file = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let path = "/tmp/kura-example-\(UInt64.random(in: 0 ... .max))"
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        unlink(path)
         defer { close(file) }
         let takesFile = method.example.contains("\"fd\":true")
+        try prepare(name)
         let result = try client.result(name, method.example, descriptors: takesFile ? [file] : [])
         for field in method.result where field.isRequired {
             #expect(result[field.name] != nil, "\(name) leaves \(field.name) out")

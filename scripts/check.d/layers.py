@@ -14,14 +14,16 @@ from pathlib import Path
 ARROWS = {
     "CSQLite": set(),
     "CPCRE2": set(),
+    "CSodium": set(),
     "CSyscalls": set(),
     "KuraBytes": set(),
     "SQLite": {"KuraBytes", "CSQLite"},
+    "Sodium": {"KuraBytes", "CSodium"},
     "KuraProtocol": {"KuraBytes"},
     "KuraJSON": {"KuraBytes"},
     "JSONSchema": {"KuraBytes", "KuraJSON", "KuraProtocol", "CPCRE2"},
     "KuraTransport": {"KuraBytes", "CSyscalls"},
-    "KuraStorage": {"KuraBytes", "KuraJSON", "SQLite", "CSyscalls"},
+    "KuraStorage": {"KuraBytes", "KuraJSON", "SQLite", "Sodium", "CSyscalls"},
     "KuraServer": {
         "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"},
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraTransport"},
@@ -108,6 +110,7 @@ def faults_of(root):
 # (file, what is added to it, what the fault must say)
 MISTAKES = [
     ("Sources/KuraStorage/Ledger.swift", "import CSQLite\n", "KuraStorage must not import CSQLite"),
+    ("Sources/KuraStorage/Ledger.swift", "import CSodium\n", "KuraStorage must not import CSodium"),
     ("Sources/KuraStorage/Ledger.swift", "internal import KuraProtocol\n", "KuraStorage must not import KuraProtocol"),
     ("Sources/KuraStorage/Ledger.swift", "import struct KuraTransport.Socket\n", "KuraStorage must not import KuraTransport"),
     ("Sources/KuraProtocol/JSONReader.swift", "@preconcurrency import SQLite\n", "KuraProtocol must not import SQLite"),

@@ -374,6 +374,35 @@ def lists(path, ready, stop):
     return pour(path, ready, stop, texts)
 
 
+def long_replies(path, ready, stop):
+    """getMany of 1,000 documents of 256 KiB, more than a reply may have, and of 100, which fit."""
+    with connect(path) as guest:
+        value = "v" * (256 << 10)
+        for n in range(100):
+            guest.sendall(line("documents.put", '{"collection":"long","id":"d%d","value":"%s"}' % (n, value)))
+            read_line(guest)
+    def ask(numbers):
+        return line("documents.getMany", '{"collection":"long","ids":%s}' % json.dumps([f"d{n % 100}" for n in numbers]))
+    return pour(path, ready, stop, [ask(range(1000)), ask(range(100))])
+
+
+def large_lines(path, ready, stop):
+    """Lines of 15 MiB: small objects for a method that is not there, and one long text for one that is."""
+    objects = ",".join(['{"a":1,"b":"xyz","c":[true,null]}'] * ((15 << 20) // 34))
+    return pour(path, ready, stop, [
+        line("no.such", f"[{objects}]"),
+        line("settings.get", '{"domain":"crowd","key":"absent","default":"%s"}' % ("x" * (15 << 20)))])
+
+
+def bulk_writes(path, ready, stop):
+    """putMany of 5,000 documents of 1 KiB, one after the other."""
+    texts = []
+    for letter in "ab":
+        documents = ",".join('{"id":"b%d","value":"%s"}' % (n, letter * 1000) for n in range(5000))
+        texts.append(line("documents.putMany", '{"collection":"bulk","documents":[%s]}' % documents))
+    return pour(path, ready, stop, texts)
+
+
 def pipelining(path, ready, stop):
     """One client that pipelines single reads at full speed."""
     text = line("settings.get", '{"domain":"crowd","key":"k1"}') * 2000

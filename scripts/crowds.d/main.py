@@ -26,7 +26,8 @@ SCENARIOS = {
     "mid-request": guests.mid_request, "subscriptions": guests.subscriptions, "descriptors": guests.descriptors,
     "hoard": guests.hoard, "half-lines": guests.trickle_lines, "pipelining": guests.pipelining, "batches": guests.batches,
     "large-reads": guests.large_reads, "large-values": guests.large_values, "many-keys": guests.many_keys,
-    "lists": guests.lists,
+    "lists": guests.lists, "long-replies": guests.long_replies, "large-lines": guests.large_lines,
+    "bulk-writes": guests.bulk_writes,
 }
 
 
@@ -170,16 +171,50 @@ def run_scenario(name, daemon, seconds, rounds):
     if not told or told.startswith(("left hanging", "failed")) or " 0 left" not in figure and "left hanging" in figure:
         short.append("told")
     return {
-        "name": name, "alone": alone, "control": control, "crowd": crowd, "share": share, "resident": resident >> 20,
+        "name": name, "alone": alone, "control": control, "crowd": crowd, "worst": median("crowd", "maxUs"),
+        "share": share, "resident": resident >> 20,
         "peak": peak >> 20, "after": after >> 20, "before": before, "left": left, "told": told, "figure": figure,
         "cpu": cpu, "short": short,
     }
 
 
+def table(rows, buffers, command, seconds, rounds):
+    """The rows as Markdown, with what they were measured by."""
+    lines = [
+        f"`{command}` on {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {rounds} × {seconds} s each.", "",
+        "| guests | told | p99 alone, control, crowd (µs) | of the greater | worst (ms) | memory before, at most, after (MiB) | |",
+        "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        what = " ".join(SCENARIOS[row["name"]].__doc__.split()).rstrip(".")
+        figure = f" ({row['figure']})" if row["figure"] else ""
+        share = f", rate {row['share']:.0%} of alone" if row["name"] == "pipelining" else ""
+        verdict = "**short: " + ", ".join(row["short"]) + "**" if row["short"] else "within"
+        lines.append(
+            f"| `{row['name']}`: {what}{figure} | {row['told']} | {row['alone']:.0f}, {row['control']:.0f}, "
+            f"{row['crowd']:.0f} | {row['crowd'] / max(row['alone'], row['control']):.1f} × | {row['worst'] / 1000:.1f} "
+            f"| {row['resident']}, {row['peak']}, {row['after']} | {verdict}{share} |")
+    if buffers:
+        lines += ["", f"All buffers together held {buffers['peakBytes']:,} bytes at most, of {buffers['limit']:,}; "
+                  f"{buffers['overloaded']:,} requests and lines were refused, {buffers['turnedAway']:,} connections turned "
+                  f"away, {buffers['closed']} closed, {buffers['descriptorsLost']:,} descriptors given up."]
+    return "\n".join(lines) + "\n"
+
+
+def write_table(text):
+    """Puts the table into the document, between its marks."""
+    path = os.path.join(os.path.dirname(__file__), "../../proto-docs/reliability.md")
+    begin, end = "<!-- crowds: written by scripts/crowds -->\n", "<!-- crowds end -->\n"
+    with open(path) as file:
+        document = file.read()
+    head, rest = document.split(begin)
+    with open(path, "w") as file:
+        file.write(head + begin + text + end + rest.split(end)[1])
+
+
 def main():
     if sys.argv[1:2] == ["--guest"]:
         return run_guest(sys.argv[2], sys.argv[3])
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--write"]
     mode = words.pop(0) if words and words[0] in ("quick", "full", "list") else "quick"
     unknown = [word for word in words if word not in SCENARIOS]
     if mode == "list" or unknown:
@@ -192,19 +227,22 @@ def main():
     seconds, rounds = (1, 3) if mode == "quick" else (3, 5)
     daemon = Daemon()
     failed = 0
+    rows, buffers = [], None
     try:
         daemon.fill()
         client(daemon, seconds, preload=True)
-        print(f"p99 of settings.get, µs, medians of {rounds} × {seconds} s; daemon's memory in MiB\n")
+        print(f"p99 of settings.get, µs, medians of {rounds} × {seconds} s; the worst one in the crowd, ms; "
+              "daemon's memory in MiB\n")
         print(f"{'scenario':<14}{'alone':>7}{'control':>9}{'crowd':>9}{'ratio':>7}{'of ctrl':>8}{'rate':>6}"
-              f"{'RSS':>6}{'peak':>6}{'after':>6}{'fds':>6}{'after':>6}  {'guest':<30} told")
+              f"{'worst':>8}{'RSS':>6}{'peak':>6}{'after':>6}{'fds':>6}{'after':>6}  {'guest':<30} told")
         for name in words or SCENARIOS:
             row = run_scenario(name, daemon, seconds, rounds)
+            rows.append(row)
             verdict = "SHORT " + ",".join(row["short"]) if row["short"] else "within"
             failed += bool(row["short"])
             print(f"{name:<14}{row['alone']:>7.0f}{row['control']:>9.0f}{row['crowd']:>9.0f}"
                   f"{row['crowd'] / row['alone']:>7.2f}{row['crowd'] / row['control']:>8.2f}{row['share']:>6.0%}"
-                  f"{row['resident']:>6}{row['peak']:>6}{row['after']:>6}{row['before']:>6}{row['left']:>6}"
+                  f"{row['worst'] / 1000:>8.1f}{row['resident']:>6}{row['peak']:>6}{row['after']:>6}{row['before']:>6}{row['left']:>6}"
                   f"  {row['figure'] + ', ' if row['figure'] else ''}{row['cpu']:.0%} CPU: {row['told']}: {verdict}",
                   flush=True)
         try:
@@ -223,6 +261,8 @@ def main():
         print(f"SHORT: the daemon ended with {status}")
         failed += 1
     print(f"{len(words or SCENARIOS) - failed} within, {failed} short")
+    if "--write" in sys.argv:
+        write_table(table(rows, buffers, "scripts/crowds " + " ".join([mode] + words), seconds, rounds))
     return 1 if failed else 0
 
 

@@ -27,6 +27,9 @@ extension Method {
                 Field("version", .count, "How many times it has been written; left out when absent."),
                 Field("createdAt", .timestamp, "When it was first written."),
                 Field("updatedAt", .timestamp, "When it was last written."),
+                Field(
+                    "attachments", .list(of: attachmentFields, maxItems: 256),
+                    "Its attachments in the order of their names' bytes; left out when there are none."),
             ],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
@@ -92,6 +95,143 @@ extension Method {
             ],
             errors: [.conflict, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
+        Method(
+            "documents.deleteMany", .documents, .write, needs: .scope(.delete, "collection"),
+            "Deletes several documents: all or nothing, one revision.",
+            parameters: [
+                collection,
+                Field(
+                    "ids", .list(of: .key, maxItems: WireLimits.listItems), required: true,
+                    "At most 10,000; no id twice. Those of no documents are passed over."),
+            ],
+            result: [
+                Field("deleted", .count, required: true, "Documents that were there."),
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the newest one there is when nothing was there."), .durable,
+            ],
+            errors: [.noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"notes\",\"ids\":[\"a\",\"b\"]}"),
+        Method(
+            "documents.patch", .documents, .write, needs: .scope([.read, .update], "collection"),
+            "Changes parts of a document.",
+            parameters: [
+                collection, documentID,
+                Field(
+                    "mergePatch", .json,
+                    """
+                    A JSON Merge Patch (RFC 7396): members that take the place of the document's, null taking them \
+                    away. This or `jsonPatch`.
+                    """),
+                Field(
+                    "jsonPatch", .list(of: patchOperation, maxItems: WireLimits.patchOperations),
+                    "A JSON Patch (RFC 6902): operations in their order, all or none."),
+                .ifRev,
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the document's when nothing changed."),
+                Field("changed", .boolean, required: true, "Whether the patch made the document another."), .durable,
+            ],
+            errors: [.conflict, .notFound, .patchFailed, .valueTooLarge, .noSpace, .outcomeUnknown],
+            example:
+                "{\"collection\":\"countries\",\"id\":\"JP\",\"mergePatch\":{\"capital\":\"Tōkyō\",\"draft\":null}}"),
+        Method(
+            "documents.increment", .documents, .write, needs: .scope([.read, .update], "collection"),
+            "Adds to a number in a document in one step, exactly.",
+            parameters: [
+                collection, documentID,
+                Field(
+                    "path", .text(maxBytes: 4096), required: true,
+                    """
+                    Where the number stands: names with dots between them, `\\.` for a dot in a name. What is \
+                    missing comes to be, from 0.
+                    """),
+                Field("by", .json, "The number to add, whole or decimal; 1 when absent."),
+            ],
+            result: [
+                Field("value", .json, required: true, "The sum."),
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the document's when nothing changed."), .durable,
+            ],
+            errors: [.notFound, .typeMismatch, .outOfRange, .valueTooLarge, .noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}"),
+        Method(
+            "documents.restore", .documents, .write, needs: .scope([.read, .create], "collection"),
+            "Brings back a deleted document with its last value, as long as its tombstone is kept.",
+            parameters: [collection, documentID],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the document's when it is not deleted."),
+                Field("restored", .boolean, required: true, "Whether it was deleted."), .durable,
+            ],
+            errors: [.notFound, .noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
+        Method(
+            "documents.attach", .documents, .write, needs: .scope(.update, "collection"),
+            "Gives a document an attachment, in the place of one of the same name.",
+            parameters: [
+                collection, documentID, attachmentName,
+                Field("contentType", .name(maxBytes: 127), "Its media type; kept and returned as it is."),
+                Field("fd", .boolean, "true: the next descriptor that was passed, of a regular file; this or `data`."),
+                Field(
+                    "data", .text(maxBytes: WireLimits.inlineAttachmentBytes / 3 * 4 + 4),
+                    "The content as base64, of at most 8 MiB."),
+                .ifRev,
+            ],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the document's when it had this attachment."),
+                Field("bytes", .count, required: true, "The content's bytes."),
+                Field("digest", digest, required: true, "The content's BLAKE2b-256 in hexadecimal."),
+            ],
+            errors: [
+                .conflict, .notFound, .descriptorMissing, .transferFailed, .valueTooLarge, .quotaExceeded, .noSpace,
+                .outcomeUnknown, .shuttingDown,
+            ],
+            example:
+                """
+                {"collection":"cards","id":"7","name":"front.png","contentType":"image/png","fd":true}
+                """),
+        Method(
+            "documents.attachment", .documents, .read, needs: .scope(.read, "collection"),
+            "Reads an attachment: as base64, or as a descriptor of a file open for reading.",
+            parameters: [
+                collection, documentID, attachmentName,
+                Field(
+                    "as", .word(["inline", "fd"]),
+                    """
+                    `inline`: base64 in the reply, of at most 8 MiB. `fd`: a descriptor comes with the reply's first \
+                    byte. `inline` when absent.
+                    """),
+            ],
+            result: [
+                Field("bytes", .count, required: true, "The content's bytes."),
+                Field("digest", digest, required: true, "Its BLAKE2b-256 in hexadecimal."),
+                Field("contentType", .name(maxBytes: 127), "Its media type, when it was given one."),
+                Field(
+                    "data", .text(maxBytes: WireLimits.inlineAttachmentBytes / 3 * 4 + 4),
+                    "With `inline`: the content as base64."),
+                Field("rev", .revision, required: true, "The document's revision."),
+            ],
+            errors: [.notFound, .valueTooLarge, .shuttingDown],
+            example: "{\"collection\":\"cards\",\"id\":\"7\",\"name\":\"front.png\"}"),
+        Method(
+            "documents.detach", .documents, .write, needs: .scope(.update, "collection"),
+            "Takes an attachment away from a document.",
+            parameters: [collection, documentID, attachmentName, .ifRev],
+            result: [
+                Field(
+                    "rev", .revision, required: true,
+                    "Revision of this change; the document's when nothing changed."),
+                Field("detached", .boolean, required: true, "Whether it had such an attachment."),
+            ],
+            errors: [.conflict, .notFound, .noSpace, .outcomeUnknown],
+            example: "{\"collection\":\"cards\",\"id\":\"7\",\"name\":\"front.png\"}"),
         Method(
             "documents.list", .documents, .read, needs: .scope([.list, .read], "collection"),
             "Lists a collection's documents in the order of their ids' bytes.",
@@ -184,5 +324,21 @@ extension Method {
     private static let path = Field(
         "path", .text(maxBytes: 4095),
         "An absolute path beneath one of the daemon's `importRoots`, for its own user only.")
+    private static let attachmentName = Field(
+        "name", .name(maxBytes: WireLimits.attachmentNameBytes), required: true,
+        "The attachment's name in its document.")
+    private static let digest = ValueType.name(maxBytes: 64)
+    private static let attachmentFields = ValueType.object([
+        Field("name", .name(maxBytes: WireLimits.attachmentNameBytes), required: true, "Its name."),
+        Field("contentType", .name(maxBytes: 127), "Its media type, when it was given one."),
+        Field("bytes", .count, required: true, "The content's bytes."),
+        Field("digest", digest, required: true, "The content's BLAKE2b-256 in hexadecimal."),
+    ])
+    private static let patchOperation = ValueType.object([
+        Field("op", .word(["add", "remove", "replace", "move", "copy", "test"]), required: true, "What to do."),
+        Field("path", .text(maxBytes: 65_536), required: true, "Where, as a JSON pointer."),
+        Field("from", .text(maxBytes: 65_536), "With move and copy: from where."),
+        Field("value", .json, "With add, replace and test."),
+    ])
     private static let documentID = Field("id", .key, required: true, "The document's id.")
 }

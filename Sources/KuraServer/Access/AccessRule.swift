@@ -29,6 +29,11 @@ struct AccessRule {
     /// Position of `fd`: a request takes its descriptor even when it is refused.
     let descriptor: Int?
 
+    /// What it needs is what its operations need.
+    var asksOperations: Bool {
+        if case .operations = kind { true } else { false }
+    }
+
     init(_ method: Method) {
         func position(_ name: String) -> Int {
             guard let position = method.parameters.firstIndex(where: { $0.name == name }) else {

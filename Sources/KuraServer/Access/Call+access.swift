@@ -37,6 +37,26 @@ extension Call {
         }
     }
 
+    /// Asks for each operation of the transaction that the reader holds; other methods have none. For an answer that is given
+    /// without performing them.
+    /// - Throws: `forbidden`, or what is wrong with an operation, naming it.
+    func authorizeOperations(_ permissions: Permissions) throws(Refusal) {
+        guard server.accessRules[reader.methodIndex].asksOperations else { return }
+        let inner = operation.reader
+        var walk = JSONWalk(reader.json(0), storage: walk)
+        var index = 0
+        while let element = walk.nextElement() {
+            do throws(RPCError) {
+                try inner.readOperation(element)
+                let rule = server.accessRules[inner.methodIndex]
+                if let missing = rule.missing(inner, permissions, operation.walk, operation.innerWalk) {
+                    throw .forbidden(missing)
+                }
+            } catch { throw Refusal.error(error).at(operation: index) }
+            index += 1
+        }
+    }
+
     /// Whether the scope may be shown in an answer about all of them.
     func shows(_ verbs: Verbs, _ store: Method.Store, scope: [UInt8]) -> Bool {
         guard let permissions = connection?.permissions else { return true }

@@ -14,8 +14,10 @@ final class ChangeFeed {
     var next = 0
     /// Connections that have still to be looked at.
     private(set) var left = 0
+    /// Numbers the rounds: in each, every subscription is looked at once.
+    private(set) var round: UInt64 = 0
     /// Subscriptions and waits of all connections.
-    var count = 0
+    private(set) var count = 0
     /// The daemon is draining: waits are answered with what is there.
     var isDraining = false
     var pages = RenderedPages()
@@ -24,8 +26,9 @@ final class ChangeFeed {
     let live = LiveQueries()
 
     private let limits: ServerLimits
-    private var selectors: Set<ChangeSelector> = []
-    private var pruneAt = 64
+    private var selectors = ChangeSelectors()
+    /// What connections have left behind; it is let go of a few at a time.
+    private var remains: ContiguousArray<ConnectionFeed> = []
     /// Readings of the log that subscriptions wait for, by ticket: the revision each begins at.
     private var readings: [UInt64: UInt64] = [:]
     private var seenRev: UInt64 = 0
@@ -34,6 +37,10 @@ final class ChangeFeed {
     private var pausedUntil: UInt64 = 0
     private var seenRequests: UInt64 = 0
 
+    /// Subscriptions that are let go of at once.
+    static let sweep = 256
+    /// Subscriptions and waits between two looks at the clock.
+    static let looks = 16
     /// Sends of a slice, and its nanoseconds.
     static let sliceSends = 128
     static let sliceTime: UInt64 = 200_000
@@ -52,16 +59,115 @@ final class ChangeFeed {
     /// Nanoseconds after which a quiet subscription is told how far it is.
     var progressTime: UInt64 { UInt64(limits.progressSeconds) * 1_000_000_000 }
 
-    /// The bound that one more would cross; nil when it is welcome.
-    func boundReached(_ connection: Connection) -> Int? {
-        if connection.feed.count >= limits.subscriptions { return limits.subscriptions }
-        return count >= limits.totalSubscriptions ? limits.totalSubscriptions : nil
+    /// The bound that one more would cross, and whether it is the user's share; nil when it is welcome.
+    func boundReached(_ connection: Connection) -> (limit: Int, isShare: Bool)? {
+        if connection.feed.count >= limits.subscriptions { return (limits.subscriptions, false) }
+        let total = limits.totalSubscriptions
+        if count >= total { return (total, false) }
+        guard connection.permissions != nil else { return nil }
+        return UserShares.admits(held: connection.use.subscriptions, used: count, of: total) ? nil : (total, true)
     }
 
-    /// A connection has begun to read.
-    func enter(_ connection: Connection) {
-        count += 1
+    /// A request begins a subscription.
+    /// - Returns: its number.
+    func subscribe(_ connection: Connection, _ selector: ChangeSelector, after rev: UInt64) -> Int {
+        let number = connection.feed.subscribe(selector, after: rev, at: monotonicNow())
+        begin(.subscribed, connection, selector, after: rev)
+        return number
+    }
+
+    /// A request waits for changes.
+    func wait(_ connection: Connection, _ wait: ChangeWait) {
+        connection.feed.wait(wait)
+        begin(.waited, connection, wait.selector, after: wait.cursor)
+        schedule(wait.deadline)
+    }
+
+    /// A request ends a subscription.
+    func unsubscribe(_ connection: Connection, at position: Int) {
+        let ended = connection.feed.remove(subscription: position)
+        connection.note(.ended(ended, at: position))
+        selectors.release(ended.selector)
+        add(-1, to: connection)
+    }
+
+    /// A request begins a live query.
+    func watch(_ connection: Connection, _ make: (Int) -> LiveSubscription) -> LiveSubscription {
+        let query = connection.feed.watch(make)
+        connection.note(.watched)
+        add(1, to: connection)
         wake()
+        enter(connection)
+        return query
+    }
+
+    /// A request ends a live query.
+    func unwatch(_ connection: Connection, at position: Int) {
+        connection.note(.unwatched(connection.feed.remove(live: position), at: position))
+        add(-1, to: connection)
+    }
+
+    /// A live query has ended by itself.
+    func end(live position: Int, of connection: Connection) {
+        _ = connection.feed.remove(live: position)
+        add(-1, to: connection)
+    }
+
+    /// What a request has done is taken back.
+    func undo(_ change: ConnectionFeed.Change, of connection: Connection) {
+        let undone = connection.feed.undo(change)
+        if let selector = undone.selector {
+            if undone.isBack { selectors.retain(selector) } else { selectors.release(selector) }
+        }
+        add(undone.isBack ? 1 : -1, to: connection)
+    }
+
+    /// A wait has been answered.
+    func end(wait position: Int, of connection: Connection) {
+        let ended = connection.feed.remove(wait: position)
+        selectors.release(ended.selector)
+        add(-1, to: connection)
+    }
+
+    /// A connection reads no more.
+    func leave(_ connection: Connection) {
+        guard !connection.feed.isEmpty else { return }
+        add(-connection.feed.count, to: connection)
+        remains.append(connection.feed)
+        connection.feed = ConnectionFeed()
+        connection.forgetFeedChanges()
+    }
+
+    /// Another selector takes the place of one.
+    func replace(_ old: ChangeSelector, by new: ChangeSelector) {
+        selectors.retain(new)
+        selectors.release(old)
+    }
+
+    /// Lets go of a bounded piece of what connections have left behind.
+    func sweepRemains() {
+        guard var last = remains.popLast() else { return }
+        last.sweep(Self.sweep) { selectors.release($0) }
+        if !last.isEmpty { remains.append(last) }
+    }
+
+    private func add(_ difference: Int, to connection: Connection) {
+        count += difference
+        connection.use.subscriptions += difference
+    }
+
+    private func begin(
+        _ change: ConnectionFeed.Change, _ connection: Connection, _ selector: ChangeSelector, after rev: UInt64
+    ) {
+        connection.note(change)
+        selectors.retain(selector)
+        add(1, to: connection)
+        // Else what it waits for wakes everybody.
+        if rev < seenRev || isDraining { wake() }
+        enter(connection)
+    }
+
+    private func enter(_ connection: Connection) {
         guard !connection.isInFeed else { return }
         connection.isInFeed = true
         connections.append(connection)
@@ -69,11 +175,11 @@ final class ChangeFeed {
 
     /// The connection at `next` reads no more.
     func removeNext() {
+        left -= 1
         connections[next].isInFeed = false
         connections.swapAt(next, connections.count - 1)
         connections.removeLast()
         if connections.isEmpty {
-            selectors.removeAll()
             pages.removeAll()
             live.measure()
             (left, next, dueAt) = (0, 0, .max)
@@ -82,24 +188,23 @@ final class ChangeFeed {
 
     /// The one object that stands for all equal ones.
     func selector(_ filter: ChangeFilter, values: Bool) -> ChangeSelector {
-        let wanted = ChangeSelector(filter, values: values)
-        let (isNew, selector) = selectors.insert(wanted)
-        if isNew, selectors.count > pruneAt {
-            let used = Set(
-                connections.flatMap { $0.feed.subscriptions.map(\.selector) + $0.feed.waits.map(\.selector) })
-            selectors.formIntersection(used)
-            selectors.insert(selector)
-            pruneAt = selectors.count * 2 + 64
-        }
-        return selector
+        selectors.find(filter, values: values)
     }
 
     // MARK: Slices
 
     /// Everybody is to be looked at again.
-    func wake() { left = connections.count + 1 }
+    func wake() {
+        round += 1
+        left = connections.count + 1
+    }
 
-    func takeNext() { left -= 1 }
+    /// The connection at `next` has been looked at.
+    /// `isDone`: all of it; otherwise the round comes back to it.
+    func takeNext(isDone: Bool) {
+        next += 1
+        if isDone { left -= 1 } else { left = connections.count + 1 }
+    }
 
     /// Something is due at `time`.
     func schedule(_ time: UInt64) { dueAt = min(dueAt, time) }
@@ -127,6 +232,7 @@ final class ChangeFeed {
 
     /// Nanoseconds until there is something to do; nil when only a change, a client or a reading can bring it.
     func timeToNext(at time: UInt64, requests: UInt64) -> UInt64? {
+        if !remains.isEmpty { return 0 }
         guard !connections.isEmpty else { return nil }
         if left > 0 { return requests == seenRequests || pausedUntil <= time ? 0 : pausedUntil - time }
         return dueAt == .max ? nil : dueAt > time ? dueAt - time : 0

@@ -110,6 +110,7 @@ extension Store {
         // Our own, which no feed shows.
         case .requests: "requests"
         case .configuration: "configuration"
+        case .attachments: "attachments"
         }
     }
 

@@ -7,6 +7,7 @@ extension Server {
     /// Serves a slice of the subscriptions and waits that are behind. Comes after the turn's replies have left.
     func serveChanges(_ storage: isolated Storage) {
         let feed = call.changes
+        feed.sweepRemains()
         guard !feed.connections.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
@@ -16,71 +17,87 @@ extension Server {
         var looks = 0
         var hasLive = false
         while feed.left > 0, !feed.connections.isEmpty {
-            feed.takeNext()
             if feed.next >= feed.connections.count { feed.next = 0 }
             let connection = feed.connections[feed.next]
             guard !connection.isClosed, !connection.feed.isEmpty else {
                 feed.removeNext()
                 continue
             }
-            feed.next += 1
-            looks += 1
             let start = connection.output.count
-            if serve(connection, synced, began, storage) { feed.wake() }
+            let served = serve(connection, synced, began, &looks, storage)
+            feed.takeNext(isDone: served != .unfinished)
+            if served == .more { feed.wake() }
             if connection.output.count > start {
                 sends += 1
                 settle(connection, synced)
             } else if connection.state.hasEnded, connection.feed.waits.isEmpty {
                 settle(connection, synced)
             }
-            if sends >= ChangeFeed.sliceSends { break }
+            if served == .unfinished || sends >= ChangeFeed.sliceSends { break }
             let isLive = !connection.feed.live.isEmpty
             hasLive = hasLive || isLive
-            if isLive || looks & 7 == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
+            looks += 1
+            if isLive || looks % ChangeFeed.looks == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
         }
         if hasLive { feed.live.measure() }
         feed.endSlice(began: began, at: monotonicNow(), requests: facts.requests)
     }
 
-    /// Serves one connection, as far as it takes events now.
-    /// - Returns: whether there is more for it at once.
-    private func serve(_ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage) -> Bool
-    {
-        var hasMore = false
-        var position = 0
-        while position < connection.feed.waits.count {
-            guard takesEvents(connection) else { return false }
+    /// How far a connection has been served.
+    private enum Served {
+        /// It has everything, or takes no more for now.
+        case all
+        /// There is more for it at once.
+        case more
+        /// The slice's time is over; the round comes back to it.
+        case unfinished
+    }
+
+    /// Serves one connection, as far as it takes events now and the slice's time goes.
+    private func serve(
+        _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ looks: inout Int, _ storage: isolated Storage
+    ) -> Served {
+        let feed = call.changes
+        if connection.feed.round != feed.round { connection.feed.begin(round: feed.round) }
+        while connection.feed.waitsLeft > 0, !connection.feed.waits.isEmpty {
+            guard takesEvents(connection) else { return .all }
+            if connection.feed.nextWait >= connection.feed.waits.count { connection.feed.nextWait = 0 }
+            connection.feed.waitsLeft -= 1
+            let position = connection.feed.nextWait
             if answerWait(position, connection, synced, time, storage) {
-                let ended = connection.feed.waits.remove(at: position)
-                connection.feed.footprint -= ended.selector.footprint + ended.id.count
-                call.changes.count -= 1
+                feed.end(wait: position, of: connection)
             } else {
-                hasMore = hasMore || isBehind(connection.feed.waits[position].cursor, synced)
-                position += 1
+                if isBehind(connection.feed.waits[position].cursor, synced) { connection.feed.hasMore = true }
+                connection.feed.nextWait += 1
             }
+            looks += 1
+            if looks % ChangeFeed.looks == 0, monotonicNow() - time > ChangeFeed.sliceTime { return .unfinished }
         }
         // Subscriptions end with the client's side of the connection.
-        guard !connection.state.hasEnded else { return hasMore }
-        let count = connection.feed.subscriptions.count
-        for offset in 0..<count {
-            let position = (connection.feed.first + offset) % count
-            guard takesEvents(connection) else {
-                connection.feed.first = position
-                return false
+        guard !connection.state.hasEnded else { return connection.feed.hasMore ? .more : .all }
+        while connection.feed.subscriptionsLeft > 0, !connection.feed.subscriptions.isEmpty {
+            guard takesEvents(connection) else { return .all }
+            if connection.feed.nextSubscription >= connection.feed.subscriptions.count {
+                connection.feed.nextSubscription = 0
             }
-            if serve(position, connection, synced, time, storage) { hasMore = true }
+            connection.feed.subscriptionsLeft -= 1
+            let position = connection.feed.nextSubscription
+            connection.feed.nextSubscription += 1
+            if serve(position, connection, synced, time, storage) { connection.feed.hasMore = true }
+            looks += 1
+            if looks % ChangeFeed.looks == 0, monotonicNow() - time > ChangeFeed.sliceTime { return .unfinished }
         }
         if !connection.feed.live.isEmpty,
             serveLive(connection, synced, time, until: time + ChangeFeed.sliceTime, storage)
         {
-            hasMore = true
+            connection.feed.hasMore = true
         }
-        return hasMore
+        return connection.feed.hasMore ? .more : .all
     }
 
     /// Events do not go into the middle of a batch's line, nor to a client that does not read.
     func takesEvents(_ connection: Connection) -> Bool {
-        let takes = connection.state.batch == nil && connection.waitingOutput <= call.changes.backlog
+        let takes = !connection.state.isComposing && connection.waitingOutput <= call.changes.backlog
         if !takes { connection.feed.isBlocked = true }
         return takes
     }

@@ -1,27 +1,59 @@
 import KuraBytes
 import KuraStorage
 
-/// What a subscription or a wait wants to see. Equal ones are one object, so that what is rendered for one serves all.
+/// What a subscription or a wait wants to see. Equal ones are one object, so that what is rendered for one serves all. Belongs to
+/// the loop.
 final class ChangeSelector: Hashable {
     let filter: ChangeFilter
     /// Values come along.
     let values: Bool
     /// Bytes that whoever wants it holds, as if nobody shared it.
     let footprint: Int
+    /// Of filter and values. Computed once: a set of tens of thousands grows between two requests.
+    private let hash: Int
+    /// Subscriptions and waits that have it.
+    fileprivate(set) var uses = 0
 
     init(_ filter: ChangeFilter, values: Bool) {
         self.filter = filter
         self.values = values
+        var hasher = Hasher()
+        hasher.combine(filter)
+        hasher.combine(values)
+        hash = hasher.finalize()
         footprint = 256 + filter.prefix.count + (filter.scope?.count ?? 0)
     }
 
     static func == (left: ChangeSelector, right: ChangeSelector) -> Bool {
-        left.filter == right.filter && left.values == right.values
+        left === right || left.hash == right.hash && left.values == right.values && left.filter == right.filter
     }
 
     func hash(into hasher: inout Hasher) {
-        hasher.combine(filter)
-        hasher.combine(values)
+        hasher.combine(hash)
+    }
+}
+
+/// The selectors that somebody has.
+struct ChangeSelectors {
+    private var all: Set<ChangeSelector> = []
+
+    var count: Int { all.count }
+
+    /// The one object that stands for all equal ones; whoever keeps it says so by `retain`.
+    func find(_ filter: ChangeFilter, values: Bool) -> ChangeSelector {
+        let wanted = ChangeSelector(filter, values: values)
+        return all.firstIndex(of: wanted).map { all[$0] } ?? wanted
+    }
+
+    mutating func retain(_ selector: ChangeSelector) {
+        selector.uses += 1
+        if selector.uses == 1 { all.insert(selector) }
+    }
+
+    mutating func release(_ selector: ChangeSelector) {
+        selector.uses -= 1
+        guard selector.uses == 0, let index = all.firstIndex(of: selector), all[index] === selector else { return }
+        all.remove(at: index)
     }
 }
 
@@ -43,17 +75,35 @@ struct ChangeWait {
     var cursor: UInt64
     /// On the clock of `monotonicNow`.
     let deadline: UInt64
+    /// Bytes that it takes.
+    var footprint: Int { selector.footprint + id.count }
 }
 
 /// What one connection reads of the feed.
 struct ConnectionFeed {
+    /// What a request has done to it.
+    enum Change {
+        case subscribed
+        case ended(Subscription, at: Int)
+        case waited
+        case watched
+        case unwatched(LiveSubscription, at: Int)
+    }
+    /// In the order of their numbers.
     var subscriptions: ContiguousArray<Subscription> = []
     var waits: ContiguousArray<ChangeWait> = []
     var live: ContiguousArray<LiveSubscription> = []
     /// Numbers are never used again.
     private(set) var lastNumber = 0
-    /// Which subscription is served first, so that none starves when there is not room for all.
-    var first = 0
+    /// The round of the feed that it is in, and what is still to be looked at in it.
+    var round: UInt64 = 0
+    var waitsLeft = 0
+    var subscriptionsLeft = 0
+    /// In this round something was found to have more than a page.
+    var hasMore = false
+    /// Which comes next. Rounds go on there, so that none starves when there is not room or time for all.
+    var nextWait = 0
+    var nextSubscription = 0
     var firstLive = 0
     /// It was passed over because its output is full or a batch is under way.
     var isBlocked = false
@@ -63,8 +113,103 @@ struct ConnectionFeed {
     var count: Int { subscriptions.count + waits.count + live.count }
     var isEmpty: Bool { subscriptions.isEmpty && waits.isEmpty && live.isEmpty }
 
-    mutating func takeNumber() -> Int {
+    /// Begins to read from `rev` on, and is told nothing before it.
+    /// - Returns: the subscription's number.
+    mutating func subscribe(_ selector: ChangeSelector, after rev: UInt64, at time: UInt64) -> Int {
         lastNumber += 1
+        subscriptions.append(
+            Subscription(number: lastNumber, selector: selector, cursor: rev, toldRev: rev, toldAt: time))
+        footprint += selector.footprint
         return lastNumber
+    }
+
+    mutating func wait(_ wait: ChangeWait) {
+        waits.append(wait)
+        footprint += wait.footprint
+    }
+
+    /// Position of the subscription with a number.
+    func position(of number: Int) -> Int? {
+        var (low, high) = (0, subscriptions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if subscriptions[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < subscriptions.count && subscriptions[low].number == number ? low : nil
+    }
+
+    mutating func remove(subscription position: Int) -> Subscription {
+        let ended = subscriptions.remove(at: position)
+        footprint -= ended.selector.footprint
+        return ended
+    }
+
+    /// The wait at `position` is over; another one takes its place.
+    mutating func remove(wait position: Int) -> ChangeWait {
+        waits.swapAt(position, waits.count - 1)
+        let ended = waits.removeLast()
+        footprint -= ended.footprint
+        return ended
+    }
+
+    /// Begins a live query, which `make` makes under the number that it gets.
+    mutating func watch(_ make: (Int) -> LiveSubscription) -> LiveSubscription {
+        lastNumber += 1
+        let query = make(lastNumber)
+        query.charged = query.footprint
+        live.append(query)
+        footprint += query.charged
+        return query
+    }
+
+    mutating func remove(live position: Int) -> LiveSubscription {
+        let ended = live.remove(at: position)
+        footprint -= ended.charged
+        return ended
+    }
+
+    /// Undoes the newest change.
+    /// - Returns: the selector, if any, that has one use more, or fewer.
+    mutating func undo(_ change: Change) -> (selector: ChangeSelector?, isBack: Bool) {
+        switch change {
+        case .subscribed:
+            let undone = subscriptions.removeLast()
+            footprint -= undone.selector.footprint
+            lastNumber -= 1
+            return (undone.selector, false)
+        case .ended(let subscription, let position):
+            subscriptions.insert(subscription, at: position)
+            footprint += subscription.selector.footprint
+            return (subscription.selector, true)
+        case .waited:
+            let undone = waits.removeLast()
+            footprint -= undone.footprint
+            return (undone.selector, false)
+        case .watched:
+            _ = remove(live: live.count - 1)
+            lastNumber -= 1
+            return (nil, false)
+        case .unwatched(let query, let position):
+            live.insert(query, at: position)
+            footprint += query.charged
+            return (nil, true)
+        }
+    }
+
+    /// A new round: everything is to be looked at.
+    mutating func begin(round: UInt64) {
+        self.round = round
+        (waitsLeft, subscriptionsLeft) = (waits.count, subscriptions.count)
+        hasMore = false
+    }
+
+    /// Lets go of at most `count` of what is in it.
+    mutating func sweep(_ count: Int, _ release: (ChangeSelector) -> Void) {
+        for wait in waits.suffix(count) { release(wait.selector) }
+        let left = count - min(count, waits.count)
+        waits.removeLast(min(count, waits.count))
+        for subscription in subscriptions.suffix(left) { release(subscription.selector) }
+        subscriptions.removeLast(min(left, subscriptions.count))
+        live.removeLast(min(count, live.count))
     }
 }

@@ -20,6 +20,9 @@ final class BufferBudget {
     /// Bytes of a connection that counts as small.
     static let small = 64 << 10
 
+    /// Bytes that the refusal of a request may have; a reply that is no longer is not refused.
+    static let refusal = 512
+
     /// Why a request is refused.
     static let hint: StaticString = "the buffers of all connections together are full"
 
@@ -54,6 +57,9 @@ final class BufferBudget {
 
     /// Only small connections may take more.
     var isTight: Bool { used >= ordinary }
+
+    /// Nobody may take more.
+    var isFull: Bool { used >= full }
 
     /// Whether a connection that holds `held` bytes may take `growth` more.
     func admits(_ growth: Int, holding held: Int) -> Bool {

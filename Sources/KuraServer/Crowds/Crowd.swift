@@ -18,7 +18,9 @@ struct Crowd: ~Copyable {
     static let sliceTime: UInt64 = 100_000
     /// Others count as active for so long after one was served.
     static let presence: UInt64 = 5_000_000
-    static let longestDeferral: UInt64 = 20_000_000
+    static let longestDeferral: UInt64 = 500_000_000
+    /// Requests between two looks at the clock.
+    static let looks = 8
     /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
     static let readBytes = 512 << 10
     /// Connections accepted in a turn that others have requests in, and in one that they have none in.
@@ -44,6 +46,8 @@ struct Crowd: ~Copyable {
     var stallCheckAt: UInt64?
     /// Clients wait to be let in.
     var isAcceptDue = false
+    /// A client that was refused has sent something, or gone.
+    var isLingeringDue = false
     /// Most bytes of all buffers since the heap was trimmed, and when it will be.
     var highWater = 0
     var trimAt: UInt64?
@@ -51,8 +55,11 @@ struct Crowd: ~Copyable {
     /// The listener is not looked at before.
     var acceptAgainAt: UInt64?
     var spare = SpareDescriptor()
+    var lingering = LingeringSockets()
+    var users = UserShares()
     var fullLog = LogThrottle()
     var refusalLog = LogThrottle()
+    var shareLog = LogThrottle()
     var closeLog = LogThrottle()
     var descriptorLog = LogThrottle()
     /// Descriptors that clients have passed and that wait.
@@ -60,6 +67,9 @@ struct Crowd: ~Copyable {
     /// Room for what is thrown away.
     var scratch = ByteBuffer(capacity: 256 << 10)
 
+    /// The batch that goes on while all buffers are full; 0 without.
+    private var batchToken: UInt64 = 0
+    private var sliceBegan: UInt64 = 0
     private var lastToken: UInt64 = 0
     private var sharedAt: UInt64 = 0
     private var now: UInt64 = 0
@@ -89,6 +99,12 @@ struct Crowd: ~Copyable {
         isShared || connection.token != lastToken ? min(Self.sharedSlice, limit) : limit
     }
 
+    /// A slice begins.
+    mutating func beginSlice(at time: UInt64) { sliceBegan = time }
+
+    /// Others wait, and the slice has had its time.
+    func isSliceOver() -> Bool { isShared && monotonicNow() - sliceBegan > Self.sliceTime }
+
     /// What a request counts beyond one.
     func weight(bytes: Int, _ reader: RequestReader) -> Int {
         bytes / Self.bytesPerUnit + (reader.isExtensive ? 15 : 0)
@@ -112,8 +128,33 @@ struct Crowd: ~Copyable {
         let spent = connection.crowd.spent
         connection.crowd.spent = 0
         guard spent > Self.sliceTime, isShared, connection.crowd.deferredUntil == 0 else { return }
-        connection.crowd.deferredUntil = now + min(spent * 2, Self.longestDeferral)
+        putOff(connection, until: now + min(spent * 2, Self.longestDeferral))
+    }
+
+    /// The connection's requests wait until then.
+    mutating func putOff(_ connection: Connection, until time: UInt64) {
+        guard connection.crowd.deferredUntil == 0 else { return }
+        connection.crowd.deferredUntil = time
         deferred.append(connection)
+    }
+
+    // MARK: Refused clients
+
+    mutating func drainLingering(at time: UInt64, _ loop: EventLoop) {
+        lingering.drain(at: time, &scratch, loop)
+    }
+
+    // MARK: Batches
+
+    /// Whether the connection's batch is the one that goes on while all buffers are full; the first that asks is.
+    mutating func admits(batchOf connection: Connection) -> Bool {
+        if batchToken == 0 { batchToken = connection.token }
+        return batchToken == connection.token
+    }
+
+    /// It is over, or waits for something else.
+    mutating func endBatch(of connection: Connection) {
+        if batchToken == connection.token { batchToken = 0 }
     }
 
     /// Nanoseconds until there is something to do.
@@ -124,6 +165,7 @@ struct Crowd: ~Copyable {
         if let stallCheckAt { next = min(next, stallCheckAt) }
         if let acceptAgainAt { next = min(next, acceptAgainAt) }
         if let trimAt { next = min(next, trimAt) }
+        if let lingers = lingering.timeToNext(at: time) { next = min(next, time + lingers) }
         return next == .max ? nil : next > time ? next - time : 0
     }
 }

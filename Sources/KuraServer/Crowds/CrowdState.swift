@@ -1,12 +1,15 @@
 import KuraBytes
 import Glibc
 import KuraProtocol
+import KuraStorage
 import KuraTransport
 
 /// How a connection stands among the others.
 struct CrowdState {
     /// Bytes and descriptors that the budget has been charged with.
     var charged = 0
+    /// The output's memory that has been counted; it is looked at again when there is more.
+    var room = 0
     var chargedDescriptors = 0
     /// Not read from before others have given memory back.
     var isStarved = false
@@ -32,8 +35,9 @@ extension Connection {
     /// Bytes of memory that its buffers take.
     var footprint: Int {
         let buffers = input.capacity + output.capacity
-        return feed.isEmpty && descriptors.isEmpty
-            ? buffers : buffers + feed.footprint + descriptors.held * MemoryLayout<Int>.stride * 6
+        if feed.isEmpty, descriptors.isEmpty, answer == nil, overrides == nil { return buffers }
+        return buffers + feed.footprint + descriptors.held * MemoryLayout<Int>.stride * 6
+            + (answer?.query.footprint ?? 0) + (overrides?.footprint ?? 0)
     }
 
     /// Reads on in a line that is being skipped: its bytes go nowhere.
@@ -50,7 +54,7 @@ extension Connection {
 
     /// A line has begun, has not ended, and nothing else of the input waits.
     var hasPartialLine: Bool {
-        !input.isEmpty && !hasMore && state.wait == .none && state.batch == nil && !framer.isSkipping
+        !input.isEmpty && !hasMore && state.wait == .none && !state.isComposing && !framer.isSkipping
     }
 
     /// Gives the line up that has begun; what is still to come of it will be skipped.

@@ -36,6 +36,8 @@ extension Server {
                     admit(socket, by: door)
                 }
             case .exhausted:
+                // Those who stay a while only to hear that they are refused make room first.
+                if crowd.lingering.removeAll(loop) { continue }
                 guard refuseForWantOfDescriptors(at: door) else { return false }
                 refused += 1
             }
@@ -52,7 +54,7 @@ extension Server {
         }
         defer { crowd.spare.refill() }
         guard case .connection(let descriptor) = door.listener.accept() else { return false }
-        turnAway(Socket(owning: descriptor, isAccepted: true))
+        turnAway(Socket(owning: descriptor, isAccepted: true), lingers: false)
         return true
     }
 
@@ -74,19 +76,48 @@ extension Server {
     }
 
     /// Tells a client that is not let in why, as far as its socket takes it, and lets it go.
-    func refuse(_ socket: borrowing Socket, _ error: RPCError) {
+    /// `lingers`: the socket may stay open until the client has seen it.
+    func refuse(_ socket: consuming Socket, _ error: RPCError, lingers: Bool = true) {
         var line = ByteBuffer()
         line.append(error: error, id: Bytes())
         line.append(0x0A)
-        _ = socket.send(line.bytes)
+        guard socket.send(line.bytes) != nil else { return }
+        if lingers, drainDeadline == nil {
+            crowd.lingering.take(socket, at: monotonicNow(), loop, token: Self.lingeringToken)
+            return
+        }
         // What it has sent already goes unread, and would have its end reported as a failure.
         crowd.scratch.removeAll()
         _ = socket.receive(into: &crowd.scratch)
     }
 
+    /// Reads on in the sockets of refused clients.
+    func drainLingering() {
+        guard !crowd.lingering.isEmpty else { return }
+        let time = monotonicNow()
+        guard crowd.isLingeringDue || crowd.lingering.timeToNext(at: time) == 0 else { return }
+        crowd.isLingeringDue = false
+        crowd.drainLingering(at: time, loop)
+    }
+
+    /// Refuses a client that has its user's share already.
+    func turnAway(_ socket: consuming Socket, user: UserUse) {
+        let hint: StaticString = "the last connections are for users who have few: this one has its share"
+        refuse(socket, RPCError(.overloaded, hint: hint, limit: limits.connections))
+        facts.buffers.turnedAway += 1
+        if let count = crowd.shareLog.note(at: monotonicNow()) {
+            journal.log(
+                .warning, "clients were turned away: their user has its share of the connections",
+                [
+                    ("clients", String(count)), ("uid", String(user.uid)), ("has", String(user.connections)),
+                    ("open", String(connections.count)), ("limit", String(limits.connections)),
+                ])
+        }
+    }
+
     /// Refuses one client too many.
-    private func turnAway(_ socket: borrowing Socket) {
-        refuse(socket, RPCError(.overloaded, limit: limits.connections))
+    private func turnAway(_ socket: consuming Socket, lingers: Bool = true) {
+        refuse(socket, RPCError(.overloaded, limit: limits.connections), lingers: lingers)
         facts.buffers.turnedAway += 1
         if let count = crowd.refusalLog.note(at: monotonicNow()) {
             journal.log(

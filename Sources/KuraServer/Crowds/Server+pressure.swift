@@ -1,5 +1,6 @@
 import KuraBytes
 import KuraProtocol
+import KuraStorage
 import KuraTransport
 
 /// Keeping all buffers together within their bound: who is read from, who is told that there is no room, who is let go.
@@ -42,11 +43,7 @@ extension Server {
         facts.buffers.pauses += 1
         crowd.starved.append(connection)
         let time = monotonicNow()
-        if crowd.reclaimAt == nil {
-            crowd.reclaimAt = time + Self.patience
-            crowd.turnAtReclaim = crowd.turn
-            crowd.usedWhenLooked = .max
-        }
+        if crowd.reclaimAt == nil { planReclaim(at: time) }
         if let count = crowd.fullLog.note(at: time) {
             journal.log(
                 .warning, "the buffers of all connections together are full: not reading from some",
@@ -57,12 +54,19 @@ extension Server {
         }
     }
 
+    private func planReclaim(at time: UInt64) {
+        crowd.reclaimAt = time + Self.patience
+        crowd.turnAtReclaim = crowd.turn
+        crowd.usedWhenLooked = .max
+    }
+
     // MARK: Counting
 
     /// Charges the budget with what the connection holds now.
     func charge(_ connection: Connection) {
         guard !connection.isClosed else { return }
         let held = connection.footprint
+        connection.crowd.room = connection.output.capacity
         let difference = held - connection.crowd.charged
         guard difference != 0 || connection.crowd.chargedDescriptors > 0 else { return }
         connection.crowd.charged = held
@@ -82,7 +86,18 @@ extension Server {
 
     /// Bytes of output that the connection may have waiting and still have a request begun.
     func outputRoom(_ connection: Connection) -> Int {
-        facts.buffers.isTight ? min(limits.outputBytes, BufferBudget.small) : limits.outputBytes
+        guard facts.buffers.isTight else { return limits.outputBytes }
+        // Who has read nothing of one reply gets no other.
+        return facts.buffers.isFull ? 1 : min(limits.outputBytes, BufferBudget.small)
+    }
+
+    /// When all is full, batches go on one after the other: even refusals pile up in them.
+    func mayGoOn(withBatchOf connection: Connection) -> Bool {
+        guard facts.buffers.isFull else { return true }
+        guard !crowd.admits(batchOf: connection) else { return true }
+        connection.hasMore = true
+        crowd.putOff(connection, until: monotonicNow() + 1_000_000)
+        return false
     }
 
     /// More descriptors wait than the process can spare: those of the connection are given up, but for a few.
@@ -109,27 +124,31 @@ extension Server {
 
     // MARK: Replies
 
-    /// The reply that begins at `start` has made the output large: when that is too much for all together, a reader is told
+    /// The reply that begins at `start` has made the output grow: when that is too much for all together, a reader is told
     /// so instead. What writes has been done, and says little.
     func keepWithinBudget(_ connection: Connection, from start: Int) {
-        charge(connection)
-        guard !facts.buffers.admits(0, holding: connection.footprint), reader.isRead,
-            connection.output.count - start > BufferBudget.small
-        else { return }
-        connection.output.truncate(to: start)
-        connection.output.shrink()
-        facts.buffers.refused += 1
-        if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        let growth = connection.footprint - connection.crowd.charged
+        if reader.isRead, connection.output.count - start > BufferBudget.refusal,
+            !facts.buffers.admits(growth, holding: connection.crowd.charged)
+        {
+            connection.cutOutput(to: start)
+            connection.output.shrink()
+            facts.buffers.refused += 1
+            if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        }
         charge(connection)
     }
 
-    /// Before a member of a batch, whose replies pile up until the last is there.
-    func checkBudget(_ connection: Connection) throws(RPCError) {
-        guard connection.output.capacity > BufferBudget.small else { return }
+    /// The page that the connection has waited for is there: when that is too much for all together, it is dropped.
+    func keepWithinBudget(answerOf connection: Connection) {
         charge(connection)
-        guard !facts.buffers.admits(0, holding: connection.footprint) else { return }
+        guard let answer = connection.answer, answer.query.footprint > BufferBudget.small,
+            !facts.buffers.admits(0, holding: connection.footprint)
+        else { return }
+        answer.query.discard()
+        connection.answer?.error = .overloaded
         facts.buffers.refused += 1
-        throw fullError
+        charge(connection)
     }
 
     private var fullError: RPCError {
@@ -158,10 +177,11 @@ extension Server {
         if let again = crowd.acceptAgainAt, again <= monotonicNow() { resumeAccepting() }
         if let at = crowd.stallCheckAt, monotonicNow() >= at { checkStalls() }
         trimHeap()
-        guard !crowd.starved.isEmpty else {
+        guard !crowd.starved.isEmpty || budget.isFull else {
             crowd.reclaimAt = nil
             return
         }
+        if crowd.reclaimAt == nil { planReclaim(at: monotonicNow()) }
         if budget.used < crowd.usedWhenLooked {
             crowd.usedWhenLooked = budget.used
             let before = crowd.starved.count

@@ -10,7 +10,9 @@ enum ChangesHandlers {
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let rev = try revision(call, 0, epoch: 6, storage)
-        let limits = ChangePage.Limits(items: Int(call.reader.integer(1) ?? 1000), bytes: 4 << 20, scanned: 4 << 20)
+        let limits = ChangePage.Limits(
+            items: Int(call.reader.integer(1) ?? 1000), bytes: min(1 << 20, call.server.limits.replyBytes),
+            scanned: 4 << 20)
         try answer(call, after: rev, try selector(call, from: 2), limits, &out, storage)
     }
 
@@ -38,12 +40,7 @@ enum ChangesHandlers {
         let selector = try selector(call, from: 0)
         guard let connection = call.connection else { return }
         try admit(connection, call)
-        connection.noteFeed()
-        let number = connection.feed.takeNumber()
-        connection.feed.subscriptions.append(
-            Subscription(number: number, selector: selector, cursor: rev, toldRev: rev, toldAt: monotonicNow()))
-        connection.feed.footprint += selector.footprint
-        call.changes.enter(connection)
+        let number = call.changes.subscribe(connection, selector, after: rev)
         out.append("{\"subscription\":")
         out.append(integer: Int64(number))
         out.append(",\"rev\":")
@@ -57,15 +54,12 @@ enum ChangesHandlers {
     static func unwatch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let number = call.reader.integer(0) ?? 0
         guard let connection = call.connection,
-            let position = connection.feed.subscriptions.firstIndex(where: { $0.number == number })
+            let position = connection.feed.position(of: Int(number))
         else {
             out.append("{\"ended\":false}")
             return
         }
-        connection.noteFeed()
-        let ended = connection.feed.subscriptions.remove(at: position)
-        connection.feed.footprint -= ended.selector.footprint
-        call.changes.count -= 1
+        call.changes.unsubscribe(connection, at: position)
         out.append("{\"ended\":true}")
     }
 
@@ -80,12 +74,10 @@ enum ChangesHandlers {
         }
         try checkKept(rev, call, storage)
         try admit(connection, call)
-        connection.noteFeed()
         let deadline = monotonicNow() + UInt64(call.reader.integer(1) ?? 30_000) * 1_000_000
-        connection.feed.waits.append(
+        call.changes.wait(
+            connection,
             ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))
-        connection.feed.footprint += selector.footprint + call.reader.replyID.count
-        call.changes.enter(connection)
         call.isDeferred = true
     }
 
@@ -93,8 +85,10 @@ enum ChangesHandlers {
 
     /// - Throws: `tooManySubscriptions`; `overloaded` when there is no memory for another.
     static func admit(_ connection: Connection, _ call: Call) throws(Refusal) {
-        if let limit = call.changes.boundReached(connection) {
-            throw .error(RPCError(.tooManySubscriptions, limit: limit))
+        if let bound = call.changes.boundReached(connection) {
+            let hint: StaticString? =
+                bound.isShare ? "the last subscriptions are for users who have few: this one has its share" : nil
+            throw .error(RPCError(.tooManySubscriptions, hint: hint, limit: bound.limit))
         }
         guard call.server.buffers.isTight else { return }
         call.server.buffers.refused += 1

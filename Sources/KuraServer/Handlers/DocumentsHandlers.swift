@@ -8,6 +8,9 @@ enum DocumentsHandlers {
     static let all: [String: Handler] = [
         "documents.put": put, "documents.get": get, "documents.getMany": getMany, "documents.putMany": putMany,
         "documents.delete": delete, "documents.scopes": scopes,
+        "documents.patch": patch, "documents.increment": increment, "documents.restore": restore,
+        "documents.deleteMany": deleteMany, "documents.attach": attach, "documents.attachment": attachment,
+        "documents.detach": detach,
         "documents.list": list, "documents.export": export, "documents.import": importDocuments,
         "documents.configure": configure, "documents.describe": describe,
         "documents.drop": drop, "documents.purge": purge,
@@ -21,6 +24,7 @@ enum DocumentsHandlers {
         }
         call.shows(found)
         if let item = found.item {
+            try call.refuseUnlessRoom(for: item.value.count)
             out.append("{\"value\":")
             out.append(item.value)
             out.append(",\"rev\":")
@@ -31,6 +35,12 @@ enum DocumentsHandlers {
             out.append(timestamp: item.createdAt)
             out.append(",\"updatedAt\":")
             out.append(timestamp: item.updatedAt)
+            if let attachments = try call.run({ () throws(StoreError) in
+                try storage.documents.attachments(call.reader.string(0), call.reader.string(1))
+            }) {
+                out.append(",\"attachments\":")
+                out.append(attachments)
+            }
             out.append("}")
         } else if call.reader.has(2) {
             out.append("{\"value\":")
@@ -43,25 +53,31 @@ enum DocumentsHandlers {
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
-        let start = out.count
-        var isFirst = true
-        var hasMissing = false
+        var reply = GatheredReply(call, storage)
         call.scratch.removeAll()
-        out.append("{\"documents\":[")
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (id) throws(Refusal) in
-            let found = try call.run { () throws(StoreError) in try storage.documents.get(collection, id) }
+        call.scratch.append(reply.state.aside)
+        if reply.isNew {
+            out.append("{\"documents\":[")
+            reply.opened(out.count, call)
+        }
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) { (id) throws(Refusal) in
+            try reply.checkTime(out.count, aside: call.scratch, call)
+            let found: Lookup
+            do throws(StoreError) { found = try storage.documents.get(collection, id) } catch {
+                reply.keepIfMuch(out.count, aside: call.scratch, call)
+                throw Refusal(error, call: call)
+            }
+            try reply.checkMoment(found.shownRev, &out, call, storage)
             call.shows(found.shownRev)
+            reply.advance(found.item?.value.count ?? 0)
             guard let item = found.item else {
-                if hasMissing { call.scratch.append(UInt8(ascii: ",")) }
-                hasMissing = true
+                if !call.scratch.isEmpty { call.scratch.append(UInt8(ascii: ",")) }
                 call.scratch.append(quoted: id)
                 return
             }
-            guard out.count - start < WireLimits.replyBytes else {
-                throw .error(RPCError(.replyTooLarge, limit: WireLimits.replyBytes))
-            }
-            out.append(isFirst ? "{\"id\":" : ",{\"id\":")
-            isFirst = false
+            try reply.checkRoom(for: item.value.count, out.count, call)
+            out.append(reply.state.isFirst ? "{\"id\":" : ",{\"id\":")
+            reply.addedFirst()
             out.append(quoted: item.key)
             out.append(",\"value\":")
             out.append(item.value)
@@ -72,9 +88,9 @@ enum DocumentsHandlers {
         out.append("],\"missing\":[")
         out.append(call.scratch.bytes)
         out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
+        out.append(unsigned: reply.state.rev)
         out.append("}")
-        call.shows(storage.rev)
+        call.shows(reply.state.rev)
     }
 
     static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -163,8 +179,8 @@ enum DocumentsHandlers {
                         limit: WireLimits.listItems))
             }
             let entry: DocumentEntry
-            do throws(RPCError) { entry = try DocumentEntry(element, call) } catch {
-                throw .error(error.at(index: index))
+            do throws(EntryFault) { entry = try DocumentEntry(element, call) } catch {
+                throw .error(call.error(RPCError(.invalidParams, hint: error.hint), in: 1, index, member: error.member))
             }
             do throws(Refusal) {
                 if let violation = try call.check(rules, entry.value), warnings.count < Call.violationLimit {
@@ -179,11 +195,37 @@ enum DocumentsHandlers {
             }
             do throws(StoreError) {
                 try batch.put(id!, entry.value, isNewID: entry.id == nil, ifRev: entry.ifRev)
-            } catch { throw Refusal(error, call: call).at(index: index) }
+            } catch {
+                guard case .error(let fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
+                let member: StaticString? =
+                    switch error {
+                    case .duplicate: "id"
+                    case .valueTooLarge: "value"
+                    default: nil
+                    }
+                throw .error(call.error(fault, in: 1, index, member: member.map { Array(Bytes($0)) }))
+            }
             if out.count > idsStart { out.append(UInt8(ascii: ",")) }
             out.append(quoted: id!)
             index += 1
         }
+    }
+}
+
+/// What is wrong with an element of `documents.putMany`.
+private struct EntryFault: Error {
+    var hint: StaticString
+    /// The member that is at fault; nil for the element.
+    var member: [UInt8]?
+
+    init(_ hint: StaticString, _ member: StaticString? = nil) {
+        self.hint = hint
+        self.member = member.map { Array(Bytes($0)) }
+    }
+
+    init(_ hint: StaticString, member: Bytes) {
+        self.hint = hint
+        self.member = Array(member)
     }
 }
 
@@ -193,9 +235,9 @@ private struct DocumentEntry {
     var value = Bytes()
     var ifRev: Precondition = nil
 
-    init(_ element: Bytes, _ call: Call) throws(RPCError) {
+    init(_ element: Bytes, _ call: Call) throws(EntryFault) {
         guard element.first == UInt8(ascii: "{") else {
-            throw RPCError(.invalidParams, hint: "a document is an object with value, id and ifRev")
+            throw EntryFault("a document is an object with value, id and ifRev")
         }
         var walk = JSONWalk(element, storage: call.innerWalk)
         while let (name, text) = walk.nextMember() {
@@ -205,19 +247,18 @@ private struct DocumentEntry {
                 guard let text = JSONWalk.string(text, storage: call.innerWalk),
                     JSONWalk.isName(text, limit: WireLimits.keyBytes)
                 else {
-                    throw RPCError(
-                        .invalidParams, hint: "an id is a string of 1 to 512 bytes without control characters")
+                    throw EntryFault("an id is a string of 1 to 512 bytes without control characters", "id")
                 }
                 id = text
             } else if name.elementsEqual("ifRev".utf8) {
                 guard let number = RequestReader.integer(text), number >= 0, number <= WireLimits.safeInteger else {
-                    throw RPCError(.invalidParams, hint: "ifRev is a revision")
+                    throw EntryFault("ifRev is a revision", "ifRev")
                 }
                 ifRev = UInt64(number)
             } else {
-                throw RPCError(.invalidParams, hint: "members of a document are value, id and ifRev")
+                throw EntryFault("members of a document are value, id and ifRev", member: name)
             }
         }
-        guard !value.isEmpty else { throw RPCError(.invalidParams, hint: "a document has a value") }
+        guard !value.isEmpty else { throw EntryFault("a document has a value") }
     }
 }

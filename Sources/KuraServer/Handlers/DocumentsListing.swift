@@ -7,6 +7,9 @@ extension DocumentsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if let answer = call.takeAnswer(), let page = answer.query as? DocumentPage {
             switch answer.error {
+            case .overloaded?:
+                throw .error(
+                    RPCError(.overloaded, hint: BufferBudget.hint, limit: call.server.buffers.limit))
             case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
             case let error?: throw Refusal(error, call: call)
             case nil: break
@@ -16,7 +19,10 @@ extension DocumentsHandlers {
             return
         }
         let after = try Cursor.key(call, parameter: 1)
-        let page = DocumentPage(limit: Int(call.reader.integer(2) ?? 100))
+        try call.refuseWhenTight()
+        let page = DocumentPage(
+            limit: Int(call.reader.integer(2) ?? 100),
+            byteLimit: min(DocumentPage.byteLimit, call.server.limits.replyBytes))
         let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after ?? []) { [unowned page] in
             page.take($0)
         }
@@ -41,12 +47,14 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
 
     var walk: DocumentWalk!
     private let limit: Int
+    private let byteLimit: Int
     private var count = 0
     private var json = ByteBuffer()
     private var lastID = ByteBuffer()
 
-    init(limit: Int) {
+    init(limit: Int, byteLimit: Int) {
         self.limit = limit
+        self.byteLimit = byteLimit
     }
 
     var foldedTo: UInt64 { walk.foldedTo }
@@ -55,8 +63,15 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
 
     func run(_ tables: TableReader) throws(StoreError) { try walk.run(tables) }
 
+    var footprint: Int { json.capacity + lastID.capacity }
+
+    func discard() {
+        json.releaseMemory()
+        lastID.releaseMemory()
+    }
+
     func take(_ document: DocumentWalk.Row) -> Bool {
-        guard count < limit, count == 0 || json.count + document.value.count < Self.byteLimit else { return false }
+        guard count < limit, count == 0 || json.count + document.value.count < byteLimit else { return false }
         json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
         json.append(quoted: document.id)
         json.append(",\"value\":")

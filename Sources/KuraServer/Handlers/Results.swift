@@ -55,14 +55,18 @@ extension Call {
         shows(storage.rev)
     }
 
-    /// Calls `body` for each name in a list parameter.
+    /// Calls `body` for each name in a list parameter, but for the first `done`.
     /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
     func forEachName(
-        of parameter: Int, limit: Int, _ body: (Bytes) throws(Refusal) -> Void
+        of parameter: Int, limit: Int, after done: Int = 0, _ body: (Bytes) throws(Refusal) -> Void
     ) throws(Refusal) {
         var walk = JSONWalk(reader.json(parameter), storage: walk)
         var index = 0
         while let element = walk.nextElement() {
+            if index < done {
+                index += 1
+                continue
+            }
             guard index < limit else {
                 throw .error(
                     RPCError(.invalidParams, hint: "too many items", parameter: reader.name(parameter), limit: limit))
@@ -70,14 +74,41 @@ extension Call {
             guard let name = JSONWalk.string(element, storage: innerWalk),
                 JSONWalk.isName(name, limit: WireLimits.keyBytes)
             else {
-                throw .error(
-                    RPCError(
-                        .invalidParams, hint: "items are strings of 1 to 512 bytes without control characters",
-                        parameter: reader.name(parameter), index: index))
+                let error = RPCError(
+                    .invalidParams, hint: "items are strings of 1 to 512 bytes without control characters")
+                throw .error(self.error(error, in: parameter, index))
             }
             try body(name)
             index += 1
         }
+    }
+}
+
+extension Call {
+    /// Names the element of a list parameter that is at fault, and within it the member, and the place of both in the parameter as a
+    /// JSON pointer.
+    func error(_ error: RPCError, in parameter: Int, _ index: Int, member: [UInt8]? = nil) -> RPCError {
+        var error = error
+        // Safety: the table's names are there for good.
+        unsafe error.parameter = reader.name(parameter)
+        error.index = index
+        faultPath.removeAll()
+        faultPath.append("/")
+        faultPath.append(integer: Int64(index))
+        if let member {
+            faultPath.append("/")
+            // Source: RFC 6901, 3.
+            for byte in member {
+                switch byte {
+                case UInt8(ascii: "~"): faultPath.append("~0")
+                case UInt8(ascii: "/"): faultPath.append("~1")
+                default: faultPath.append(byte)
+                }
+            }
+        }
+        // Safety: the call keeps its texts until the next request.
+        unsafe error.path = faultPath.bytes
+        return error
     }
 }
 
@@ -86,7 +117,7 @@ extension Refusal {
     func at(index: Int) -> Refusal {
         switch self {
         case .error(let error): .error(error.at(index: index))
-        case .later, .query, .transfer: self
+        case .pause, .later, .query, .transfer: self
         }
     }
 

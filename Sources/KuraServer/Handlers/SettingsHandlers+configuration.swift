@@ -204,7 +204,7 @@ extension SettingsHandlers {
         var isFirst = true
         call.scratch.removeAll()
         func add(_ key: Bytes, app: Bytes?, to out: inout ByteBuffer) -> Bool {
-            guard count < limit, out.count - start < SettingsPage.bytes else {
+            guard count < limit, out.count - start < SettingsPage.bytes(call) else {
                 hasMore = true
                 return false
             }

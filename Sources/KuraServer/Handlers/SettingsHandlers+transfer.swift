@@ -8,7 +8,7 @@ extension SettingsHandlers {
 
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let place = try Cursor.key(call, parameter: 1).map { ExportPlace($0) }
-        var page = ExportPage(limit: Int(call.reader.integer(2) ?? Int64(WireLimits.listItems)), start: out.count)
+        var page = ExportPage(limit: Int(call.reader.integer(2) ?? Int64(WireLimits.listItems)), start: out.count, call)
         out.append("{\"values\":{")
         for (domain, isNamed) in try domains(call, storage) {
             if let place, domain.lexicographicallyPrecedes(place.domain) { continue }
@@ -91,6 +91,7 @@ private struct ExportPlace {
 private struct ExportPage {
     private let limit: Int
     private let start: Int
+    private let bytesLimit: Int
     private var count = 0
     private var domain: [UInt8] = []
     private var isOpen = false
@@ -99,9 +100,10 @@ private struct ExportPage {
     private var last: [UInt8] = []
     private(set) var hasMore = false
 
-    init(limit: Int, start: Int) {
+    init(limit: Int, start: Int, _ call: Call) {
         self.limit = limit
         self.start = start
+        bytesLimit = SettingsPage.bytes(call)
     }
 
     /// Where the next page goes on.
@@ -120,7 +122,7 @@ private struct ExportPage {
     }
 
     mutating func add(_ item: StoredItem, _ out: inout ByteBuffer) -> Bool {
-        guard count < limit, out.count - start < SettingsPage.bytes else {
+        guard count < limit, out.count - start < bytesLimit else {
             hasMore = true
             return false
         }

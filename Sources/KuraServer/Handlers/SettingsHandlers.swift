@@ -19,6 +19,7 @@ enum SettingsHandlers {
         let (domain, key) = (call.reader.string(0), call.reader.string(1))
         let found = storage.settings.get(domain, key)
         call.shows(found)
+        if let item = found.item { try call.refuseUnlessRoom(for: item.value.count) }
         // Nothing around the setting: this is what nearly every request finds.
         if found.annex != nil || call.connection?.overrides != nil,
             let view = call.view(domain, found.annex, storage)
@@ -95,24 +96,35 @@ enum SettingsHandlers {
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let domain = call.reader.string(0)
         let view = call.view(domain, storage)
+        var reply = GatheredReply(call, basis: view?.domain, storage)
         var page = SettingsPage(explains: call.reader.boolean(2), limit: .max, at: out.count, call)
-        out.append("{\"values\":{")
-        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+        page.goOn(from: reply.state, call)
+        if reply.isNew {
+            out.append("{\"values\":{")
+            reply.opened(out.count, call)
+        }
+        // A deletion may leave nothing behind, so the domain as a whole is asked.
+        try reply.checkMoment(storage.settings.count(domain).shownRev, basis: view?.domain, &out, call, storage)
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) { (key) throws(Refusal) in
+            try reply.checkTime(out.count, aside: call.otherScratch, call)
             let found = storage.settings.get(domain, key)
             call.shows(found)
-            guard let view else {
-                if let item = found.item { page.add(key, .app, item.value, &out, call) }
-                return
-            }
-            guard let winner = view.winner(key, app: found.item?.value) else { return }
+            let winner =
+                if let view { view.winner(key, app: found.item?.value) } else {
+                    found.item.map { LayeredValue(layer: .app, value: $0.value) }
+                }
+            reply.advance(winner?.value.count ?? 0)
+            guard let winner else { return }
+            try reply.checkRoom(for: winner.value.count, out.count, call)
             page.add(key, winner.layer, winner.value, &out, call)
+            reply.addedFirst()
         }
         out.append("}")
         page.close(&out, call)
         out.append(",\"rev\":")
-        out.append(unsigned: storage.rev)
+        out.append(unsigned: reply.state.rev)
         out.append("}")
-        call.shows(storage.rev)
+        call.shows(reply.state.rev)
     }
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -300,20 +312,32 @@ struct SettingsPage {
     /// There was more than there was room for; the last key that was added stands in the call's scratch.
     private(set) var hasMore = false
 
-    /// Bytes after which a page ends, so that it does not outgrow what is kept for a client in one piece.
-    static let bytes = 4 << 20
+    /// Bytes after which a page ends: it is made in one piece, and kept for the client in one.
+    private static let bytes = 1 << 20
+    private let bytesLimit: Int
+
+    /// The same for pages of other shapes.
+    static func bytes(_ call: Call) -> Int { min(bytes, call.server.limits.replyBytes) }
 
     init(explains: Bool, limit: Int, at start: Int, _ call: Call) {
         self.explains = explains
         self.limit = limit
         self.start = start
+        bytesLimit = Self.bytes(call)
         call.scratch.removeAll()
         call.otherScratch.removeAll()
     }
 
+    /// What stands there from earlier turns.
+    mutating func goOn(from gathered: ConnectionState.Gathering, _ call: Call) {
+        isFirst = gathered.isFirst
+        isFirstLayer = gathered.aside.isEmpty
+        call.otherScratch.append(gathered.aside)
+    }
+
     /// Asked before each member: false ends the page.
     mutating func hasRoom(_ end: Int) -> Bool {
-        if count >= limit || end - start >= Self.bytes { hasMore = true }
+        if count >= limit || end - start >= bytesLimit { hasMore = true }
         return !hasMore
     }
 

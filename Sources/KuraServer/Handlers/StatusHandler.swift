@@ -2,6 +2,7 @@ import KuraBytes
 import Glibc
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 import SQLite
 
 /// Answers `storage.status`: numbers of the storage for whoever may read it, those of the daemon for who may administer it.
@@ -134,10 +135,12 @@ enum StatusHandler {
             ("connections", limits.connections), ("inputBytes", limits.inputBytes), ("outputBytes", limits.outputBytes),
             ("bufferBytes", limits.bufferBytes), ("stallSeconds", limits.stallSeconds),
             ("requestsPerTurn", limits.requestsPerTurn), ("subscriptions", limits.subscriptions),
+            ("totalSubscriptions", limits.totalSubscriptions), ("descriptors", DescriptorQueue.limit),
+            ("passedDescriptors", limits.passedDescriptors), ("transfers", limits.transfers),
             ("scopeBytes", WireLimits.scopeBytes),
             ("keyBytes", WireLimits.keyBytes), ("settingBytes", SettingsStore.valueLimit),
             ("settingsBytes", SettingsStore.totalLimit), ("documentBytes", DocumentsStore.valueLimit),
-            ("replyBytes", WireLimits.replyBytes),
+            ("replyBytes", limits.replyBytes),
         ] { object.number(name, value, &out) }
         out.append("}")
     }

@@ -43,7 +43,7 @@ enum TransactionHandlers {
         }
         let inner = call.operation
         do throws(RPCError) { try inner.reader.readOperation(operation) } catch { throw .error(error) }
-        inner.begin(connection)
+        inner.begin(connection, replyAt: call.replyStart)
         do throws(Refusal) { try inner.perform(&out, storage) } catch {
             call.shows(inner)
             throw error
@@ -75,6 +75,7 @@ extension Call {
         let found = storage.requests.find(user, key)
         if let item = found.item {
             shows(found.shownRev)
+            if let permissions = connection?.permissions { try authorizeOperations(permissions) }
             guard let result = RecordedResult.result(in: item.value, of: reader) else {
                 throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName))
             }

@@ -40,13 +40,9 @@ enum LiveHandlers {
         _ call: Call, _ connection: Connection, _ collection: LiveCollection, _ shape: LiveShape,
         _ snapshot: LiveSnapshot, since: UInt64?, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) {
-        connection.noteFeed()
-        let live = LiveSubscription(
-            number: connection.feed.takeNumber(), collection, shape, snapshot, since: since)
-        live.charged = live.footprint
-        connection.feed.live.append(live)
-        connection.feed.footprint += live.charged
-        call.changes.enter(connection)
+        let live = call.changes.watch(connection) { number in
+            LiveSubscription(number: number, collection, shape, snapshot, since: since)
+        }
         out.append("{\"subscription\":")
         out.append(integer: Int64(live.number))
         out.append(",\"rev\":")
@@ -65,10 +61,7 @@ enum LiveHandlers {
             out.append("{\"ended\":false}")
             return
         }
-        connection.noteFeed()
-        let ended = connection.feed.live.remove(at: position)
-        connection.feed.footprint -= ended.charged
-        call.changes.count -= 1
+        call.changes.unwatch(connection, at: position)
         out.append("{\"ended\":true}")
     }
 }

@@ -30,9 +30,7 @@ extension Server {
             let live = connection.feed.live[position]
             switch serve(live, connection, synced, time, storage) {
             case .ended:
-                connection.feed.live.remove(at: position)
-                connection.feed.footprint -= live.charged
-                call.changes.count -= 1
+                call.changes.end(live: position, of: connection)
             case .hasMore:
                 hasMore = true
                 fallthrough

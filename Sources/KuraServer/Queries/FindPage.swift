@@ -31,6 +31,13 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         try query.run(tables) { take($0) }
     }
 
+    override var footprint: Int { json.capacity }
+
+    override func discard() {
+        json.releaseMemory()
+        count = 0
+    }
+
     private func take(_ document: FoundDocument) -> DocumentQuery.Verdict {
         let start = json.count
         json.append(count == 0 ? "{\"id\":" : ",{\"id\":")

@@ -174,6 +174,9 @@ class DocumentsAnswer: TableQuery, @unchecked Sendable {
 
     func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {}
 
+    var footprint: Int { 0 }
+    func discard() {}
+
     /// `"plan":{…}`
     final func append(planTo out: inout ByteBuffer, isSorted: Bool = false) {
         let plan = query?.plan ?? QueryPlan(access: .none)

@@ -23,6 +23,9 @@ final class SessionOverrides {
         server.overrideBytes -= bytes
     }
 
+    /// Bytes of memory that they take, about.
+    var footprint: Int { bytes + count * 64 }
+
     enum Failure: Error {
         case full(limit: Int)
         /// All connections together have too many.
@@ -49,7 +52,9 @@ final class SessionOverrides {
         let newBytes = bytes - (old?.bytes ?? 0) + table.bytes
         guard newCount <= Self.countLimit else { throw .full(limit: Self.countLimit) }
         guard newBytes <= Self.bytesLimit else { throw .full(limit: Self.bytesLimit) }
-        guard server.overrideBytes + newBytes - bytes <= Self.totalLimit else { throw .overloaded }
+        guard server.overrideBytes + newBytes - bytes <= Self.totalLimit,
+            newBytes <= bytes || !server.buffers.isTight
+        else { throw .overloaded }
         replace(domain, table)
     }
 

@@ -127,6 +127,9 @@ final class FoldSignal: TableQuery, @unchecked Sendable {
 
     func run(_ tables: TableReader) { release(nil) }
 
+    var footprint: Int { 0 }
+    func discard() {}
+
     func release(_ error: StoreError?) {
         if let error { failure.withLock { $0 = error } }
         ready.signal()

@@ -5,9 +5,6 @@ import KuraTransport
 
 /// A request that is answered out of band, when a thread of its own has done the work. Belongs to the loop.
 final class Transfer {
-    /// Transfers that run at once; each has a thread.
-    static let limit = 16
-
     /// The connection that asked.
     let token: UInt64
     /// The request's id as it came; empty when it is null.
@@ -18,11 +15,15 @@ final class Transfer {
     let ticket: UInt64?
     let work: any TransferWork
     let channel: TransferChannel
+    /// What the user who asked has of what all share.
+    let use: UserUse
     private var thread: WorkerThread?
 
     init(
-        token: UInt64, id: [UInt8], hasID: Bool, ticket: UInt64?, work: any TransferWork, channel: TransferChannel
+        token: UInt64, id: [UInt8], hasID: Bool, ticket: UInt64?, work: any TransferWork, channel: TransferChannel,
+        use: UserUse
     ) {
+        self.use = use
         self.token = token
         self.id = id
         self.hasID = hasID

@@ -101,8 +101,18 @@ extension Call {
             throw .error(RPCError(.invalidParams, hint: "give one of fd: true and path", parameter: reader.name(fd)))
         }
         let end = try end(taken, fd: fd, path: path)
-        guard server.transfers < Transfer.limit else {
-            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: Transfer.limit))
+        let limit = server.limits.transfers
+        guard server.transfers < limit else {
+            throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: limit))
+        }
+        guard
+            connection.permissions == nil
+                || UserShares.admits(held: connection.use.transfers, used: server.transfers, of: limit)
+        else {
+            throw .error(
+                RPCError(
+                    .overloaded, hint: "the last transfers are for users who have few: this one has its share",
+                    limit: limit))
         }
         guard !server.buffers.isTight else {
             server.buffers.refused += 1
@@ -118,8 +128,13 @@ extension Call {
             }
             return TransferEnd(path: String(decoding: reader.string(path), as: UTF8.self), beneath: server.importRoots)
         }
+        return TransferEnd(try passed(taken, fd: fd))
+    }
+
+    /// The descriptor that the request has taken.
+    func passed(_ taken: DescriptorQueue.Taken, fd: Int) throws(Refusal) -> PassedDescriptor {
         switch taken {
-        case .descriptor(let descriptor): return TransferEnd(descriptor)
+        case .descriptor(let descriptor): return descriptor
         case .missing: throw .error(RPCError(.descriptorMissing, parameter: reader.name(fd)))
         case .lost:
             throw .error(

@@ -52,6 +52,10 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
         while try step(tables), !isAtEnd {}
     }
 
+    /// It keeps nothing: `visit` does.
+    public var footprint: Int { 0 }
+    public func discard() {}
+
     /// Walks within one snapshot.
     /// - Returns: false when `visit` stopped it.
     public func step(_ tables: TableReader) throws(StoreError) -> Bool {

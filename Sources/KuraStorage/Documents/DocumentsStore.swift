@@ -8,6 +8,8 @@ public import KuraBytes
 public final class DocumentsStore {
     let ledger: Ledger
     private let reader: DocumentReader
+    /// What a change makes of a document.
+    private var changed = ByteBuffer()
 
     public static let valueLimit = 8 << 20
 
@@ -70,7 +72,7 @@ public final class DocumentsStore {
         ledger.scopes.find(.documents, collection).map { TombstoneCount($0) }
     }
 
-    private func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
+    func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
         if let item = ledger.find(scope, id) {
             guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else { return item }
             // The tables have forgotten it.
@@ -79,6 +81,7 @@ public final class DocumentsStore {
         guard scope.mayHaveRows else { return nil }
         do throws(StoreError) {
             guard let item = try reader.find(scope: scope.id, id: id) else { return nil }
+            item.pointee.store = scope.store
             ledger.adopt(clean: item)
             return item
         } catch {
@@ -109,6 +112,7 @@ public final class DocumentsStore {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let batch = Batch(store: self, scope: scope)
         let rev = try ledger.transaction { () throws(StoreError) in try body(batch) }
+        if rev == nil { ledger.countNoOp() }
         // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
         return WriteResult(
             rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope))
@@ -132,6 +136,18 @@ public final class DocumentsStore {
             try store.stage(scope, id, value, isNewID: isNewID, ifRev: ifRev)
             changed += 1
         }
+
+        /// Deletes a document; one that is not there is passed over.
+        /// - Returns: whether it was there.
+        /// - Throws: `.duplicate` when the id came before in this batch.
+        public func delete(_ id: Bytes) throws(StoreError) -> Bool {
+            guard let old = try store.find(scope, id) else { return false }
+            if old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
+            guard !old.isTombstone else { return false }
+            try store.stageDeletion(scope, id, old)
+            changed += 1
+            return true
+        }
     }
 
     public func delete(_ collection: Bytes, _ id: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
@@ -144,10 +160,62 @@ public final class DocumentsStore {
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
-            try ledger.stage(
-                scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
-                oldBytes: old.value.count, newBytes: 0
-            ) { item in Self.succeed(item, old) }
+            try stageDeletion(scope, id, old)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
+    }
+
+    /// The tombstone carries the last value, so that it can be brought back.
+    private func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
+        try ledger.stage(
+            scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
+            oldBytes: old.value.count, newBytes: 0
+        ) { item in
+            Self.succeed(item, old)
+            item.pointee.writesBody = old.isDirty
+        }
+        try stageDeletionOfAttachments(scope, id)
+    }
+
+    /// Writes what `body` makes of a document's value: it appends it, and may refuse. Nothing is written when it appends
+    /// what is there.
+    /// - Throws: `.absent` when there is no such document.
+    public func change(
+        _ collection: Bytes, _ id: Bytes, ifRev: Precondition,
+        _ body: (Bytes, inout ByteBuffer) throws(StoreError) -> Void
+    ) throws(StoreError) -> WriteResult {
+        let scope = ledger.scopes.find(.documents, collection)
+        var old: ItemRef?
+        if let scope { old = try find(scope, id) }
+        try ledger.check(ifRev, old)
+        guard let scope, let old, !old.isTombstone else { throw .absent(shownRev: old?.pointee.rev ?? 0) }
+        changed.removeAll()
+        defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
+        try body(old.value, &changed)
+        guard !changed.bytes.equals(old.value) else {
+            ledger.countNoOp()
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stage(scope, id, changed.bytes, old: old)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
+    }
+
+    /// Brings back the last value of a document that was deleted.
+    /// - Throws: `.absent` when nothing is left of it. A document that is there stays as it is.
+    public func restore(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> WriteResult {
+        guard let scope = ledger.scopes.find(.documents, collection), let old = try find(scope, id) else {
+            throw .absent(shownRev: 0)
+        }
+        guard old.isTombstone else {
+            ledger.countNoOp()
+            return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            let deletedAt = old.pointee.rev
+            try stage(scope, id, old.value, old: old)
+            try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
     }
@@ -158,6 +226,13 @@ public final class DocumentsStore {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let old = isNewID ? nil : try find(scope, id)
         try ledger.check(ifRev, old)
+        try stage(scope, id, value, old: old)
+        if let old, old.isTombstone { try dropAttachments(ofDeleted: scope, id) }
+    }
+
+    /// The one place where a document's new value is staged.
+    func stage(_ scope: Scope, _ id: Bytes, _ value: Bytes, old: ItemRef?) throws(StoreError) {
+        guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let unique = scope.indexes?.uniques ?? []
         if !unique.isEmpty { try check(unique, scope, id, value, old) }
         try ledger.stage(
@@ -181,14 +256,18 @@ public final class DocumentsStore {
         item.map { $0.isTombstone ? 0 : $0.value.count } ?? 0
     }
 
+    private static func listSize(_ item: ItemRef?) -> Int {
+        item.map { $0.isTombstone ? 0 : AttachmentList.totalBytes($0.value) } ?? 0
+    }
+
     /// A new version of a document keeps its row and its birth, unless it had been deleted.
-    private static func succeed(_ item: ItemRef, _ old: ItemRef) {
+    static func succeed(_ item: ItemRef, _ old: ItemRef) {
         item.pointee.row = old.pointee.row
         item.pointee.version = old.pointee.version &+ 1
         if !old.isTombstone || item.isTombstone { item.pointee.createdAt = old.pointee.createdAt }
     }
 
-    private static func takeRow(_ scope: Scope) -> Int64 {
+    static func takeRow(_ scope: Scope) -> Int64 {
         defer { scope.nextRow += 1 }
         return scope.nextRow
     }
@@ -198,14 +277,15 @@ public final class DocumentsStore {
     /// Takes in a change that the log has and the tables have not.
     func replay(_ record: LogRecord, at: Int64, reader: DocumentReader) throws(StorageFault) {
         if record.isDrop {
-            ledger.replay(drop: ledger.scopes.find(.documents, record.scope), rev: record.rev, at: at)
+            ledger.replay(drop: ledger.scopes.find(record.store, record.scope), rev: record.rev, at: at)
             return
         }
-        let scope = ledger.scopes.findOrPrepare(.documents, record.scope)
+        let scope = ledger.scopes.findOrPrepare(record.store, record.scope)
         var old = ledger.find(scope, record.key)
         if old == nil, scope.mayHaveRows {
             do throws(StoreError) {
                 if let item = try reader.find(scope: scope.id, id: record.key) {
+                    item.pointee.store = scope.store
                     ledger.adopt(clean: item)
                     old = item
                 }
@@ -214,14 +294,18 @@ public final class DocumentsStore {
             }
         }
         if record.isTombstone, old == nil { return }
+        let isList = record.store == .attachments
+        let size = isList ? AttachmentList.totalBytes(record.value) : record.value.count
+        let wasDirty = old?.isDirty ?? false
         let unique = record.isTombstone ? [] : scope.indexes?.uniques ?? []
         if !unique.isEmpty { uniques.prepare(scope, unique, record.value) }
         ledger.replay(
             scope, key: record.key, value: record.value, isTombstone: record.isTombstone,
-            carrying: record.isTombstone ? old?.value : nil, rev: record.rev, at: at, old: old,
-            oldBytes: Self.size(old), newBytes: record.value.count
+            carrying: record.isTombstone && record.value.isEmpty ? old?.value : nil, rev: record.rev, at: at, old: old,
+            oldBytes: isList ? Self.listSize(old) : Self.size(old), newBytes: size
         ) { item in
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
+            item.pointee.writesBody = wasDirty || !record.value.isEmpty
             if !unique.isEmpty { uniques.claim(item) }
         }
     }

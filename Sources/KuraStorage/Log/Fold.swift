@@ -36,6 +36,10 @@ final class FoldSlice: @unchecked Sendable {
     var retired: [Int] = []
     /// With `retired`: the greatest revision that the log no longer has.
     var compactedRev: UInt64 = 0
+    /// Contents that were removed: the tables may forget them.
+    var forgotten: [ContentDigest] = []
+    /// Contents that nobody uses any more, as of the slice.
+    var unused: [ContentDigest] = []
     /// How many items the loop has let go of since the slice came back.
     var settled = 0
 }
@@ -104,7 +108,7 @@ final class Folder: @unchecked Sendable {
         do throws(SQLiteError) {
             indexes = try IndexKeeper(connection, memory: configuration.overlayBytes / 8)
             statements = try FoldStatements(connection, indexes)
-            tender = try TableTender(connection, indexes)
+            tender = try TableTender(connection, indexes, statements.uses)
             if !tends { tender.giveUp() }
         } catch { throw .database(error, file: configuration.tablesPath) }
         self.connection = connection
@@ -253,7 +257,9 @@ final class Folder: @unchecked Sendable {
         if left.pointee.scope != right.pointee.scope { return left.pointee.scope < right.pointee.scope }
         if left.pointee.row != right.pointee.row { return left.pointee.row < right.pointee.row }
         if left.pointee.row == 0, !left.key.equals(right.key) { return left.key.precedes(right.key) }
-        return left.pointee.rev < right.pointee.rev
+        if left.pointee.rev != right.pointee.rev { return left.pointee.rev < right.pointee.rev }
+        // Lists of attachments may change several times in a transaction.
+        return left.pointee.version < right.pointee.version
     }
 
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {

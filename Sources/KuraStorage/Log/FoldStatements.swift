@@ -17,12 +17,16 @@ final class FoldStatements {
     let removeScope: Statement
     let addDrop: Statement
     let putLastScope: Statement
+    let storeOfScope: Statement
+    let uses: ContentUses
     private let connection: Connection
     private let indexes: IndexKeeper
 
     init(_ connection: Connection, _ indexes: IndexKeeper) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
+        uses = try ContentUses(connection)
+        storeOfScope = try connection.prepare("SELECT store FROM scopes WHERE id = ?1")
         putSetting = try connection.prepare(
             """
             INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES(?1, ?2, ?3, ?4, ?5)
@@ -41,7 +45,10 @@ final class FoldStatements {
             """)
         // The body stays under the tombstone until it is purged, so that it can be brought back.
         deleteDocument = try connection.prepare(
-            "UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1 WHERE row = ?1")
+            """
+            UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1, body = ifnull(?5, body)
+            WHERE row = ?1
+            """)
         addScope = try connection.prepare("INSERT OR IGNORE INTO scopes(id, store, name) VALUES(?1, ?2, ?3)")
         updateScope = try connection.prepare(
             """
@@ -58,7 +65,7 @@ final class FoldStatements {
             ON CONFLICT(name) DO UPDATE SET value = max(value, ?1)
             """)
         removeScope = try connection.prepare("DELETE FROM scopes WHERE id = ?1")
-        addDrop = try connection.prepare("INSERT OR IGNORE INTO drops(collection) VALUES(?1)")
+        addDrop = try connection.prepare("INSERT OR IGNORE INTO drops(collection, isLists) VALUES(?1, ?2)")
         putLastScope = try connection.prepare(
             """
             INSERT INTO meta(name, value) VALUES('lastScope', ?1)
@@ -80,6 +87,7 @@ final class FoldStatements {
                 try text.withBytes { (text) throws(SQLiteError) in try indexes.define(event.collection, text) }
             }
         }
+        uses.begin()
         for item in newest {
             switch item.pointee.store {
             case .settings, .requests, .configuration: try write(setting: item)
@@ -87,10 +95,15 @@ final class FoldStatements {
                 guard !dropped.contains(item.pointee.scope) else { continue }
                 try indexes.note(item)
                 try write(document: item)
+            case .attachments:
+                guard !dropped.contains(item.pointee.scope) else { continue }
+                try uses.note(item)
+                try write(document: item)
             }
         }
         try indexes.finish(confirmed: slice.confirmed)
         try addUp(slice.items)
+        slice.unused = try uses.write(forgetting: slice.forgotten)
         for segment in slice.closed {
             try putSegment.bind(1, Int64(segment.number))
             try putSegment.bind(2, Int64(segment.firstRev))
@@ -119,9 +132,13 @@ final class FoldStatements {
         for event in slice.events {
             guard case .drop = event.kind else { continue }
             dropped.insert(event.collection)
+            try storeOfScope.bind(1, Int64(event.collection))
+            let isLists = try storeOfScope.step() && storeOfScope.int64(0) == Int64(Store.attachments.rawValue)
+            storeOfScope.reset()
             try removeScope.bind(1, Int64(event.collection))
             try removeScope.run()
             try addDrop.bind(1, Int64(event.collection))
+            try addDrop.bind(2, isLists ? 1 : 0)
             try addDrop.run()
             try putLastScope.bind(1, Int64(event.collection))
             try putLastScope.run()
@@ -166,6 +183,12 @@ final class FoldStatements {
             try deleteDocument.bind(2, Int64(item.pointee.rev))
             try deleteDocument.bind(3, Int64(item.pointee.version))
             try deleteDocument.bind(4, item.pointee.updatedAt)
+            // What was written and deleted between two folds is not there yet.
+            if item.pointee.writesBody {
+                try deleteDocument.bind(5, utf8: item.value)
+            } else {
+                try deleteDocument.bindNull(5)
+            }
             try deleteDocument.run()
         } else {
             try updateDocument.bind(1, item.pointee.row)

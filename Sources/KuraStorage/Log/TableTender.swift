@@ -21,10 +21,10 @@ final class TableTender {
     private var hasGivenUp = false
     private var isRemovalsTurn = false
 
-    init(_ connection: Connection, _ indexes: IndexKeeper) throws(SQLiteError) {
+    init(_ connection: Connection, _ indexes: IndexKeeper, _ uses: ContentUses) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
-        removal = try DocumentRemoval(connection)
+        removal = try DocumentRemoval(connection, uses)
     }
 
     var hasWork: Bool { !hasGivenUp && (indexes.hasWork || removal.hasWork) }

@@ -20,6 +20,8 @@ struct Item {
     /// The item is deleted. A document's tombstone may still carry its last body, for the tables. Apart from `flags`,
     /// which the loop changes while the fold thread reads this.
     var isDeleted = false
+    /// A tombstone whose body the tables may not have: what it deletes was not folded.
+    var writesBody = false
     var flags: Flags = []
     var references: UInt8 = 0
     /// How this change altered its scope's size and number of items; the fold adds them up.
@@ -135,9 +137,11 @@ public enum Store: UInt8, Sendable {
     case requests = 3
     /// What rooms keep about their scopes: schemas, registered defaults.
     case configuration = 4
+    /// Lists of documents' attachments, under the names of collections and ids.
+    case attachments = 5
 
-    /// Its items are in memory whole, and lie in the `settings` table.
-    var isResident: Bool { self != .documents }
+    /// Its items are in memory whole, and lie in the `settings` table; those of the others lie in `documents`.
+    var isResident: Bool { self != .documents && self != .attachments }
     /// Its changes are the clients' own, so that feeds show them.
     public var isPublic: Bool { self == .settings || self == .documents }
 }

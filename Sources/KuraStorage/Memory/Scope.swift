@@ -38,6 +38,9 @@ final class Scope {
     var relaxedSince: UInt64 = 0
     /// The quotas that its items and bytes count into; mostly none.
     var accounts: [QuotaAccount] = []
+    /// Where the lists of a collection's attachments are, and how many such scopes had come to be when it was looked for.
+    var lists: Scope?
+    var listsAsked: UInt32 = 0
     /// The members in the order of their keys; nil until somebody asks for it.
     var sorted: SortedItems?
 
@@ -66,6 +69,8 @@ final class ScopeTable {
     /// The scope asked for last in each store: clients mostly stay in one.
     private var recent: [Scope?] = [nil, nil, nil, nil, nil, nil, nil, nil]
     private var byID: [UInt32: Scope] = [:]
+    /// How many scopes of lists of attachments have come to be.
+    private(set) var listScopes: UInt32 = 0
     /// Tells which accounts a new scope is in.
     var assign: ((Scope) -> [QuotaAccount])?
 
@@ -197,6 +202,7 @@ final class ScopeTable {
     func add(_ scope: Scope) -> Scope {
         index[Key(store: scope.store.rawValue, name: scope.name)] = all.count
         byID[scope.id] = scope
+        if scope.store == .attachments { listScopes += 1 }
         all.append(scope)
         nextID = max(nextID, scope.id + 1)
         return scope

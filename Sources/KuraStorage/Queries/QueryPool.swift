@@ -13,11 +13,18 @@ public protocol TableQuery: AnyObject, Sendable {
     var isLong: Bool { get }
     /// Has it end soon. On any thread, while it runs or waits.
     func stop()
+    /// Bytes of memory that what it found takes.
+    var footprint: Int { get }
+    /// Forgets what it found, for want of memory: the answer is an error now.
+    func discard()
 }
 
 extension TableQuery {
     public var isLong: Bool { false }
     public func stop() {}
+    /// What finds a number, or is counted elsewhere, takes nothing worth counting.
+    public var footprint: Int { 0 }
+    public func discard() {}
 }
 
 /// A query that has been run.
@@ -46,10 +53,13 @@ final class QueryPool: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let configuration: StorageConfiguration
     private let wake: @Sendable () -> Void
+    private let name: String
     private static let threadCount = 2
 
+    /// `name`: what its threads are called, with their numbers.
     /// `wake`: called when a query is done.
-    init(_ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void) {
+    init(_ configuration: StorageConfiguration, name: String = "kura-query", wake: @escaping @Sendable () -> Void) {
+        self.name = name
         self.configuration = configuration
         self.wake = wake
     }
@@ -65,7 +75,7 @@ final class QueryPool: Sendable {
             guard isReady, state.threads.isEmpty else { return }
             for number in 1...Self.threadCount {
                 state.threads.append(
-                    WorkerThread(name: "kura-query-\(number)", isBackground: true) { [unowned self] in run() })
+                    WorkerThread(name: "\(name)-\(number)", isBackground: true) { [unowned self] in run() })
             }
         }
         if isReady { pending.signal() }

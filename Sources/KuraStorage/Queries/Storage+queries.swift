@@ -24,7 +24,7 @@ extension Storage {
     public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
 
     public func takeAnswers() -> [QueryAnswer] {
-        var answers = queries.takeDone()
+        var answers = queries.takeDone() + contents.takeDone()
         answers += indexWaits.takeDone()
         if !purged.isEmpty {
             answers += purged

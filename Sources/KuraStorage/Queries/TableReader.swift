@@ -78,6 +78,9 @@ public final class TableReader {
         }
     }
 
+    /// Whoever asked does not wait any more: what is under way may end.
+    var isEnding: Bool { isCancelled() }
+
     /// What a snapshot shows, and how long it has been held.
     struct Snapshot {
         /// The tables are as of this revision.

@@ -6,7 +6,7 @@ public import KuraBytes
 /// an account costs no sum. Scopes' own numbers are in the tables and are taken anew from there at each start: nothing more
 /// has to be kept. Belongs to the loop.
 public final class QuotaAccount {
-    /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values of documents; nil: no bound.
+    /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values and attachments of documents; nil: no bound.
     public let bytesLimit: Int?
     public let itemsLimit: Int?
     /// Most scopes, empty ones included: a scope stays when what was in it is deleted.
@@ -47,18 +47,22 @@ public final class QuotaAccount {
 extension Scope {
     /// Takes a change of the scope's numbers over into its accounts.
     func noteInAccounts(bytes: Int, items: Int) {
-        for account in accounts { account.add(bytes: bytes, items: items) }
+        for account in accounts { account.add(bytes: bytes, items: isOfAttachments ? 0 : items) }
     }
+
+    /// Lists of attachments count with their contents' bytes, and not as items or scopes of their own.
+    private var isOfAttachments: Bool { store == .attachments }
 
     /// The scope has come into the table or left it.
     func noteInAccounts(scopes: Int) {
-        for account in accounts { account.scopes += scopes }
+        for account in accounts where !isOfAttachments { account.scopes += scopes }
     }
 
     /// - Throws: `.accountFull` when one of the accounts that bind the writer has no room. Others only count.
     func admit(bytes: Int, items: Int, for binding: [QuotaAccount]) throws(StoreError) {
         for account in accounts where binding.contains(where: { $0 === account }) {
-            try account.admit(bytes: bytes, items: items, isNewScope: !isInTable)
+            try account.admit(
+                bytes: bytes, items: isOfAttachments ? 0 : items, isNewScope: !isInTable && !isOfAttachments)
         }
     }
 }
@@ -85,8 +89,9 @@ extension Storage {
     /// the scopes hold is counted into them here.
     public func assignAccounts(_ assign: @escaping (Store, Bytes) -> [QuotaAccount]) {
         ledger.scopes.assignAccounts { scope in
-            guard Store.published.contains(scope.store) else { return [] }
-            return scope.withName { assign(scope.store, $0) }
+            let store = scope.store == .attachments ? .documents : scope.store
+            guard Store.published.contains(store) else { return [] }
+            return scope.withName { assign(store, $0) }
         }
     }
 }

@@ -19,6 +19,9 @@ import Testing
         "settings.configure": ["admin", "list", "read"],
         "settings.describe": ["list", "read"], "settings.export": ["list", "read"],
         "settings.import": ["read", "create", "update"],
+        "documents.deleteMany": ["delete"], "documents.patch": ["read", "update"],
+        "documents.increment": ["read", "update"], "documents.restore": ["read", "create"],
+        "documents.attach": ["update"], "documents.attachment": ["read"], "documents.detach": ["update"],
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],
         "documents.putMany": ["create", "update"], "documents.delete": ["delete"], "documents.list": ["list", "read"],
         "documents.import": ["create", "update"], "documents.export": ["list", "read"],
@@ -28,6 +31,9 @@ import Testing
         "documents.configure": ["admin", "list", "read"], "documents.describe": ["list", "read"],
         "documents.drop": ["delete", "admin"], "documents.purge": ["delete", "admin"],
         "documents.watch": ["list", "read"], "documents.unwatch": ["read"],
+        "documents.configure": ["admin", "list", "read"],
+        "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
+        "documents.purge": ["delete", "admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 

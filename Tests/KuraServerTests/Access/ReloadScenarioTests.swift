@@ -99,6 +99,30 @@ import Testing
         #expect(now() - began < 3, "it was not the drain's own end")
     }
 
+    @Test func `the configuration is read while the background has long to go`() throws {
+        // The second segment is prepared behind the first change, by the thread that makes and retires segments.
+        let daemon = try RoleDaemon(["app": Self.reads], faults: "log.prepare:sleep=4000:2")
+        let admin = try daemon.connect("admin")
+        try admin.result("settings.put", "{\"domain\":\"a\",\"key\":\"k\",\"value\":1}")
+        usleep(100_000)
+        let began = now()
+        try daemon.reload(daemon.configuration(["app": Self.writes]))
+        #expect(now() - began < 2)
+        // Asked for several times at once, the newest text is in force in the end.
+        let client = try daemon.connect("app")
+        let texts = (0..<20).map { daemon.configuration(["app": $0 % 2 == 0 ? Self.writes : Self.reads]) }
+        for text in texts {
+            TemporaryDaemon.write(text, to: daemon.root + "/config.json")
+            Glibc.kill(daemon.daemon.pid, SIGHUP)
+        }
+        let deadline = now() + 5
+        while try client.result("session.hello")["grants"]?[0]?["scope"]?.text != "a*", now() < deadline {
+            usleep(2000)
+        }
+        #expect(try client.result("session.hello")["grants"]?[0]?["scope"]?.text == "a*")
+        #expect(daemon.daemon.terminate() == 0)
+    }
+
     @Test func `a configuration that does not hold changes nothing`() throws {
         let daemon = try RoleDaemon(["app": Self.reads])
         let client = try daemon.connect("app")

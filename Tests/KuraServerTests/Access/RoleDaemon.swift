@@ -5,11 +5,13 @@ import Testing
 final class RoleDaemon {
     let daemon: TemporaryDaemon
     let roles: [String: String]
+    private let limits: String
     var root: String { daemon.root }
 
-    /// `roles`: the JSON of each by its name.
-    init(_ roles: [String: String], faults: String? = nil) throws {
+    /// `roles`: the JSON of each by its name. `limits`: members of that object.
+    init(_ roles: [String: String], limits: String = "", faults: String? = nil) throws {
         self.roles = roles
+        self.limits = limits
         daemon = try TemporaryDaemon(starts: false)
         try daemon.start(configuration: configuration(roles), faults: faults)
     }
@@ -19,8 +21,9 @@ final class RoleDaemon {
         let sockets = roles.keys.sorted().map { "{\"path\":\"\(path(of: $0))\",\"role\":\"\($0)\"}" }
         let admin = "{\"path\":\"\(daemon.socket)\",\"role\":\"admin\"}"
         let bodies = roles.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+        let limits = limits.isEmpty ? "" : ",\"limits\":{\(limits)}"
         return
-            "{\"sockets\":[\(([admin] + sockets).joined(separator: ","))],\"roles\":{\(bodies.joined(separator: ","))}}"
+            "{\"sockets\":[\(([admin] + sockets).joined(separator: ","))],\"roles\":{\(bodies.joined(separator: ","))}\(limits)}"
     }
 
     func path(of role: String) -> String { role == "admin" ? daemon.socket : root + "/" + role + ".sock" }

@@ -238,6 +238,31 @@ import Testing
         #expect(try daemon.connect("one").result("settings.increment", add)["value"]?.int == 1)
     }
 
+    @Test func `a result under a request key is told to nobody who may not do the same any more`() throws {
+        func role(_ scopes: String...) -> [String: String] {
+            let grants = scopes.map { RoleDaemon.grant("settings", $0, "read", "write") }.joined(separator: ",")
+            return ["app": "{\"grants\":[\(grants)]}"]
+        }
+        let daemon = try RoleDaemon(role("a", "b"))
+        let client = try daemon.connect("app")
+        let add = { (domain: String) in
+            "{\"method\":\"settings.increment\",\"params\":{\"domain\":\"\(domain)\",\"key\":\"n\"}}"
+        }
+        let both = "{\"operations\":[\(add("a")),\(add("b"))],\"requestKey\":\"r\"}"
+        let first = try client.result("transaction.apply", both)
+        #expect(try client.result("transaction.apply", both) == first)
+        try daemon.reload(daemon.configuration(role("a")))
+        let refusal = try client.refusal("transaction.apply", both)
+        #expect(refusal["kind"] == .string("forbidden"))
+        #expect(refusal["operation"]?.int == 1)
+        #expect(refusal["grant"]?["scope"]?.text == "b")
+        // What is no operation does not get around the question.
+        let odd = "{\"operations\":[\(add("a")),{\"method\":\"b\"}],\"requestKey\":\"r\"}"
+        #expect(try client.call("transaction.apply", odd)["result"] == nil)
+        try daemon.reload(daemon.configuration(role("a", "b")))
+        #expect(try client.result("transaction.apply", both) == first)
+    }
+
     @Test func `who may configure and not read is told nothing by a schema's verdicts`() throws {
         let daemon = try RoleDaemon(["app": RoleDaemon.role(RoleDaemon.grant("settings", "d", "admin"))])
         try daemon.connect("admin").result("settings.put", "{\"domain\":\"d\",\"key\":\"password\",\"value\":\"abc\"}")

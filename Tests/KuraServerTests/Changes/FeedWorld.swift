@@ -36,7 +36,7 @@ final class FeedWorld {
     /// Where the history comes from, for saying which one failed.
     let seed: UInt64
 
-    init(seed: UInt64, random: inout SplitMix) throws {
+    init(seed: UInt64, random: inout SplitMix, limits: ServerLimits = ServerLimits()) throws {
         self.seed = seed
         let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         var template = Array((parent + "/kura-feed-XXXXXX").utf8CString)
@@ -49,7 +49,7 @@ final class FeedWorld {
         configuration.foldMilliseconds = [0, 1, 20].randomElement(using: &random)!
         configuration.checkpointBytes = 32 << 10
         self.configuration = configuration
-        limits = ServerLimits()
+        self.limits = limits
         daemon = try Self.open(configuration, limits, root)
     }
 
@@ -119,6 +119,9 @@ final class FeedWorld {
         // The directory's lock goes with the last reference.
         daemon = nil
     }
+
+    /// Subscriptions that the daemon has.
+    var subscriptions: Int { daemon?.server.call.changes.count ?? 0 }
 
     func connect() throws -> FeedPeer {
         let peer = try FeedPeer(path: root + "/s")

@@ -87,30 +87,167 @@ private func processLimit(
         #expect(try number("overloaded", client) == 0)
     }
 
+    /// Clients that have asked for much and read nothing, which takes so many bytes at least.
+    private func hoard(_ bytes: Int, _ daemon: TemporaryDaemon, domain: String, key: String) throws -> [Client] {
+        var hoarders: [Client] = []
+        let probe = try daemon.connect()
+        let before = try number("bytes", probe)
+        let get = Client.request("settings.get", "{\"domain\":\"\(domain)\",\"key\":\"\(key)\"}")
+        let deadline = now() + 20
+        while try number("bytes", probe) - before < bytes, now() < deadline {
+            hoarders.append(try daemon.connect())
+            for _ in 0..<20 { push(hoarders.last!, get) }
+            usleep(2000)
+        }
+        return hoarders
+    }
+
     @Test func `a reply that does not fit among the others' buffers is refused, and smaller ones are not`() throws {
         let daemon = try TemporaryDaemon(configuration: Self.tight)
         let client = try daemon.connect()
-        let keys = (0..<8).map { "\"k\($0)\"" }
         let value = String(repeating: "v", count: 120_000)
-        for key in keys {
-            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\(key),\"value\":\"\(value)\"}")
-        }
-        let many = "{\"domain\":\"d\",\"keys\":[\(keys.joined(separator: ","))]}"
-        let refusal = try client.refusal("settings.getMany", many)
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"large\",\"value\":\"\(value)\"}")
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"small\",\"value\":1}")
+        let large = "{\"domain\":\"d\",\"key\":\"large\"}"
+        #expect(try client.result("settings.get", large)["value"] == .string(value))
+        let hoarders = try hoard(600_000, daemon, domain: "d", key: "large")
+        let refusal = try client.refusal("settings.get", large)
         #expect(refusal["kind"] == .string("overloaded"))
         #expect(refusal["retryable"]?.bool == true)
-        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k3\"}")["value"] == .string(value))
-        // In a batch, too, and the members before it have their replies.
-        let get = { (index: Int) in
-            String(
-                Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\(index % 8)\"}", id: "\(index)")
-                    .dropLast())
-        }
-        client.send("[\((0..<30).map(get).joined(separator: ","))]\n")
-        let replies = try client.reply()
-        #expect(replies[0]?["result"]?["value"] == .string(value))
-        #expect(replies[29]?["error"]?["data"]?["kind"] == .string("overloaded"))
+        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"small\"}")["value"]?.int == 1)
+        #expect(
+            try client.refusal("settings.getMany", "{\"domain\":\"d\",\"keys\":[\"large\"]}")["kind"]
+                == .string("overloaded"))
         #expect(try number("overloaded", client) >= 2)
+        #expect(try number("peakBytes", client) <= 1 << 20)
+        withExtendedLifetime(hoarders) {}
+    }
+
+    @Test func `small replies that nobody reads do not go over the bound either`() throws {
+        let daemon = try TemporaryDaemon(configuration: Self.tight)
+        let client = try daemon.connect()
+        let value = String(repeating: "v", count: 20_000)
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        let get = Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
+        let batch = "[" + (0..<200).map { _ in get.dropLast() }.joined(separator: ",") + "]\n"
+        let deaf = try (0..<150).map { _ in try daemon.connect() }
+        for (index, one) in deaf.enumerated() {
+            if index % 3 == 0 { push(one, batch) }
+            for _ in 0..<30 { push(one, get) }
+        }
+        try daemon.waitUntil { ($0["buffers"]?["overloaded"]?.int ?? 0) > 0 }
+        for _ in 0..<20 {
+            _ = try client.call("storage.ping")
+            for one in deaf { push(one, get) }
+        }
+        // A block between two uses may be counted for both.
+        withKnownIssue("buffers that are charged at the turn's end may pass the bound within it", isIntermittent: true)
+        {
+            let peak = try number("peakBytes", client)
+            #expect(peak <= (1 << 20) + (1 << 16), "\(peak) bytes")
+        }
+        // Who reads late is served, if it has not been let go.
+        #expect(deaf.contains { (try? $0.reply())?["result"] != nil })
+    }
+
+    @Test func `pages that wait and overrides are counted`() throws {
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"limits\":{\"outputBytes\":65536}}", faults: "fold.slice:sleep=800:1+")
+        let client = try daemon.connect()
+        let value = String(repeating: "v", count: 100_000)
+        for id in 0..<5 {
+            try client.result(
+                "documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\"\(value)\"}")
+        }
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        let reader = try daemon.connect()
+        try reader.result("session.hello", "{\"enable\":[\"outOfOrder\"]}")
+        // The page comes when the output is at its bound, so it has to wait.
+        reader.send(Client.request("documents.list", "{\"collection\":\"c\"}", id: "7"))
+        for _ in 0..<20 { push(reader, Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")) }
+        usleep(200_000)
+        let before = try number("bytes", client)
+        try daemon.waitUntil { ($0["buffers"]?["bytes"]?.int ?? 0) >= before + 500_000 }
+        var replies: [JSON] = []
+        for _ in 0..<21 { replies.append(try reader.reply()) }
+        #expect(replies.first { $0["id"]?.int == 7 }?["result"]?["documents"]?.elements.count == 5)
+        try daemon.waitUntil { ($0["buffers"]?["bytes"]?.int ?? .max) < before }
+
+        let overriding = try (0..<5).map { _ in try daemon.connect() }
+        let free = try number("bytes", client)
+        let long = String(repeating: "o", count: 60_000)
+        for one in overriding {
+            try one.result("settings.override", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(long)\"}")
+        }
+        let full = try number("bytes", client)
+        #expect(full >= free + 300_000)
+        for one in overriding { try one.result("settings.clearOverrides") }
+        // Blocks that are kept for later uses come and go.
+        #expect(try number("bytes", client) <= full - 200_000)
+    }
+
+    @Test func `a reply is bounded whatever is asked for`() throws {
+        let daemon = try TemporaryDaemon(configuration: Self.tight)
+        let client = try daemon.connect()
+        let limit = try #require(try client.result("session.hello")["limits"]?["replyBytes"]?.int)
+        #expect(limit == (1 << 20) / 5)
+        let value = String(repeating: "v", count: 60_000)
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        try client.result("documents.put", "{\"collection\":\"d\",\"id\":\"k\",\"value\":\"\(value)\"}")
+        // The same one again and again is as long.
+        let keys = [String](repeating: "\"k\"", count: 1000).joined(separator: ",")
+        for request in [
+            ("settings.getMany", "{\"domain\":\"d\",\"keys\":[\(keys)]}"),
+            ("documents.getMany", "{\"collection\":\"d\",\"ids\":[\(keys)]}"),
+        ] {
+            let refusal = try client.refusal(request.0, request.1)
+            #expect(refusal["kind"] == .string("replyTooLarge"))
+            #expect(refusal["limit"]?.int == limit)
+        }
+        let three = "[\"k\",\"k\",\"k\"]"
+        #expect(
+            try client.result("documents.getMany", "{\"collection\":\"d\",\"ids\":\(three)}")["documents"]?.elements
+                .count
+                == 3)
+        #expect(try number("peakBytes", client) <= 1 << 20)
+    }
+
+    @Test func `who is refused and writes first can still read why`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"connections\":2}}")
+        let inside = try (0..<2).map { _ in try daemon.connect() }
+        for client in inside { try client.result("storage.ping") }
+        let before = daemon.descriptorCount
+        for _ in 0..<3 {
+            let refused = try daemon.connect()
+            // It has been refused by now, and does not know.
+            usleep(30_000)
+            let request = Array(Client.request("storage.ping").utf8)
+            for _ in 0..<20 {
+                let sent = request.withUnsafeBytes {
+                    Glibc.send(refused.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                #expect(sent == request.count, "errno \(errno)")
+            }
+            #expect(try refused.reply()["error"]?["data"]?["kind"] == .string("overloaded"))
+            #expect(try refused.line() == nil)
+        }
+        // One that stays is let go all the same.
+        let stays = try daemon.connect()
+        #expect(try stays.reply()["error"]?["data"]?["kind"] == .string("overloaded"))
+        let deadline = now() + 10
+        while daemon.descriptorCount > before, now() < deadline { usleep(20_000) }
+        #expect(daemon.descriptorCount == before)
+        withExtendedLifetime(stays) {}
+    }
+
+    @Test func `hello states what else is bounded`() throws {
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"limits\":{\"passedDescriptors\":9,\"transfers\":3,\"totalSubscriptions\":7}}")
+        let limits = try #require(try daemon.connect().result("session.hello")["limits"])
+        #expect(limits["descriptors"]?.int == 64)
+        #expect(limits["passedDescriptors"]?.int == 9)
+        #expect(limits["transfers"]?.int == 3)
+        #expect(limits["totalSubscriptions"]?.int == 7)
     }
 
     @Test func `a client that reads nothing is let go in the end, with a line in the log`() throws {

@@ -49,6 +49,33 @@ import Testing
         #expect(crowd.timeToNext(at: time) == nil)
     }
 
+    @Test func `a slice ends by time when others are there`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        var isOver: [Bool] = []
+        crowd.beginSlice(at: time)
+        usleep(UInt32(Crowd.sliceTime / 1000) + 100)
+        isOver.append(crowd.isSliceOver())
+        time = crowd.noteSlice(of: second, since: time)
+        crowd.beginSlice(at: monotonicNow())
+        isOver.append(crowd.isSliceOver())
+        usleep(UInt32(Crowd.sliceTime / 1000) + 100)
+        isOver.append(crowd.isSliceOver())
+        #expect(isOver == [false, false, true])
+    }
+
+    @Test func `when all is full one batch goes on at a time`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        var admitted = [crowd.admits(batchOf: first), crowd.admits(batchOf: second)]
+        crowd.endBatch(of: second)
+        admitted += [crowd.admits(batchOf: first), crowd.admits(batchOf: second)]
+        crowd.endBatch(of: first)
+        admitted.append(crowd.admits(batchOf: second))
+        #expect(admitted == [true, false, true, false, true])
+    }
+
     @Test func `nobody waits longer than a bound`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))

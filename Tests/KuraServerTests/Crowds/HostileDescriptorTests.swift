@@ -93,4 +93,15 @@ import Testing
         close(pair[1])
         #expect(try delay(client) < 3)
     }
+
+    @Test func `subscribers who leave take their descriptors with them, also while nothing changes`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"changes\":{\"progressSeconds\":3600}}")
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        let before = daemon.descriptorCount
+        for _ in 0..<20 { try daemon.connect().result("changes.watch") }
+        let deadline = now() + 10
+        while daemon.descriptorCount > before, now() < deadline { usleep(5000) }
+        #expect(daemon.descriptorCount <= before)
+    }
 }

@@ -1,0 +1,6 @@
+#ifndef KURA_CSODIUM_SHIM_H
+#define KURA_CSODIUM_SHIM_H
+
+#include <sodium.h>
+
+#endif

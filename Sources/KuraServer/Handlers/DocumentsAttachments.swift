@@ -1,0 +1,138 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers `documents.attach`, `attachment` and `detach`. Contents are copied and opened on threads: the request waits, and is begun
+/// again when its content is in its place.
+extension DocumentsHandlers {
+    static func attach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let copy = try call.content(AttachmentCopy.self) { () throws(Refusal) in
+            let source = try source(call)
+            // What would be refused afterwards is not copied.
+            let found = try call.run { () throws(StoreError) in
+                try storage.documents.get(reader.string(0), reader.string(1))
+            }
+            guard let document = found.item else {
+                throw Refusal(.absent(shownRev: found.shownRev), call: call)
+            }
+            if let ifRev = call.condition(6), ifRev != document.rev {
+                throw Refusal(.conflict(currentRev: document.rev), call: call)
+            }
+            guard !storage.refusesChanges else { throw Refusal(.noSpace, call: call) }
+            return storage.takeIn(source)
+        }
+        guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
+        let attachment = Attachment(
+            name: Array(reader.string(2)), contentType: Array(reader.string(3)), bytes: copy.bytes, digest: digest)
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.attach(reader.string(0), reader.string(1), attachment, ifRev: call.condition(6))
+        }
+        if result.changed > 0 { storage.hold(pin, untilFolded: result.rev) }
+        call.append(rev: result.rev, to: &out)
+        out.append(",\"bytes\":")
+        out.append(integer: Int64(copy.bytes))
+        out.append(",\"digest\":\"")
+        out.append(text: digest.text)
+        out.append("\"}")
+    }
+
+    /// Where the request's content comes from. Its descriptor is taken, whatever else is wrong: the next request's is another one.
+    private static func source(_ call: Call) throws(Refusal) -> AttachmentCopy.Source {
+        let reader = call.reader
+        let taken = reader.boolean(4) ? call.connection?.descriptors.take() : nil
+        guard reader.boolean(4) != reader.has(5) else {
+            throw .error(RPCError(.invalidParams, hint: "give one of fd: true and data", parameter: reader.name(4)))
+        }
+        guard reader.boolean(4) else { return .text(Array(reader.string(5))) }
+        let descriptor = try call.passed(taken ?? .missing, fd: 4)
+        return .descriptor(descriptor.number, owner: descriptor)
+    }
+
+    private static func refusal(of copy: AttachmentCopy, _ call: Call) -> Refusal {
+        switch copy.fault {
+        case .noFile: .error(RPCError(.transferFailed, hint: "the descriptor is of no regular file"))
+        case .changed: .error(RPCError(.transferFailed, hint: "the file changed its size while it was read"))
+        case .unreadable: .error(RPCError(.transferFailed, hint: "the descriptor could not be read"))
+        case .tooLarge: .error(RPCError(.valueTooLarge, limit: Attachment.byteLimit))
+        case .badBase64:
+            .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
+        case .noSpace: Refusal(.noSpace, call: call)
+        case .ending: .error(RPCError(.shuttingDown))
+        case .failed, nil: .error(RPCError(.internalError, hint: "the content could not be written"))
+        }
+    }
+
+    static func detach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.detach(
+                call.reader.string(0), call.reader.string(1), call.reader.string(2), ifRev: call.condition(3))
+        }
+        call.append(rev: result.rev, to: &out)
+        out.append(result.changed > 0 ? ",\"detached\":true}" : ",\"detached\":false}")
+    }
+
+    static func attachment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let isInline = !reader.string(3).equals("fd")
+        let found = try call.run { () throws(StoreError) in
+            try storage.documents.attachment(reader.string(0), reader.string(1), reader.string(2))
+        }
+        guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
+        guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
+            throw .error(
+                RPCError(.valueTooLarge, hint: "ask for it as fd", limit: WireLimits.inlineAttachmentBytes))
+        }
+        let content = try call.content(AttachmentRead.self) { () throws(Refusal) in
+            storage.open(attachment, isInline: isInline)
+        }
+        // It was replaced meanwhile: what has been opened would be answered under the new one's name.
+        guard content.digest == attachment.digest else {
+            call.connection?.contents.discardLast()
+            throw .query(ticket: storage.open(attachment, isInline: isInline))
+        }
+        guard !content.isDamaged else {
+            throw .error(RPCError(.internalError, hint: "the content is damaged or gone"))
+        }
+        call.append(rev: found.shownRev, to: &out)
+        out.append(",\"bytes\":")
+        out.append(integer: Int64(attachment.bytes))
+        out.append(",\"digest\":\"")
+        out.append(text: attachment.digest.text)
+        out.append("\"")
+        if !attachment.contentType.isEmpty {
+            out.append(",\"contentType\":")
+            attachment.contentType.withBytes { out.append(quoted: $0) }
+        }
+        if isInline {
+            out.append(",\"data\":\"")
+            out.append(content.text)
+            out.append("\"")
+        } else {
+            guard let descriptor = content.duplicate() else {
+                throw .error(RPCError(.overloaded, hint: "too many files are open"))
+            }
+            call.replyDescriptor = PassedDescriptor(owning: descriptor)
+        }
+        out.append("}")
+    }
+}
+
+extension Call {
+    /// The content that the request needs next; it waits until it is there.
+    /// `begin`: begins to fetch it and gives the ticket.
+    fileprivate func content<Content: TableQuery>(
+        _ type: Content.Type, _ begin: () throws(Refusal) -> UInt64
+    ) throws(Refusal) -> Content {
+        guard let connection else { throw .error(RPCError(.internalError)) }
+        if let content = connection.contents.next() as? Content { return content }
+        if connection.contents.takesAnswers, let answer = connection.answer, let content = answer.query as? Content {
+            connection.answer = nil
+            if let error = answer.error { throw Refusal(error, call: self) }
+            connection.contents.append(content)
+            return content
+        }
+        throw .query(ticket: try begin())
+    }
+}

@@ -1,0 +1,164 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// Answers what changes documents that are there: patches, sums, tombstones.
+extension DocumentsHandlers {
+    private static let limits = PatchLimits(resultBytes: DocumentsStore.valueLimit)
+
+    static func patch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        guard reader.has(2) != reader.has(3) else {
+            throw .error(
+                RPCError(.invalidParams, hint: "give one of mergePatch and jsonPatch", parameter: reader.name(2)))
+        }
+        let isMerge = reader.has(2)
+        let patch = StoredValue(reader.json(isMerge ? 2 : 3))
+        let result = try change(call, ifRev: call.condition(4), storage) { (document, output) throws(Refusal) in
+            do throws(PatchFault) {
+                if isMerge {
+                    try MergePatch.apply(patch, to: document, into: &output, limits)
+                } else {
+                    try call.jsonPatch.apply(patch, to: document, into: &output, limits)
+                }
+            } catch { throw .error(call.error(error, parameter: isMerge ? 2 : 3)) }
+        }
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"changed\":true" : ",\"changed\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    static func increment(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let step = call.reader.has(3) ? StoredValue(call.reader.json(3)) : StoredValue(Bytes("1"))
+        guard step.kind == .number else {
+            throw .error(RPCError(.invalidParams, hint: "a number", parameter: call.reader.name(3)))
+        }
+        let path: FieldPath
+        do throws(FieldPathError) { path = try FieldPath(call.reader.string(2)) } catch {
+            call.faultText.removeAll()
+            call.faultText.append(text: error.message)
+            var refusal = RPCError(.invalidParams, parameter: call.reader.name(2))
+            // Safety: the call keeps its texts until the next request.
+            unsafe refusal.explanation = call.faultText.bytes
+            throw .error(refusal)
+        }
+        call.scratch.removeAll()
+        let result = try change(call, ifRev: nil, storage) { (document, output) throws(Refusal) in
+            do throws(PatchFault) {
+                call.scratch.append(
+                    try call.increment.apply(step.text, at: path, in: document, into: &output, limits))
+            } catch { throw .error(call.error(ofIncrement: error)) }
+        }
+        out.append("{\"value\":")
+        out.append(call.scratch.bytes)
+        out.append(",\"rev\":")
+        out.append(unsigned: result.rev)
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let result = try call.run { () throws(StoreError) in
+            try storage.documents.restore(call.reader.string(0), call.reader.string(1))
+        }
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        var refusal: Refusal?
+        var deleted = 0
+        let result: WriteResult
+        do throws(StoreError) {
+            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
+                var index = 0
+                do throws(Refusal) {
+                    try call.forEachName(of: 1, limit: WireLimits.listItems) { (id) throws(Refusal) in
+                        do throws(StoreError) { if try batch.delete(id) { deleted += 1 } } catch {
+                            guard case .error(let fault) = Refusal(error, call: call) else {
+                                throw Refusal(error, call: call)
+                            }
+                            throw .error(call.error(fault, in: 1, index))
+                        }
+                        index += 1
+                    }
+                } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+        } catch { throw refusal ?? Refusal(error, call: call) }
+        out.append("{\"deleted\":")
+        out.append(integer: Int64(deleted))
+        out.append(",\"rev\":")
+        out.append(unsigned: result.rev)
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    /// Changes the document that the first two parameters name.
+    private static func change(
+        _ call: Call, ifRev: Precondition, _ storage: isolated Storage,
+        _ body: (StoredValue, inout ByteBuffer) throws(Refusal) -> Void
+    ) throws(Refusal) -> WriteResult {
+        var refusal: Refusal?
+        do throws(StoreError) {
+            return try storage.documents.change(call.reader.string(0), call.reader.string(1), ifRev: ifRev) {
+                (value, output) throws(StoreError) in
+                do throws(Refusal) { try body(StoredValue(value), &output) } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+        } catch { throw refusal ?? Refusal(error, call: call) }
+    }
+}
+
+extension Call {
+    /// A patch's fault in the words of the wire.
+    fileprivate func error(_ fault: PatchFault, parameter: Int) -> RPCError {
+        var error: RPCError
+        switch fault.reason {
+        case .tooLarge: error = RPCError(.valueTooLarge, limit: DocumentsStore.valueLimit)
+        case .tooManyOperations:
+            error = RPCError(
+                .invalidParams, hint: fault.message, parameter: reader.name(parameter),
+                limit: reader.listLimit(parameter))
+        case _ where fault.isMalformed:
+            error = RPCError(.invalidParams, hint: fault.message, parameter: reader.name(parameter))
+        default:
+            error = RPCError(.patchFailed)
+            error.reason = fault.message
+        }
+        error.index = fault.operation
+        point(&error, at: fault.pointer)
+        return error
+    }
+
+    fileprivate func error(ofIncrement fault: PatchFault) -> RPCError {
+        var error: RPCError
+        switch fault.reason {
+        case .tooLarge: error = RPCError(.valueTooLarge, limit: DocumentsStore.valueLimit)
+        case .outOfRange: error = RPCError(.outOfRange)
+        default:
+            error = RPCError(.typeMismatch)
+            error.reason = fault.message
+        }
+        point(&error, at: fault.pointer)
+        return error
+    }
+
+    private func point(_ error: inout RPCError, at pointer: [UInt8]?) {
+        guard let pointer else { return }
+        faultPath.removeAll()
+        faultPath.append(pointer)
+        // Safety: the call keeps its texts until the next request.
+        unsafe error.path = faultPath.bytes
+    }
+}

@@ -1,0 +1,118 @@
+import KuraBytes
+import KuraJSON
+
+/// What a content is called: the 64 hexadecimal digits of its BLAKE2b-256 digest.
+public struct ContentDigest: Hashable, Sendable {
+    /// ASCII.
+    let digits: [UInt8]
+
+    static let length = 64
+
+    init(_ digest: [UInt8]) {
+        let alphabet = Array("0123456789abcdef".utf8)
+        digits = digest.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }
+    }
+
+    /// Nil for what are no such digits.
+    init?(digits: Bytes) {
+        let isHex = digits.allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+        }
+        guard digits.count == Self.length, isHex else { return nil }
+        self.digits = Array(digits)
+    }
+
+    public var text: String { String(decoding: digits, as: UTF8.self) }
+}
+
+/// An attachment as its document lists it.
+public struct Attachment: Sendable, Equatable {
+    public var name: [UInt8]
+    /// Empty when nobody said.
+    public var contentType: [UInt8]
+    public var bytes: Int
+    public var digest: ContentDigest
+
+    public init(name: [UInt8], contentType: [UInt8], bytes: Int, digest: ContentDigest) {
+        self.name = name
+        self.contentType = contentType
+        self.bytes = bytes
+        self.digest = digest
+    }
+
+    /// Most bytes of one, of all those of a document, and most of a document.
+    public static let byteLimit = 512 << 20
+    public static let totalLimit = 1 << 30
+    public static let countLimit = 256
+}
+
+/// A document's attachments as they lie in log and tables: a JSON array of objects, in the order of the names' bytes.
+struct AttachmentList {
+    private(set) var attachments: [Attachment] = []
+
+    init() {}
+
+    /// - Parameter text: of our own making; what is none of ours is left out.
+    init(_ text: Bytes) {
+        for element in StoredValue(text).elements {
+            var name: [UInt8]?
+            var contentType: [UInt8] = []
+            var bytes: Int?
+            var digest: ContentDigest?
+            for member in element.members {
+                if member.name.equals("name") {
+                    name = ResolvedText.bytes(member.value.quoted)
+                } else if member.name.equals("contentType") {
+                    contentType = ResolvedText.bytes(member.value.quoted)
+                } else if member.name.equals("bytes") {
+                    bytes = Int(String(decoding: member.value.text, as: UTF8.self))
+                } else if member.name.equals("digest") {
+                    digest = ContentDigest(digits: member.value.quoted)
+                }
+            }
+            guard let name, let bytes, let digest else { continue }
+            attachments.append(Attachment(name: name, contentType: contentType, bytes: bytes, digest: digest))
+        }
+    }
+
+    var totalBytes: Int { attachments.reduce(0) { $0 + $1.bytes } }
+
+    /// The same of a text, without taking it apart further.
+    static func totalBytes(_ text: Bytes) -> Int { AttachmentList(text).totalBytes }
+
+    func find(_ name: Bytes) -> Attachment? {
+        attachments.first { $0.name.withBytes { $0.equals(name) } }
+    }
+
+    /// Adds it, in the place of one of the same name.
+    mutating func put(_ attachment: Attachment) {
+        attachments.removeAll { $0.name == attachment.name }
+        let place = attachments.firstIndex { attachment.name.lexicographicallyPrecedes($0.name) }
+        attachments.insert(attachment, at: place ?? attachments.count)
+    }
+
+    /// - Returns: whether there was one of that name.
+    mutating func remove(_ name: Bytes) -> Bool {
+        guard let place = attachments.firstIndex(where: { $0.name.withBytes { $0.equals(name) } }) else { return false }
+        attachments.remove(at: place)
+        return true
+    }
+
+    func append(to output: inout ByteBuffer) {
+        output.append("[")
+        for (position, attachment) in attachments.enumerated() {
+            output.append(position > 0 ? ",{\"name\":" : "{\"name\":")
+            attachment.name.withBytes { output.append(quotedName: $0) }
+            if !attachment.contentType.isEmpty {
+                output.append(",\"contentType\":")
+                attachment.contentType.withBytes { output.append(quotedName: $0) }
+            }
+            output.append(",\"bytes\":")
+            output.append(text: String(attachment.bytes))
+            output.append(",\"digest\":\"")
+            output.append(attachment.digest.digits)
+            output.append("\"}")
+        }
+        output.append("]")
+    }
+}

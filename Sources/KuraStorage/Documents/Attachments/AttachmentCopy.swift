@@ -1,0 +1,139 @@
+import Glibc
+import KuraBytes
+import SQLite
+import Sodium
+import Synchronization
+
+/// Takes a content in: copies it into a file of its own, syncs it, and gives it its place. On a content thread.
+public final class AttachmentCopy: TableQuery, @unchecked Sendable {
+    // Has one user at a time, as the pool sees to.
+
+    /// Where a content comes from.
+    public enum Source {
+        /// An open descriptor of a regular file; `owner` keeps it open.
+        case descriptor(Int32, owner: any AnyObject & Sendable)
+        /// Base64.
+        case text([UInt8])
+    }
+
+    /// Why a content was not taken.
+    public enum Fault: Error, Sendable {
+        /// The descriptor is of something else.
+        case noFile
+        /// The file changed its size while it was read.
+        case changed
+        case tooLarge
+        case badBase64
+        case unreadable
+        case noSpace
+        /// The storage's own disk failed.
+        case failed
+        case ending
+    }
+
+    private var source: Source?
+    private let files: AttachmentFiles
+    private let configuration: StorageConfiguration
+    public private(set) var fault: Fault?
+    /// The content; set when there is no fault.
+    public private(set) var digest: ContentDigest?
+    public private(set) var bytes = 0
+    /// Keeps it.
+    public private(set) var pin: AttachmentPin?
+
+    private static let piece = 256 << 10
+    private static let counter = Atomic<UInt64>(0)
+
+    init(_ source: Source, _ files: AttachmentFiles, _ configuration: StorageConfiguration) {
+        self.source = source
+        self.files = files
+        self.configuration = configuration
+    }
+
+    /// It looks at no tables.
+    public var foldedTo: UInt64 { 0 }
+
+    public func run(_ tables: TableReader) throws(StoreError) {
+        let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
+        let temporary = configuration.temporaryDirectory + "/copy-\(number)"
+        do throws(Fault) {
+            let digest = try copy(to: temporary, tables)
+            do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
+                throw error.isFull ? .noSpace : .failed
+            }
+            self.digest = digest
+        } catch {
+            FileSystem.tryToRemove(temporary)
+            fault = error
+        }
+        // Closes the descriptor, and gives the text's memory back.
+        source = nil
+    }
+
+    private func copy(to path: String, _ tables: TableReader) throws(Fault) -> ContentDigest {
+        let target: Int32
+        do throws(StorageFault) {
+            target = try FileSystem.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
+        } catch { throw error.isFull ? .noSpace : .failed }
+        defer { close(target) }
+        var hash = GenericHash()
+        switch source {
+        case .descriptor(let descriptor, _): try copy(file: descriptor, to: target, &hash, tables)
+        case .text(let text): try copy(text: text, to: target, &hash)
+        case nil: throw .failed
+        }
+        _ = FaultPoints.hit(.attachmentCopied)
+        guard fdatasync(target) == 0 else { throw .failed }
+        return ContentDigest(hash.finish())
+    }
+
+    private func copy(file descriptor: Int32, to target: Int32, _ hash: inout GenericHash, _ tables: TableReader)
+        throws(Fault)
+    {
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
+        guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+        let size = Int(information.st_size)
+        guard size <= Attachment.byteLimit else { throw .tooLarge }
+        var buffer = ByteBuffer(capacity: Self.piece)
+        // By position: what the client's own descriptor, which shares the offset, does meanwhile is of no matter. One byte more
+        // than there should be is asked for, to see a file that grows.
+        while bytes <= size {
+            if tables.isEnding { throw .ending }
+            buffer.removeAll()
+            let wanted = min(Self.piece, size - bytes + 1)
+            let count: Int
+            do throws(StorageFault) {
+                count = try FileSystem.read(descriptor, atMost: wanted, at: bytes, into: &buffer, path: "")
+            } catch { throw .unreadable }
+            if count == 0 { break }
+            try write(buffer.bytes, to: target, &hash)
+        }
+        guard bytes == size else { throw .changed }
+    }
+
+    private func copy(text: [UInt8], to target: Int32, _ hash: inout GenericHash) throws(Fault) {
+        var decoded = ByteBuffer(capacity: Self.piece)
+        var start = 0
+        // Pieces of whole groups; padding is for the last one.
+        let step = Self.piece / 3 * 4
+        while start < text.count {
+            let end = min(start + step, text.count)
+            decoded.removeAll()
+            let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
+            guard isGood, end == text.count || decoded.count == step / 4 * 3 else { throw .badBase64 }
+            try write(decoded.bytes, to: target, &hash)
+            start = end
+        }
+    }
+
+    private func write(_ piece: Bytes, to target: Int32, _ hash: inout GenericHash) throws(Fault) {
+        hash.update(piece)
+        if let code = FaultPoints.hit(.attachmentWrite)?.errno { throw code == ENOSPC ? .noSpace : .failed }
+        do throws(StorageFault) { try FileSystem.write(target, piece, at: bytes, path: "") } catch {
+            throw error.isFull ? .noSpace : .failed
+        }
+        bytes += piece.count
+    }
+}

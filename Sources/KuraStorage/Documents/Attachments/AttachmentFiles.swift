@@ -1,0 +1,262 @@
+import Glibc
+import KuraBytes
+import SQLite
+import Synchronization
+
+/// The contents of attachments as files: DATA/durable/attachments/ab/cdef…, named by their digests, one of equal contents.
+///
+/// A content comes so, on a thread that may wait: it is written to a file in DATA/tmp and synced; the file is renamed to the
+/// *marker* `content-DIGEST` there, linked to its place, and the place's directory is synced. Only then is a change staged that refers
+/// to it. Until that change is in the tables, or has been taken back, the content is *pinned*, and its marker stays.
+///
+/// A content goes when the tables count no use of it and nobody pins it. The count is folded with the documents, so a use that is
+/// gone there was taken away by a change that the log has, synced: a start that folds it again needs no such content. What a kill
+/// leaves behind is found by its marker, or by its count of none, at the next start.
+final class AttachmentFiles: Sendable {
+    private struct State {
+        var pins: [ContentDigest: Int] = [:]
+        /// Being looked at by the housekeeper, which may remove them: nobody pins them meanwhile.
+        var removing: Set<ContentDigest> = []
+        /// Pins of changes that are not folded, in the order of revisions.
+        var held: [(rev: UInt64, pin: AttachmentPin)] = []
+        /// Contents that were removed and are still counted, as none.
+        var forgotten: [ContentDigest] = []
+        var isStopped = false
+    }
+    private let state = Guarded(State())
+    private let configuration: StorageConfiguration
+    private let housekeeper: Housekeeper
+    /// The housekeeper's own look into the tables.
+    private let uses = Guarded<UseReader?>(nil)
+
+    /// `recovered`: what a start has found in the log refers to contents that stay; of the others, those that a kill has left
+    ///   behind are looked for.
+    init(_ configuration: StorageConfiguration, housekeeper: Housekeeper, recovered: Ledger) {
+        self.configuration = configuration
+        self.housekeeper = housekeeper
+        for item in recovered.unfolded where item.pointee.store == .attachments {
+            for attachment in AttachmentList(item.value).attachments {
+                hold(pin(attachment.digest), untilFolded: item.pointee.rev)
+            }
+        }
+        housekeeper.submit { [self] in sweep() }
+    }
+
+    static func path(_ digest: ContentDigest, _ configuration: StorageConfiguration) -> String {
+        let digits = digest.text
+        return "\(configuration.attachmentsDirectory)/\(digits.prefix(2))/\(digits.dropFirst(2))"
+    }
+
+    /// A marker's name; the housekeeper alone removes them.
+    private static let marker = "content-"
+
+    private func markerPath(_ digest: ContentDigest) -> String {
+        configuration.temporaryDirectory + "/" + Self.marker + digest.text
+    }
+
+    /// The content that a file in DATA/tmp is a marker of; nil for others.
+    static func digest(ofMarker name: String) -> ContentDigest? {
+        guard name.hasPrefix(marker) else { return nil }
+        return Array(name.utf8.dropFirst(marker.utf8.count)).withBytes { ContentDigest(digits: $0) }
+    }
+
+    // MARK: Coming
+
+    /// Gives a file that has been written and synced its place. On a thread that may wait.
+    /// `temporary`: its path in DATA/tmp; it is gone afterwards.
+    /// Returns: what keeps the content there.
+    func adopt(_ temporary: String, _ digest: ContentDigest, bytes: Int) throws(StorageFault) -> AttachmentPin {
+        let pin = pin(digest)
+        let place = Self.path(digest, configuration)
+        let directory = String(place.dropLast(ContentDigest.length - 1))
+        try FileSystem.rename(temporary, markerPath(digest))
+        if !FileSystem.exists(directory) {
+            try FileSystem.makeDirectory(directory)
+            try FileSystem.syncDirectory(configuration.attachmentsDirectory)
+        }
+        if let fault = FaultPoints.hit(.attachmentLink)?.errno {
+            throw .system(errno: fault, call: "link", path: place)
+        }
+        if try !FileSystem.link(markerPath(digest), place), FileSystem.size(place) != bytes {
+            // Cut short by somebody else: what has just been written is whole.
+            try FileSystem.rename(markerPath(digest), place)
+        }
+        // Also when it was there: whoever put it there may not have come so far.
+        try FileSystem.syncDirectory(directory)
+        _ = FaultPoints.hit(.attachmentLinked)
+        return pin
+    }
+
+    /// Waits while the content is being removed, which takes no longer than an unlink.
+    private func pin(_ digest: ContentDigest) -> AttachmentPin {
+        while true {
+            let isPinned = state.withLock { state in
+                guard !state.removing.contains(digest) else { return false }
+                state.pins[digest, default: 0] += 1
+                return true
+            }
+            if isPinned { return AttachmentPin(digest, self) }
+            usleep(200)
+        }
+    }
+
+    /// Keeps the content until the tables are as of `rev`.
+    func hold(_ pin: AttachmentPin, untilFolded rev: UInt64) {
+        state.withLock { $0.held.append((rev, pin)) }
+    }
+
+    // MARK: Going
+
+    /// The tables are as of `rev`: whoever waited for that needs no pin any more. `unused`: contents that they count as none since.
+    func folded(to rev: UInt64, unused: [ContentDigest]) {
+        release { $0 <= rev }
+        removeIfUnused(unused)
+    }
+
+    /// Changes of revisions above `rev` have been taken back.
+    func letGo(above rev: UInt64) {
+        release { $0 > rev }
+    }
+
+    private func release(_ isOver: (UInt64) -> Bool) {
+        let done = state.withLock { state in
+            let done = state.held.filter { isOver($0.rev) }
+            if !done.isEmpty { state.held.removeAll { isOver($0.rev) } }
+            return done
+        }
+        // Released here, outside of the lock, which giving a pin up takes.
+        withExtendedLifetime(done) {}
+    }
+
+    fileprivate func unpin(_ digest: ContentDigest) {
+        let isLast = state.withLock { state in
+            let left = (state.pins[digest] ?? 1) - 1
+            state.pins[digest] = left > 0 ? left : nil
+            return left == 0 && !state.isStopped
+        }
+        if isLast { removeIfUnused([digest]) }
+    }
+
+    /// Has those of the contents removed that nobody uses or pins, on the housekeeper's thread.
+    func removeIfUnused(_ digests: [ContentDigest]) {
+        guard !digests.isEmpty else { return }
+        housekeeper.submit { [self] in for digest in digests { look(digest) } }
+    }
+
+    /// What has been removed and may leave the tables, with the next slice.
+    func takeForgotten() -> [ContentDigest] {
+        state.withLock { state in
+            defer { state.forgotten = [] }
+            return state.forgotten
+        }
+    }
+
+    /// What an earlier run has left behind: contents whose changes were never logged, and those that it had no time to remove.
+    private func sweep() {
+        let names = (try? FileSystem.names(in: configuration.temporaryDirectory)) ?? []
+        for digest in names.compactMap(Self.digest(ofMarker:)) { look(digest) }
+        let unused = uses.withLock { reader -> [ContentDigest] in
+            guard !isStopped else { return [] }
+            do throws(SQLiteError) {
+                if reader == nil { reader = try UseReader(configuration) }
+                return try reader!.unused()
+            } catch { return [] }
+        }
+        for digest in unused { look(digest) }
+    }
+
+    private func look(_ digest: ContentDigest) {
+        let isFree = state.withLock { state in
+            guard state.pins[digest] == nil, !state.isStopped else { return false }
+            return state.removing.insert(digest).inserted
+        }
+        guard isFree else { return }
+        // Without a pin, every change that refers to it is folded or taken back: the tables know.
+        let found = uses.withLock { reader -> Use in
+            do throws(SQLiteError) {
+                if reader == nil { reader = try UseReader(configuration) }
+                return try reader!.use(of: digest)
+            } catch { return .unknown }
+        }
+        switch found {
+        case .used: FileSystem.tryToRemove(markerPath(digest))
+        // It stays: its marker, or its count, leads back to it.
+        case .unknown: break
+        case .unused, .absent:
+            _ = FaultPoints.hit(.attachmentRemove)
+            FileSystem.tryToRemove(Self.path(digest, configuration))
+            // Last, since it leads here.
+            FileSystem.tryToRemove(markerPath(digest))
+        }
+        state.withLock { state in
+            state.removing.remove(digest)
+            if found == .unused { state.forgotten.append(digest) }
+        }
+    }
+
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// From now on nothing is removed: what could be is found again at the next start.
+    func stop() {
+        let held = state.withLock { state in
+            state.isStopped = true
+            defer { state.held = [] }
+            return state.held
+        }
+        withExtendedLifetime(held) {}
+        uses.withLock { $0 = nil }
+    }
+}
+
+/// Keeps a content in its place as long as it is there itself.
+public final class AttachmentPin: Sendable {
+    let digest: ContentDigest
+    private let files: AttachmentFiles
+
+    fileprivate init(_ digest: ContentDigest, _ files: AttachmentFiles) {
+        self.digest = digest
+        self.files = files
+    }
+
+    deinit { files.unpin(digest) }
+}
+
+/// Reads how often contents are used. One thread's.
+private final class UseReader: @unchecked Sendable {
+    // Handed from thread to thread under the lock of its owner only.
+    private let connection: Connection
+    private let select: Statement
+
+    init(_ configuration: StorageConfiguration) throws(SQLiteError) {
+        connection = try Connection(path: configuration.tablesPath, mode: .readOnly)
+        try connection.setBusyTimeout(milliseconds: 5000)
+        try connection.execute("PRAGMA cache_size=-64;")
+        select = try connection.prepare("SELECT uses FROM contents WHERE digest = ?1")
+    }
+
+    /// Contents that are counted, as none.
+    func unused() throws(SQLiteError) -> [ContentDigest] {
+        let select = try connection.prepare("SELECT digest FROM contents WHERE uses = 0")
+        var found: [ContentDigest] = []
+        while try select.step() {
+            if let digest = ContentDigest(digits: select.bytes(0)) { found.append(digest) }
+        }
+        return found
+    }
+
+    func use(of digest: ContentDigest) throws(SQLiteError) -> Use {
+        defer { select.reset() }
+        try select.bind(1, text: digest.text)
+        guard try select.step() else { return .absent }
+        return select.int64(0) > 0 ? .used : .unused
+    }
+}
+
+/// What the tables say of a content.
+private enum Use {
+    case used, unused
+    /// They do not know it.
+    case absent
+    /// They could not be asked.
+    case unknown
+}

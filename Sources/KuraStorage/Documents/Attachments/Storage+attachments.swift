@@ -1,0 +1,35 @@
+/// Contents of attachments, for the server: what takes long is done on the content threads, and comes back by its ticket.
+extension Storage {
+    /// Every change is refused for want of space.
+    public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
+
+    /// Begins to take a content in.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the copy.
+    public func takeIn(_ source: AttachmentCopy.Source) -> UInt64 {
+        submit(content: AttachmentCopy(source, attachments, configuration))
+    }
+
+    /// Begins to open a content, or to read it as base64.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `AttachmentRead`.
+    public func open(_ attachment: Attachment, isInline: Bool) -> UInt64 {
+        submit(content: AttachmentRead(attachment, isInline: isInline, configuration))
+    }
+
+    /// Ends what is under way; what has not been answered is not answered any more.
+    func stopContents() {
+        contents.stop()
+        attachments.stop()
+    }
+
+    private func submit(content query: any TableQuery) -> UInt64 {
+        let ticket = takeTicket()
+        // It waits for no fold.
+        contents.submit(query, ticket: ticket, tablesRev: 0)
+        return ticket
+    }
+
+    /// A change of revision `rev` refers to the content: it stays until the tables know.
+    public func hold(_ pin: AttachmentPin, untilFolded rev: UInt64) {
+        attachments.hold(pin, untilFolded: rev)
+    }
+}

@@ -1,0 +1,156 @@
+public import KuraBytes
+
+/// Attachments: which contents belong to a document, under which names.
+///
+/// A document's list is an item of its own, of the store `attachments` under the document's own collection and id, so that a document
+/// without any costs nothing. It lives with its document: a change of it gives the document a new revision too, in the same
+/// transaction; a deletion leaves both tombstones, and `restore` brings both back; a document that is put again over its tombstone
+/// begins without. Its size in its scope is that of the contents.
+extension DocumentsStore {
+    // MARK: Reading
+
+    /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
+    /// - Throws: `.cold`, `.unreadable`.
+    public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
+        guard let documents = ledger.scopes.find(.documents, collection), let scope = lists(of: documents),
+            scope.count > 0, let list = try find(scope, id), !list.isTombstone
+        else { return nil }
+        ledger.markRead(list)
+        return list.value
+    }
+
+    /// One of them; nil when the document has no such attachment, or is absent.
+    public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(StoreError) -> (
+        attachment: Attachment?, shownRev: UInt64
+    ) {
+        let found = try get(collection, id)
+        guard found.item != nil, let list = try attachments(collection, id) else { return (nil, found.shownRev) }
+        return (AttachmentList(list).find(name), found.shownRev)
+    }
+
+    /// Documents with attachments and their contents' bytes.
+    public func attachmentTotals(_ collection: Bytes) -> (count: Int, bytes: Int) {
+        guard let scope = ledger.scopes.find(.attachments, collection) else { return (0, 0) }
+        return (scope.count, scope.bytes)
+    }
+
+    // MARK: Writing
+
+    /// Gives the document an attachment, in the place of one of the same name. Its content is in its place already, and pinned until
+    /// the change is folded.
+    /// - Throws: `.absent`, `.conflict`, `.attachmentsFull`, and what staging a change throws.
+    public func attach(_ collection: Bytes, _ id: Bytes, _ attachment: Attachment, ifRev: Precondition)
+        throws(StoreError) -> WriteResult
+    {
+        try change(collection, id, ifRev: ifRev) { (list) throws(StoreError) in
+            let old = attachment.name.withBytes { list.find($0) }
+            if old == attachment { return false }
+            list.put(attachment)
+            guard list.attachments.count <= Attachment.countLimit else {
+                throw .attachmentsFull(limit: Attachment.countLimit, of: .items)
+            }
+            guard list.totalBytes <= Attachment.totalLimit else {
+                throw .attachmentsFull(limit: Attachment.totalLimit, of: .bytes)
+            }
+            return true
+        }
+    }
+
+    /// Takes an attachment away. One that is not there is no error.
+    public func detach(_ collection: Bytes, _ id: Bytes, _ name: Bytes, ifRev: Precondition) throws(StoreError)
+        -> WriteResult
+    {
+        try change(collection, id, ifRev: ifRev) { (list) throws(StoreError) in list.remove(name) }
+    }
+
+    /// `body` changes the list and tells whether it has.
+    private func change(
+        _ collection: Bytes, _ id: Bytes, ifRev: Precondition,
+        _ body: (inout AttachmentList) throws(StoreError) -> Bool
+    ) throws(StoreError) -> WriteResult {
+        let scope = ledger.scopes.find(.documents, collection)
+        var document: ItemRef?
+        if let scope { document = try find(scope, id) }
+        try ledger.check(ifRev, document)
+        guard let scope, let document, !document.isTombstone else {
+            throw .absent(shownRev: document?.pointee.rev ?? 0)
+        }
+        let lists = ledger.scopes.findOrPrepare(.attachments, collection)
+        let old = lists.isInTable ? try find(lists, id) : nil
+        var list = AttachmentList()
+        if let old, !old.isTombstone { list = AttachmentList(old.value) }
+        let oldBytes = list.totalBytes
+        guard try body(&list) else {
+            ledger.countNoOp()
+            return WriteResult(rev: document.pointee.rev, changed: 0)
+        }
+        var text = ByteBuffer()
+        list.append(to: &text)
+        let rev = try ledger.transaction { () throws(StoreError) in
+            // What the transaction has written already has its revision.
+            if document.pointee.rev <= ledger.rev { try stage(scope, id, document.value, old: document) }
+            let isEmpty = list.attachments.isEmpty
+            // The tombstone of a list that was emptied says so: it carries nothing that could be brought back.
+            try ledger.stage(
+                lists, key: id, value: text.bytes, isTombstone: isEmpty, old: old, oldBytes: oldBytes,
+                newBytes: list.totalBytes, mayRepeat: true
+            ) { item in
+                if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(lists) }
+                item.pointee.writesBody = true
+            }
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    // MARK: With their document
+
+    /// The document is being deleted: its list gets a tombstone of the same revision, which carries it.
+    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes) throws(StoreError) {
+        guard let scope = lists(of: document), let old = try find(scope, id), !old.isTombstone else {
+            return
+        }
+        try ledger.stage(
+            scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
+            oldBytes: AttachmentList.totalBytes(old.value), newBytes: 0, mayRepeat: true
+        ) { item in
+            Self.succeed(item, old)
+            item.pointee.writesBody = old.isDirty
+        }
+    }
+
+    /// The document is being brought back: so is the list that went with it, and no older one.
+    func stageRestoration(ofAttachmentsOf document: Scope, _ id: Bytes, deletedAt rev: UInt64) throws(StoreError) {
+        guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
+            old.pointee.rev == rev
+        else { return }
+        try ledger.stage(
+            scope, key: id, value: old.value, isTombstone: false, old: old, oldBytes: 0,
+            newBytes: AttachmentList.totalBytes(old.value)
+        ) { item in Self.succeed(item, old) }
+    }
+
+    /// The document has been put again over its tombstone: what went with that cannot be brought back any more.
+    func dropAttachments(ofDeleted document: Scope, _ id: Bytes) throws(StoreError) {
+        guard let scope = lists(of: document), let old = try find(scope, id), old.isTombstone,
+            !old.value.equals(Self.emptyList)
+        else { return }
+        try ledger.stage(
+            scope, key: id, value: Self.emptyList, isTombstone: true, old: old, oldBytes: 0, newBytes: 0
+        ) { item in
+            Self.succeed(item, old)
+            item.pointee.writesBody = true
+        }
+    }
+
+    private static var emptyList: Bytes { Bytes("[]") }
+
+    /// Where the lists of a collection's documents are; nil when it never had any. Asked with each read, so it costs no look-up by
+    /// name unless a collection somewhere has come to have some.
+    private func lists(of documents: Scope) -> Scope? {
+        if let lists = documents.lists, lists.isInTable { return lists }
+        guard documents.listsAsked != ledger.scopes.listScopes else { return nil }
+        documents.listsAsked = ledger.scopes.listScopes
+        documents.lists = documents.withName { ledger.scopes.find(.attachments, $0) }
+        return documents.lists
+    }
+}

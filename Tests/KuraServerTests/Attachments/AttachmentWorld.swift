@@ -1,0 +1,175 @@
+import Glibc
+import Testing
+
+/// A daemon with documents that have attachments, and what lies in its data directory.
+final class AttachmentWorld {
+    let daemon: TemporaryDaemon
+
+    init(faults: String? = nil) throws {
+        signal(SIGPIPE, SIG_IGN)
+        daemon = try TemporaryDaemon(faults: faults)
+    }
+
+    func connect() throws -> Client { try daemon.connect() }
+
+    static func params(_ id: String, _ name: String? = nil, _ more: String = "") -> String {
+        let name = name.map { ",\"name\":\"\($0)\"" } ?? ""
+        return "{\"collection\":\"cards\",\"id\":\"\(id)\"\(name)\(more)}"
+    }
+
+    static func put(_ client: Client, _ id: String, _ value: String = "{}") throws {
+        try client.result("documents.put", params(id, nil, ",\"value\":\(value)"))
+    }
+
+    @discardableResult
+    static func attach(_ client: Client, _ id: String, _ name: String, _ text: String, _ more: String = "") throws
+        -> JSON
+    {
+        try client.result(
+            "documents.attach", params(id, name, ",\"data\":\"\(base64(Array(text.utf8)))\"\(more)"))
+    }
+
+    /// An attachment's content as text; nil when there is none.
+    static func read(_ client: Client, _ id: String, _ name: String) throws -> String? {
+        let reply = try client.call("documents.attachment", params(id, name))
+        if reply["error"]?["data"]?["kind"]?.text == "notFound" { return nil }
+        let data = try #require(reply["result"]?["data"]?.text, "\(reply)")
+        let content = try #require(Self.bytes(ofBase64: data))
+        #expect(content.count == reply["result"]?["bytes"]?.int)
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// The names in a document's list.
+    static func names(_ client: Client, _ id: String) throws -> [String] {
+        try client.result("documents.get", params(id))["attachments"]?.elements.compactMap { $0["name"]?.text } ?? []
+    }
+
+    // MARK: Files
+
+    /// Digests of the contents that lie there.
+    var contents: [String] {
+        let root = daemon.data + "/durable/attachments"
+        return (TemporaryDaemon.names(root) ?? []).flatMap { directory in
+            (TemporaryDaemon.names(root + "/" + directory) ?? []).map { directory + $0 }
+        }.sorted()
+    }
+
+    var temporary: [String] { TemporaryDaemon.names(daemon.data + "/tmp") ?? [] }
+
+    /// Waits until so many contents lie there, and nothing else is left over.
+    func expectContents(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws {
+        let deadline = now() + 10
+        while contents.count != count || !temporary.isEmpty, now() < deadline { usleep(10_000) }
+        #expect(contents.count == count, "\(contents)", sourceLocation: location)
+        #expect(temporary.isEmpty, "\(temporary)", sourceLocation: location)
+    }
+
+    /// Each file is what its name says, by a program that has nothing to do with the daemon.
+    func expectWholeContents(_ location: SourceLocation = #_sourceLocation) throws {
+        for digest in contents {
+            let path = "\(daemon.data)/durable/attachments/\(digest.prefix(2))/\(digest.dropFirst(2))"
+            #expect(try Self.b2sum(path) == digest, sourceLocation: location)
+        }
+    }
+
+    static func b2sum(_ path: String) throws -> String {
+        let stream = try #require(popen("b2sum -l 256 '\(path)'", "re"))
+        defer { pclose(stream) }
+        var line = [CChar](repeating: 0, count: 256)
+        fgets(&line, 256, stream)
+        return String(decoding: line.prefix(64).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A file of these bytes, open for reading, without a name.
+    func file(_ bytes: [UInt8], flags: Int32 = O_RDONLY) throws -> Int32 {
+        let path = daemon.root + "/input-\(UInt32.random(in: 0...UInt32.max))"
+        let written = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        try #require(written >= 0)
+        var done = 0
+        while done < bytes.count {
+            done += max(0, bytes[done...].withUnsafeBytes { Glibc.write(written, $0.baseAddress, $0.count) })
+        }
+        close(written)
+        let descriptor = open(path, flags | O_CLOEXEC)
+        unlink(path)
+        return descriptor
+    }
+
+    /// Descriptors that the daemon has of files and pipes of this test.
+    var held: Int {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let directory = "/proc/\(daemon.pid)/fd/"
+        return (TemporaryDaemon.names(directory) ?? []).count { name in
+            let count = readlink(directory + name, &buffer, buffer.count)
+            let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return path.contains("/input-") || path.contains("/pipe-") || path == "/dev/zero"
+        }
+    }
+
+    func expectNoneHeld(_ location: SourceLocation = #_sourceLocation) {
+        let deadline = now() + 5
+        while held > 0, now() < deadline { usleep(5000) }
+        #expect(held == 0, sourceLocation: location)
+    }
+
+    // MARK: Base64, apart from the daemon's own
+
+    static func base64(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        var text = ""
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            var bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            var characters: [Character] = []
+            for _ in 0..<4 {
+                characters.insert(alphabet[bits & 63], at: 0)
+                bits >>= 6
+            }
+            text += String(characters.prefix(group.count + 1)) + String(repeating: "=", count: 3 - group.count)
+        }
+        return text
+    }
+
+    static func bytes(ofBase64 text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits = 0
+        var count = 0
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        for character in text.utf8 where character != UInt8(ascii: "=") {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            bits = (bits << 6 | value) & 0xFFFF
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(bits >> count & 255))
+            }
+        }
+        return bytes
+    }
+}
+
+extension Client {
+    /// The next bytes, with the descriptor that came along, if one did. Nothing may have been read ahead.
+    func receiveDescriptor() throws -> (text: String, descriptor: Int32?) {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        var control = [UInt64](repeating: 0, count: 8)
+        var passed: Int32?
+        let count = control.withUnsafeMutableBytes { control in
+            bytes.withUnsafeMutableBytes { bytes in
+                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    let count = recvmsg(descriptor, &message, Int32(MSG_CMSG_CLOEXEC))
+                    if message.msg_controllen >= 20 { passed = control.load(fromByteOffset: 16, as: Int32.self) }
+                    return count
+                }
+            }
+        }
+        try #require(count > 0, "recvmsg: \(errno)")
+        return (String(decoding: bytes[..<count], as: UTF8.self), passed)
+    }
+}
