@@ -19,20 +19,20 @@ import Testing
             events += counts.events
             leftOut += counts.leftOut
         }
-        if Self.histories >= 40 { #expect(events > 0 && leftOut > 0) }
+        if Self.histories >= 200 { #expect(events > 0 && leftOut > 0) }
         if Self.histories >= 1000 { print("part \(part): \(events) events, \(leftOut) values left out") }
     }
 
     private static func run(seed: UInt64) throws -> (events: Int, leftOut: Int) {
         var random = SplitMix(state: seed &* 0x1234_5678_9ABC_DEF1 &+ 11)
         let world = try FeedWorld(seed: seed, random: &random)
-        let writer = try LiveWriter(world, names: [8, 60, 200].randomElement(using: &random)!)
-        for _ in 0..<Int.random(in: 0...6, using: &random) { try writer.write(20, random: &random) }
-        var watchers: [LiveWatcher] = []
+        let writer = try LiveWriter(world, names: [8, 60, 200, 200].randomElement(using: &random)!)
+        for _ in 0..<Int.random(in: 0...10, using: &random) { try writer.write(20, random: &random) }
+        var watchers = [try LiveWatcher(world, random: &random), try LiveWatcher(world, random: &random)]
         for _ in 0..<Int.random(in: 10...30, using: &random) {
             switch Int.random(in: 0...15, using: &random) {
             case 0...5: try writer.write(Int.random(in: 1...20, using: &random), random: &random)
-            case 6: try writer.write(Int.random(in: 10...60, using: &random), deleting: true, random: &random)
+            case 6, 13: try writer.clear(random: &random)
             case 7, 8:
                 if watchers.count < 6 { watchers.append(try LiveWatcher(world, random: &random)) }
             case 9: watchers.randomElement(using: &random)?.peer?.isStalled.toggle()

@@ -33,7 +33,15 @@ final class LiveWriter {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// `deleting`: a burst of deletions, so that windows run short.
+    /// Deletes most of what is there, so that windows run short.
+    func clear(random: inout SplitMix) throws {
+        let count = present.count * Int.random(in: 70...97, using: &random) / 100
+        for start in stride(from: 0, to: count, by: 50) {
+            try write(min(50, count - start), deleting: true, random: &random)
+        }
+    }
+
+    /// `deleting`: only what is there, one after the other.
     func write(_ count: Int, deleting: Bool = false, random: inout SplitMix) throws {
         var text = ""
         var expected: [[FeedWorld.Entry]] = []
