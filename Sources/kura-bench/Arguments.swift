@@ -1,6 +1,6 @@
 /// The options of a subcommand, taken one by one; what is left at the end was not understood.
 struct Arguments {
-    private static let flags: Set<String> = ["--preload", "--json"]
+    private static let flags: Set<String> = ["--preload", "--json", "--once"]
 
     private var values: [String: String] = [:]
     private var given: Set<String> = []

@@ -7,6 +7,7 @@ enum Help {
           kura-bench [load] --target TARGET [options]
           kura-bench latency --target TARGET --rate R [options]
           kura-bench compare --a TARGET --b TARGET [--rounds 5] [--settle 0.5] [options]
+          kura-bench replay --target kura:SOCKET --requests FILE [--connections 1] [--depth 1] [--seconds 3 | --once] [--json]
           kura-bench connections --target TARGET --pid PID [--count 10000] [--json]
           kura-bench changes --target TARGET [--subscribers 1] [--rate 5000] [--seconds 5] [--json]
           kura-bench spawn --target TARGET [--room documents] [--timeout 60] -- COMMAND…
@@ -31,6 +32,7 @@ enum Help {
         acknowledged write: nobody else may write meanwhile. Reads are void when one of them found no value.
         Latencies are in microseconds. compare runs a, b, a, b …, pauses --settle seconds before each, and prints
         medians, the ratio of the medians, and the least and greatest ratio of a round.
+        replay sends the lines of a file, whole requests with id 1, over and over; --once: each line once.
         connections tells the server's resident memory before and with idle connections, then pings each in turn.
         changes has a process write keys at a rate, and tells how long after its time each write reached each subscriber
         (changes.watch; Redis: keyspace notifications), beside the writes' own latency.

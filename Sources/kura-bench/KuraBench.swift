@@ -33,6 +33,7 @@ enum KuraBench {
         switch command {
         case "load", "latency": try LoadCommand.run(&arguments, needsRate: command == "latency")
         case "compare": try CompareCommand.run(&arguments)
+        case "replay": try ReplayCommand.run(&arguments)
         case "connections": try ConnectionsCommand.run(&arguments)
         case "changes": try ChangesCommand.run(&arguments)
         case ChangesCommand.writerName: try ChangesCommand.runWriter(&arguments)

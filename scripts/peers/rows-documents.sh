@@ -1,0 +1,113 @@
+# The row `documents`: documents of real shape beside PostgreSQL's jsonb and SQLite in the same process. Sourced by scripts/bench.
+#
+# Needs what rows.sh needs, and $root, $work, $documents (how many), $sqlite_documents (program).
+
+questions=(find count sort search patch)
+
+# The collection's indexes and search, told before it is loaded: they are kept up while it is, as PostgreSQL's and SQLite's are made after.
+kura_rooms() {
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"documents.configure","params":{"collection":"cards","indexes":[{"name":"byCountry","fields":["country","population"]},{"name":"byPopulation","fields":["population","name"]}],"searchFields":["note"],"wait":true,"timeoutMs":600000}}' \
+        >"$data/configure.jsonl"
+    "$bench" replay --target "$kura_target" --requests "$data/configure.jsonl" --once --json | jq -r .seconds
+}
+
+# kura_asks QUESTION CONNECTIONS: {opsPerSecond, p50Us, p99Us}.
+kura_asks() {
+    "$bench" replay --target "$kura_target" --requests "$set/$1.jsonl" --connections "$2" --seconds "$seconds" --json
+}
+
+# postgres_asks QUESTION CLIENTS: the same, from pgbench's log of every transaction.
+postgres_asks() {
+    local scripts=() script logs=$data/pgbench
+    for script in "$set/$1"-*.sql; do scripts+=(-f "$script"); done
+    mkdir -p "$logs" && chmod 777 "$logs" && rm -f "$logs"/*
+    (
+        cd "$logs"
+        as_postgres "$postgres_bin/pgbench" -h "$postgres_socket" -n -M prepared -c "$2" -j "$(($2 > 1 ? 2 : 1))" -T "${seconds%.*}" \
+            --log --log-prefix="$logs/log" "${scripts[@]}" postgres 2>/dev/null
+    ) | awk '/^tps/ { printf "%s ", $3 }' >"$logs/rate"
+    sort -n -k 3,3 "$logs"/log* | awk -v rate="$(cat "$logs/rate")" '
+        { time[NR] = $3 }
+        END { printf "{\"opsPerSecond\":%s,\"p50Us\":%s,\"p99Us\":%s}\n", rate + 0, time[int((NR + 1) / 2)], time[int(NR * 0.99) + 1] }'
+}
+
+sqlite_asks() { "$sqlite_documents" "$data/direct.db" "$1" "$set/$1.tsv" "$seconds"; }
+
+# asked WHAT TARGET KURA PEER-NAME PEER: files with a JSON object a round each.
+asked() {
+    local ratio
+    ratio=$(divide "$(jq -s 'map(.opsPerSecond) | sort | .[length / 2 | floor]' "$3")" "$(jq -s 'map(.opsPerSecond) | sort | .[length / 2 | floor]' "$5")")
+    record "$1" "$(rate_and_times "$3")" "$4 $(rate_and_times "$5")" "$ratio" "${2:+≥ $2}${2:--}" \
+        "$([ -z "$2" ] && echo - || holds "$ratio" at-least "$2")"
+}
+
+# rate_and_times FILE: medians over the rounds.
+rate_and_times() {
+    local rate
+    rate=$(jq -s 'map(.opsPerSecond) | sort | .[length / 2 | floor]' "$1")
+    echo "$(thousands "$rate")/s, p50 $(jq -s 'map(.p50Us) | sort | .[length / 2 | floor] | round' "$1") µs," \
+        "p99 $(jq -s 'map(.p99Us) | sort | .[length / 2 | floor] | round' "$1") µs"
+}
+
+load_postgres() {
+    (
+        cd "$postgres_data"
+        as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -q -v ON_ERROR_STOP=1 <<SQL
+CREATE TABLE cards(id text PRIMARY KEY, body jsonb NOT NULL);
+\copy cards FROM '$set/documents.tsv'
+CREATE INDEX by_country ON cards((body->>'country'), ((body->>'population')::int));
+CREATE INDEX by_population ON cards(((body->>'population')::int), (body->>'name'));
+CREATE INDEX search ON cards USING gin (to_tsvector('simple', body->>'note'));
+VACUUM ANALYZE cards;
+CHECKPOINT;
+SQL
+    )
+}
+
+row_documents() {
+    local set=$data/set question connections round json size
+    mkdir -m 755 "$set"
+    python3 "$root/scripts/peers/documents.py" "$documents" "$set"
+    chmod -R a+rX "$set"
+    postgres_options="-c shared_buffers=512MB" start_postgres
+    start_kurad
+
+    json=$("$bench" replay --target "$kura_target" --requests "$set/single.jsonl" --connections 1 --once --json)
+    local one
+    one=$(jq .opsPerSecond <<<"$json")
+    json=$("$bench" replay --target "$kura_target" --requests "$set/batches.jsonl" --connections 2 --once --json)
+    local many
+    many=$(divide "$documents" "$(jq .seconds <<<"$json")" 0)
+    local seconds_of_indexes
+    seconds_of_indexes=$(kura_rooms)
+    json=$("$sqlite_documents" "$data/direct.db" load "$set/documents.ndjson" 5000)
+    record "load of $(thousands "$documents") documents, 500 a request, 2 connections" "$(thousands "$many")/s" \
+        "SQLite $(thousands "$(jq .batchPerSecond <<<"$json")")/s" "$(divide "$many" "$(jq .batchPerSecond <<<"$json")")" - -
+    record "load one by one, 1 connection, each durable" "$(thousands "$one")/s" \
+        "SQLite $(thousands "$(jq .singlePerSecond <<<"$json")")/s" "$(divide "$one" "$(jq .singlePerSecond <<<"$json")")" - -
+    record "two indexes and full text over them, built beside the service" "$seconds_of_indexes s" \
+        "SQLite $(jq '.indexSeconds + .searchSeconds' <<<"$json") s, stopped" - - -
+    load_postgres
+
+    for question in "${questions[@]}"; do
+        rm -f "$data"/*.rounds
+        for round in $(seq "$rounds"); do
+            for connections in 1 8; do
+                kura_asks "$question" $connections >>"$data/kura-$connections.rounds"
+                postgres_asks "$question" $connections >>"$data/postgres-$connections.rounds"
+            done
+            sqlite_asks "$question" >>"$data/sqlite.rounds"
+        done
+        for connections in 1 8; do
+            asked "$question, $connections connections" "$([ "$question" = find ] && echo 2 || true)" \
+                "$data/kura-$connections.rounds" PostgreSQL "$data/postgres-$connections.rounds"
+        done
+        asked "$question, 1 connection" "" "$data/kura-1.rounds" "SQLite in process" "$data/sqlite.rounds"
+    done
+
+    stop_kurad
+    size=$(du -sb "$data/kura/durable" | cut -f 1)
+    record "file size a document, indexes and full text included" "$(divide "$size" "$documents" 0) B" \
+        "PostgreSQL $(divide "$(cd / && as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -Atc "SELECT pg_total_relation_size('cards')")" "$documents" 0) B, SQLite $(divide "$(stat -c %s "$data/direct.db")" "$documents" 0) B" \
+        - - -
+}
