@@ -19,7 +19,7 @@ enum ReplayCommand {
         try arguments.finish()
 
         let lines = try RequestLines(path)
-        var replay = try Replay(lines, target: target, connections: connections, depth: depth)
+        let replay = try Replay(lines, target: target, connections: connections, depth: depth)
         let tally = try replay.run(seconds: isOnce ? nil : seconds)
         let rate = tally.operationsPerSecond
         let quantiles = [("p50Us", 0.5), ("p99Us", 0.99), ("p999Us", 0.999), ("maxUs", 1.0)]
@@ -74,7 +74,7 @@ struct RequestLines {
 /// The connections of a replay: a closed loop of `depth` requests each, on one thread.
 ///
 /// Safety: a line is written within its offsets, replies are looked for within the bytes that have come.
-struct Replay: ~Copyable {
+final class Replay {
     private struct Client {
         var descriptor: Int32
         var input = [UInt8](repeating: 0, count: 1 << 16)
@@ -116,7 +116,7 @@ struct Replay: ~Copyable {
     }
 
     /// `seconds`: nil for every line once.
-    mutating func run(seconds: Double?) throws -> Tally {
+    func run(seconds: Double?) throws -> Tally {
         let start = Clock.now()
         if let seconds { deadline = start + UInt64(seconds * 1e9) } else { limit = lines.count }
         for index in clients.indices { try begin(index, at: start) }
@@ -141,7 +141,7 @@ struct Replay: ~Copyable {
     }
 
     /// The next batch of a connection that has all its replies.
-    private mutating func begin(_ index: Int, at now: UInt64) throws {
+    private func begin(_ index: Int, at now: UInt64) throws {
         let count = min(depth, limit - issued)
         guard count > 0 else { return }
         issued += count
@@ -151,13 +151,13 @@ struct Replay: ~Copyable {
         try send(index)
     }
 
-    private mutating func takeLine(_ index: Int) {
+    private func takeLine(_ index: Int) {
         clients[index].line = nextLine
         clients[index].sent = 0
         nextLine = nextLine + 1 == lines.count ? 0 : nextLine + 1
     }
 
-    private mutating func send(_ index: Int) throws {
+    private func send(_ index: Int) throws {
         while clients[index].toSend > 0 {
             let start = lines.offsets[clients[index].line] + clients[index].sent
             let rest = lines.offsets[clients[index].line + 1] - start
@@ -177,13 +177,13 @@ struct Replay: ~Copyable {
         try watch(index, false)
     }
 
-    private mutating func watch(_ index: Int, _ isWaiting: Bool) throws {
+    private func watch(_ index: Int, _ isWaiting: Bool) throws {
         guard clients[index].waitsForRoom != isWaiting else { return }
         clients[index].waitsForRoom = isWaiting
         try poller.watchRoom(clients[index].descriptor, index: index, isWaiting)
     }
 
-    private mutating func receive(_ index: Int) throws {
+    private func receive(_ index: Int) throws {
         if clients[index].inputCount == clients[index].input.count {
             clients[index].input += [UInt8](repeating: 0, count: clients[index].input.count)
         }
@@ -214,7 +214,9 @@ struct Replay: ~Copyable {
             start = end + 1
             from = start
         }
-        if start > 0 { clients[index].input.replaceSubrange(0..<whole - start, with: clients[index].input[start..<whole]) }
+        if start > 0 {
+            clients[index].input.replaceSubrange(0..<whole - start, with: clients[index].input[start..<whole])
+        }
         clients[index].inputCount = whole - start
         clients[index].searched = whole - start
     }
@@ -222,7 +224,7 @@ struct Replay: ~Copyable {
     private func lineEnd(in bytes: borrowing [UInt8], from start: Int, to end: Int) -> Int? {
         guard start < end else { return nil }
         return unsafe bytes.withUnsafeBytes { buffer in
-            let base = unsafe buffer.baseAddress!
+            let base = buffer.baseAddress!
             return unsafe memchr(base + start, 0x0A, end - start).map { unsafe UnsafeRawPointer($0) - base }
         }
     }
