@@ -73,18 +73,18 @@ extension DocumentsHandlers {
         }
     }
 
-    /// A number of days, or null, as text; nil when the parameter is absent.
-    private static func days(_ parameter: Int, _ call: Call) throws(Refusal) -> Bytes? {
+    /// A number of days, or null, as it is kept, however it was written; nil when the parameter is absent.
+    private static func days(_ parameter: Int, _ call: Call) throws(Refusal) -> [UInt8]? {
         guard call.reader.has(parameter) else { return nil }
         let text = call.reader.json(parameter)
-        guard !text.equals("null") else { return text }
+        guard !text.equals("null") else { return Array(text) }
         guard let days = RequestReader.integer(text), WireLimits.days.contains(days) else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "days are a whole number of 1 to 36,500, or null",
                     parameter: call.reader.name(parameter)))
         }
-        return text
+        return Array(String(days).utf8)
     }
 
     /// Stages what the request says; what it does not name stays.
@@ -93,6 +93,8 @@ extension DocumentsHandlers {
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
+        let tombstoneDays = try days(Position.tombstoneDays, call)
+        let retainDays = try days(Position.retainDays, call)
         try call.run { () throws(StoreError) in
             if let indexes {
                 try indexes.withBytes { (text) throws(StoreError) in
@@ -109,11 +111,13 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, CollectionItem.mode, word)
                 }
             }
-            for (parameter, key) in [
-                (Position.tombstoneDays, ConfigurationStore.tombstoneDays),
-                (Position.retainDays, ConfigurationStore.retainDays),
-            ] where call.reader.has(parameter) {
-                try configured.set(.documents, collection, key, call.reader.json(parameter))
+            for (days, key) in [
+                (tombstoneDays, ConfigurationStore.tombstoneDays), (retainDays, ConfigurationStore.retainDays),
+            ] {
+                guard let days else { continue }
+                try days.withBytes { (text) throws(StoreError) in
+                    try configured.set(.documents, collection, key, text)
+                }
             }
             if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
                 let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
