@@ -64,7 +64,7 @@ class Generator:
             return self.json_schema() if name == "schema" else {dice.choice(KEYS): self.value()}
         if name == "ifRev":
             return dice.choice([0, dice.randrange(1000)])
-        if name == "timeoutMs":
+        if name in ("timeoutMs", "waitMs"):
             return dice.choice([0, 1, 20, 200])
         if name == "operations":
             return [self.operation() for _ in range(dice.randrange(1, 6))]
