@@ -131,7 +131,8 @@ extension Server {
 
     /// A batch waits that may be stored now.
     func hasBatch(_ storage: isolated Storage) -> Bool {
-        !transfers.isEmpty && storage.admitsBulk && transfers.contains {
+        !transfers.isEmpty && storage.admitsBulk
+            && transfers.contains {
                 $0.channel.readyBatch != nil || ($0.work as? DocumentsDeletion)?.isOffered == true
             }
     }

@@ -48,7 +48,8 @@ extension Method {
 
 extension Field {
     static let cascaded = Field(
-        "cascaded", .count, "Documents that were deleted because they referred to what was; left out when there are none.")
+        "cascaded", .count,
+        "Documents that were deleted because they referred to what was; left out when there are none.")
     static let nullified = Field(
         "nullified", .count, "Documents that have lost a reference to what was deleted; left out when there are none.")
 }

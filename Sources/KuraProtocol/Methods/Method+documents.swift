@@ -91,7 +91,8 @@ extension Method {
             parameters: [collection, documentID, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the document was absent."),
-                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .cascaded, .nullified,
+                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .cascaded,
+                .nullified,
                 .durable,
             ],
             errors: [.conflict, .referenced, .tooManyDocuments, .noSpace, .outcomeUnknown],

@@ -104,7 +104,9 @@ extension Method {
                             Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
                             Field(
                                 "conflict", .list(of: .key, maxItems: 2), "Ids of two documents with the same values."),
-                            Field("each", .boolean, "true: made for a reference, with an entry for each id; goes with it."),
+                            Field(
+                                "each", .boolean, "true: made for a reference, with an entry for each id; goes with it."
+                            ),
                             Field("entries", .count, required: true, "Documents in it; with `each`, ids."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
@@ -119,7 +121,8 @@ extension Method {
                     "references",
                     .list(
                         of: .object([
-                            Field("field", .text(maxBytes: WireLimits.pathBytes), required: true, "Where the ids stand."),
+                            Field(
+                                "field", .text(maxBytes: WireLimits.pathBytes), required: true, "Where the ids stand."),
                             Field("collection", .scope, required: true, "Whose documents' they are."),
                             Field(
                                 "onDelete", .word(["deny", "nullify", "cascade"]), required: true,

@@ -100,9 +100,10 @@ extension DocumentsHandlers {
                         limit: MatchedDocuments.limit))
             }
             try call.refuseUnlessTransferFree()
+            let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
-                    Array(reader.string(0)), matched, try call.run { () throws(StoreError) in try matched.selector.copy() },
+                    Array(reader.string(0)), matched, selector,
                     milliseconds: Int(reader.integer(Position.timeout) ?? 5000), storage.configuration))
         }
         var deleted = 0

@@ -112,7 +112,8 @@ extension Call {
             throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: limit))
         }
         guard
-            let connection, connection.permissions == nil
+            let connection,
+            connection.permissions == nil
                 || UserShares.admits(held: connection.use.transfers, used: server.transfers, of: limit)
         else {
             throw .error(

@@ -170,6 +170,7 @@ public final class DocumentsStore {
         ///   - rev: the revision that the query has seen.
         ///   - matches: judges the value of one that has another revision now.
         /// - Returns: whether it was deleted by this.
+        /// - Throws: what `remove` throws, and what `matches` does.
         public func delete(
             _ id: Bytes, seenAt rev: UInt64, orIf matches: (Bytes) throws(StoreError) -> Bool
         ) throws(StoreError) -> Bool {

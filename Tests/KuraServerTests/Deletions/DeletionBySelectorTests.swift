@@ -118,7 +118,8 @@ import Testing
         try fill(0..<12_000)
         let before = try rev()
         client.send(
-            Client.request("documents.deleteMany", parameters("{\"n\":{\"$lt\":11000}}", ",\"allowScan\":true"), id: "\"x\"")
+            Client.request(
+                "documents.deleteMany", parameters("{\"n\":{\"$lt\":11000}}", ",\"allowScan\":true"), id: "\"x\"")
                 + Client.request("documents.get", "{\"collection\":\"c\",\"id\":\"d11500\"}", id: "2"))
         let (reply, progress) = try answer(client)
         #expect(reply["id"]?.text == "x")
@@ -214,10 +215,10 @@ import Testing
 
     @Test func `a document that changes while it is found is judged again`() throws {
         // Pages of a find come from the tables: what is changed behind them is met by the deletion alone.
-        try fill(0..<4000, padding: 2000)
+        try fill(0..<4000, padding: 1000)
         try daemon.waitUntilFolded()
         let writer = try daemon.connect()
-        for round in 0..<5 {
+        for round in 0..<3 {
             client.send(Client.request("documents.deleteMany", parameters("{\"even\":true}"), id: "1"))
             // Some no longer match, some have changed and match all the same.
             var requests = ""
@@ -237,7 +238,7 @@ import Testing
                 let found = try client.result("documents.get", "{\"collection\":\"c\",\"id\":\"d\(number)\"}")
                 #expect(found["value"]?["round"]?.int == round, "d\(number)")
             }
-            try fill(0..<4000, padding: 2000)
+            try fill(0..<4000, padding: 1000)
         }
     }
 
