@@ -1,4 +1,6 @@
 extension Method {
+    private static let conflictPolicies = ["newestWins", "localWins", "remoteWins", "keepBoth"]
+
     /// What says what a collection is.
     static let documentsConfigurationMethods: [Method] = [
         Method(
@@ -7,7 +9,7 @@ extension Method {
             needs: .scope(
                 .admin, "collection",
                 also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
-            "Says what a collection is: its indexes and schema, what ages out, when its changes are durable. What is absent stays.",
+            "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
             parameters: [
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
@@ -39,6 +41,23 @@ extension Method {
                 Field(
                     "flushSeconds", .integer(1...3600),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
+                Field(
+                    "references", .json,
+                    """
+                    All that its documents refer to, a list of at most 16 objects `{field, collection, onDelete}`: a path at which \
+                    an id stands or an array of ids, whose documents these are, and what happens when one of those is deleted: \
+                    `deny` refuses it, `nullify` takes the id away, `cascade` deletes who refers to it as well. Null or `[]` takes \
+                    them away. Each has an index of its own. Needs `admin` on those collections too.
+                    """),
+                Field(
+                    "backup", .boolean,
+                    "Whether it belongs into backups, once there are any; true at first. Nothing acts on it yet."),
+                Field(
+                    "conflictPolicy", .word(conflictPolicies),
+                    """
+                    What is to be kept when two hosts have changed a document, once they can be kept in step: the newer change \
+                    (as at first), this host's, the other's, or both. Nothing acts on it yet.
+                    """),
             ],
             result: [
                 Field(
@@ -85,7 +104,10 @@ extension Method {
                             Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
                             Field(
                                 "conflict", .list(of: .key, maxItems: 2), "Ids of two documents with the same values."),
-                            Field("entries", .count, required: true, "Documents in it."),
+                            Field(
+                                "each", .boolean, "true: made for a reference, with an entry for each id; goes with it."
+                            ),
+                            Field("entries", .count, required: true, "Documents in it; with `each`, ids."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
                 Field("schema", .json, "The schema; left out when there is none."),
@@ -95,6 +117,21 @@ extension Method {
                 Field("retainDays", .count, "Days that documents are kept; left out for ever."),
                 Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
                 Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+                Field(
+                    "references",
+                    .list(
+                        of: .object([
+                            Field(
+                                "field", .text(maxBytes: WireLimits.pathBytes), required: true, "Where the ids stand."),
+                            Field("collection", .scope, required: true, "Whose documents' they are."),
+                            Field(
+                                "onDelete", .word(["deny", "nullify", "cascade"]), required: true,
+                                "What happens when one of those is deleted."),
+                        ]), maxItems: 16), "What its documents refer to; left out when nothing."),
+                Field("backup", .boolean, required: true, "Whether it belongs into backups."),
+                Field(
+                    "conflictPolicy", .word(conflictPolicies), required: true,
+                    "What is to be kept when two hosts have changed a document."),
             ],
             example: "{\"collection\":\"people\",\"waitMs\":60000}"),
         Method(

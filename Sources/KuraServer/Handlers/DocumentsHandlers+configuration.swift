@@ -17,17 +17,21 @@ extension DocumentsHandlers {
         static let retainDays = 5
         static let durability = 6
         static let flushSeconds = 7
+        static let references = 8
+        static let backup = 9
+        static let conflictPolicy = 10
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
         try call.checkFlushSeconds(
             durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
-        let indexes = try wantedIndexes(call, storage)
+        let references = try call.wantedReferences(Position.references)
+        let indexes = try wantedIndexes(call, references, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
         let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, storage) } catch {
+        do throws(Refusal) { try stage(call, indexes, references, storage) } catch {
             storage.abandon(transaction)
             throw error
         }
@@ -43,18 +47,34 @@ extension DocumentsHandlers {
         out.append("]}")
     }
 
-    /// The definitions' list as it is to be kept; nil when the request does not name indexes.
-    private static func wantedIndexes(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> [UInt8]? {
-        guard call.reader.has(Position.indexes) else { return nil }
-        let text = call.reader.json(Position.indexes)
-        if text.equals("null") { return [] }
-        let wanted: [IndexDefinition]
-        do throws(IndexDefinition.Fault) { wanted = try IndexDefinition.list(text, isStored: false) } catch {
-            throw .error(
-                call.fault(
-                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.indexes)))
-        }
+    /// The definitions' list as it is to be kept, those of references included; nil when the request names neither.
+    private static func wantedIndexes(
+        _ call: Call, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
+    ) throws(Refusal) -> [UInt8]? {
+        guard call.reader.has(Position.indexes) || references != nil else { return nil }
         let known = storage.documents.indexes(call.reader.string(0))?.all ?? []
+        let referring = (references ?? storage.documents.references(call.reader.string(0))).map(\.index)
+        var wanted = known.map(\.definition).filter { !$0.isEach }
+        if call.reader.has(Position.indexes) {
+            let text = call.reader.json(Position.indexes)
+            do throws(IndexDefinition.Fault) {
+                wanted = text.equals("null") ? [] : try IndexDefinition.list(text, isStored: false)
+            } catch {
+                throw .error(
+                    call.fault(
+                        .invalidParams, path: error.pointer, error.message,
+                        parameter: call.reader.name(Position.indexes)))
+            }
+        }
+        guard wanted.count + referring.count <= IndexDefinition.limit else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "too many indexes, those of references included",
+                    parameter: call.reader.name(
+                        references == nil ? Position.indexes : Position.references), limit: IndexDefinition.limit))
+        }
+        wanted += referring
+        if wanted.isEmpty { return [] }
         return IndexDefinition.text(
             of: wanted.map { definition in
                 guard let index = known.first(where: { $0.definition.isLike(definition) }) else { return definition }
@@ -89,7 +109,7 @@ extension DocumentsHandlers {
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(
-        _ call: Call, _ indexes: [UInt8]?, _ storage: isolated Storage
+        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
@@ -99,6 +119,24 @@ extension DocumentsHandlers {
             if let indexes {
                 try indexes.withBytes { (text) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.indexes, text)
+                }
+            }
+            if let references {
+                try ReferenceDefinition.text(of: references).withBytes { (text) throws(StoreError) in
+                    try configured.set(
+                        .documents, collection, ConfigurationStore.references, references.isEmpty ? Bytes() : text)
+                }
+            }
+            if call.reader.has(Position.backup) {
+                // As at first: what is not kept is true.
+                let isKept = call.reader.boolean(Position.backup)
+                try configured.set(
+                    .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
+            }
+            if call.reader.has(Position.conflictPolicy) {
+                let word = Array("\"\(String(call.reader.string(Position.conflictPolicy)))\"".utf8)
+                try word.withBytes { (word) throws(StoreError) in
+                    try configured.set(.documents, collection, ConfigurationStore.conflictPolicy, word)
                 }
             }
             if call.reader.has(Position.schema) {
@@ -189,6 +227,18 @@ extension DocumentsHandlers {
         } else {
             out.append(",\"durability\":\"durable\"")
         }
+        if let references = configured.get(.documents, collection, ConfigurationStore.references).item {
+            out.append(",\"references\":")
+            out.append(references.value)
+        }
+        let isLeftOut = configured.get(.documents, collection, ConfigurationStore.backup).item != nil
+        out.append(isLeftOut ? ",\"backup\":false" : ",\"backup\":true")
+        out.append(",\"conflictPolicy\":")
+        if let policy = configured.get(.documents, collection, ConfigurationStore.conflictPolicy).item {
+            out.append(policy.value)
+        } else {
+            out.append("\"newestWins\"")
+        }
         out.append("}")
         call.shows(storage.rev)
     }
@@ -208,6 +258,7 @@ extension DocumentsHandlers {
             out.append(",\"where\":")
             out.append(filter.text)
         }
+        if index.definition.isEach { out.append(",\"each\":true") }
         out.append(",\"state\":")
         out.append(quoted: index.state.rawValue)
         if index.state == .building {
