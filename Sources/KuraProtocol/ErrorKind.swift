@@ -13,6 +13,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
     case notFound, patchFailed
+    case schemaTooNew
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -254,6 +255,15 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     `data.reason` what is wrong there. Nothing was written.
                     """,
                 remedy: "Read the document, and patch what is there.")
+        case .schemaTooNew:
+            Facts(
+                name: "schemaTooNew", code: -32052, message: "Schema too new", retryable: false,
+                when: """
+                    The collection's documents are of `data.storedVersion`, and the client knows them up to \
+                    `data.declaredVersion` only: it declared that with `documents.configure` or `documents.describe`, in this request \
+                    or earlier on this connection. Nothing was written.
+                    """,
+                remedy: "Update the application: another one, which is newer, has migrated the collection.")
         }
     }
 }

@@ -58,6 +58,7 @@ final class Call {
             try perform(permissions, &out, storage)
             return
         }
+        if let versions = connection?.declaredVersions { try check(versions, storage) }
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
@@ -200,6 +201,8 @@ extension Refusal {
             self = .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .migrating:
+            self = .error(RPCError(.overloaded, hint: "the document is about to be migrated: send it again a moment later"))
         case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             self = .error(

@@ -20,6 +20,8 @@ final class Scope {
     var definedRev: UInt64 = 0
     /// A collection's indexes; nil when it has none.
     var indexes: CollectionIndexes?
+    /// A collection's version and migrations; nil when no version was ever declared.
+    var migrations: CollectionMigrations?
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.
