@@ -202,7 +202,7 @@ extension Refusal {
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
         case .migrating:
-            self = .error(RPCError(.overloaded, hint: "the document is about to be migrated: send it again a moment later"))
+            self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
         case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             self = .error(

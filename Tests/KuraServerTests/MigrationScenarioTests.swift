@@ -22,7 +22,9 @@ import Testing
 
     private func fill(_ ids: Range<Int>, _ client: Client, _ value: (Int) -> String) throws {
         for start in stride(from: ids.lowerBound, to: ids.upperBound, by: 1000) {
-            let documents = (start..<min(start + 1000, ids.upperBound)).map { "{\"id\":\"d\($0)\",\"value\":\(value($0))}" }
+            let documents = (start..<min(start + 1000, ids.upperBound)).map {
+                "{\"id\":\"d\($0)\",\"value\":\(value($0))}"
+            }
             try client.result(
                 "documents.putMany", "{\"collection\":\"c\",\"documents\":[\(documents.joined(separator: ","))]}")
         }
@@ -48,7 +50,9 @@ import Testing
         "version":2,"migrations":[{"to":2,"steps":[{"rename":{"from":"b","to":"c"}},{"rename":{"from":"a","to":"b"}},\
         {"setDefault":{"path":"a","value":{"new":[true]}}},{"convert":{"path":"n","to":"string"}}]}]
         """
-    private static func old(_ number: Int) -> String { "{\"a\":1.50e1,\"b\":\(number),\"n\":\(number),\"k\":[1E-2,\"\\u00e4\"]}" }
+    private static func old(_ number: Int) -> String {
+        "{\"a\":1.50e1,\"b\":\(number),\"n\":\(number),\"k\":[1E-2,\"\\u00e4\"]}"
+    }
     private static func new(_ number: Int) -> String {
         "{\"a\":{\"new\":[true]},\"b\":1.50e1,\"c\":\(number),\"n\":\"\(number)\",\"k\":[1E-2,\"ä\"]}"
     }
@@ -175,13 +179,17 @@ import Testing
         }
         let operations = try old.refusal(
             "transaction.apply",
-            "{\"operations\":[{\"method\":\"documents.put\",\"params\":{\"collection\":\"c\",\"id\":\"x\",\"value\":1}}]}")
+            "{\"operations\":[{\"method\":\"documents.put\",\"params\":{\"collection\":\"c\",\"id\":\"x\",\"value\":1}}]}"
+        )
         #expect(operations["kind"]?.text == "schemaTooNew")
         #expect(try get("a", old)["rev"] == rev)
         // One that learns it at its start, and goes on nevertheless.
         let late = try daemon.connect()
-        #expect(try late.refusal("documents.configure", "{\"collection\":\"c\",\"version\":2}")["kind"]?.text == "schemaTooNew")
-        #expect(try late.refusal("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}")["kind"]?.text == "schemaTooNew")
+        #expect(
+            try late.refusal("documents.configure", "{\"collection\":\"c\",\"version\":2}")["kind"]?.text
+                == "schemaTooNew")
+        #expect(
+            try late.refusal("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}")["kind"]?.text == "schemaTooNew")
         // Declaring the version makes it a client of that.
         _ = try configure("\"version\":3", old)
         try put("a", "{\"c\":2}", old)
@@ -205,7 +213,8 @@ import Testing
             ("\"version\":2,\"migrations\":[{\"to\":2,\(empty)},{\"to\":2,\(empty)}]", "/1/to"),
             ("\"version\":2,\"migrations\":[{\"to\":2,\"steps\":[{\"remove\":\"a..b\"}]}]", "/0/steps/0/remove"),
         ] {
-            let refusal = try client.refusal("documents.configure", "{\"collection\":\"c\",\(more),\"tombstoneDays\":3}")
+            let refusal = try client.refusal(
+                "documents.configure", "{\"collection\":\"c\",\(more),\"tombstoneDays\":3}")
             #expect(refusal["kind"]?.text == "invalidParams")
             #expect(refusal["parameter"]?.text == "migrations")
             #expect(refusal["path"]?.text == path, "\(more)")
@@ -273,7 +282,9 @@ import Testing
         // What is repaired is of the new version; what is not is tried again on the way to the next.
         try client.result("documents.patch", "{\"collection\":\"c\",\"id\":\"word\",\"mergePatch\":{\"n\":9}}")
         try client.result(
-            "documents.patch", "{\"collection\":\"c\",\"id\":\"large\",\"jsonPatch\":[{\"op\":\"replace\",\"path\":\"/n\",\"value\":\"8\"}]}")
+            "documents.patch",
+            "{\"collection\":\"c\",\"id\":\"large\",\"jsonPatch\":[{\"op\":\"replace\",\"path\":\"/n\",\"value\":\"8\"}]}"
+        )
         // A unique key that the steps make is held against the others.
         _ = try configure(
             "\"version\":3,\"migrations\":[{\"to\":3,\"steps\":[{\"rename\":{\"from\":\"n\",\"to\":\"k\"}}]}]", client)
@@ -318,7 +329,8 @@ import Testing
         #expect(now() - start < 1)
         // A later migration goes on with the one that is under way.
         _ = try configure(
-            "\"version\":3,\"migrations\":[{\"to\":3,\"steps\":[{\"setDefault\":{\"path\":\"v\",\"value\":3}}]}]", client)
+            "\"version\":3,\"migrations\":[{\"to\":3,\"steps\":[{\"setDefault\":{\"path\":\"v\",\"value\":3}}]}]",
+            client)
         let done = try describe(client)["migration"]
         #expect(done?["from"]?.int == 1)
         #expect(done?["to"]?.int == 3)

@@ -30,14 +30,15 @@ public struct Migration: Sendable {
                 throw MigrationError(
                     place + "/to",
                     migration.version == last.version
-                        ? "two migrations lead to version \(last.version)" : "migrations stand in the order of versions")
+                        ? "two migrations lead to version \(last.version)" : "migrations stand in the order of versions"
+                )
             }
             list.append(migration)
         }
         return list
     }
 
-    /// - Parameter place: where it stands, as a JSON pointer.
+    /// `place`: where it stands, as a JSON pointer.
     public init(_ value: StoredValue, at place: String) throws(MigrationError) {
         guard value.kind == .object else { throw MigrationError(place, "a migration is an object with to and steps") }
         var version: Int?
@@ -47,7 +48,9 @@ public struct Migration: Sendable {
             case "to":
                 guard member.value.kind == .number, let number = Int(String(member.value.text)), number > 1,
                     Self.versions.contains(number)
-                else { throw MigrationError(place + "/to", "a version to migrate to is a whole number of 2 to 2^31 - 1") }
+                else {
+                    throw MigrationError(place + "/to", "a version to migrate to is a whole number of 2 to 2^31 - 1")
+                }
                 version = number
             case "steps":
                 guard member.value.kind == .array else { throw MigrationError(place + "/steps", "steps are a list") }

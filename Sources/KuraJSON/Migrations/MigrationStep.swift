@@ -43,13 +43,16 @@ public struct MigrationStep: Sendable {
         switch name {
         case "rename", "move":
             let parts = try Self.parts(member.value, ["from", "to", "ifExists"], needs: 2, at: inner)
-            let (from, to) = (try Self.path(parts[0]!, at: inner + "/from"), try Self.path(parts[1]!, at: inner + "/to"))
+            let (from, to) = (
+                try Self.path(parts[0]!, at: inner + "/from"), try Self.path(parts[1]!, at: inner + "/to")
+            )
             let ifExists = try Self.word(parts[2], IfExists.self, at: inner + "/ifExists") ?? .fail
             guard from != to else { throw MigrationError(inner + "/to", "it is there already") }
             let (old, new) = (from.componentNames, to.componentNames)
             if name == "rename" {
                 guard old.dropLast() == new.dropLast() else {
-                    throw MigrationError(inner + "/to", "a member is renamed within its object; move takes it elsewhere")
+                    throw MigrationError(
+                        inner + "/to", "a member is renamed within its object; move takes it elsewhere")
                 }
                 action = .rename(from, to: to, ifExists)
             } else {

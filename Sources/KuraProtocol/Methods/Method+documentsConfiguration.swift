@@ -100,7 +100,8 @@ extension Method {
                                     Field("changed", .count, required: true, "Documents that it would change."),
                                     Field(
                                         "unconverted", .count, required: true,
-                                        "Documents in which it would not find a value that can be converted, and go on."),
+                                        "Documents in which it would not find a value that can be converted, and go on."
+                                    ),
                                 ]), maxItems: 65_536), required: true, "Each step, in its order."),
                         failures,
                     ]), "With `dryRun`: what would be done."),
@@ -151,7 +152,9 @@ extension Method {
                             Field("entries", .count, required: true, "Documents in it."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
-                Field("version", .integer(1...0x7FFF_FFFF), "The version of its documents; left out when none was declared."),
+                Field(
+                    "version", .integer(1...0x7FFF_FFFF),
+                    "The version of its documents; left out when none was declared."),
                 Field(
                     "migration",
                     .object([

@@ -43,7 +43,8 @@ struct MigrationStepTests {
         (#"{"b":2,"a":1}"#, #"{"rename":{"from":"a","to":"b","ifExists":"replace"}}"#, #"{"b":1}"#),
         ("7", #"{"rename":{"from":"a","to":"b"}}"#, "unchanged"),
     ])
-    func `rename gives a member another name in its place`(_ document: String, _ step: String, _ result: String) throws {
+    func `rename gives a member another name in its place`(_ document: String, _ step: String, _ result: String) throws
+    {
         #expect(try migrate(document, step) == result)
     }
 
@@ -65,7 +66,10 @@ struct MigrationStepTests {
     }
 
     @Test(arguments: [
-        (#"{"x":1}"#, #"{"setDefault":{"path":"a","value":{"k":[1.10,"\u00e4"]}}}"#, #"{"x":1,"a":{"k":[1.10,"\u00e4"]}}"#),
+        (
+            #"{"x":1}"#, #"{"setDefault":{"path":"a","value":{"k":[1.10,"\u00e4"]}}}"#,
+            #"{"x":1,"a":{"k":[1.10,"\u00e4"]}}"#
+        ),
         ("{}", #"{"setDefault":{"path":"a.b.c","value":0}}"#, #"{"a":{"b":{"c":0}}}"#),
         (#"{"a":null}"#, #"{"setDefault":{"path":"a","value":0}}"#, "unchanged"),
         (#"{"l":[{},{"n":1}]}"#, #"{"setDefault":{"path":"l.0.n","value":null}}"#, #"{"l":[{"n":null},{"n":1}]}"#),
@@ -102,7 +106,8 @@ struct MigrationStepTests {
         ("boolean", "2", "notBoolean"), ("boolean", "[]", "notBoolean"), ("string", "null", "same"),
         ("integer", "null", "same"), ("number", "null", "same"), ("boolean", "null", "same"),
     ])
-    func `convert keeps digits as they are, and never guesses`(_ type: String, _ value: String, _ result: String) throws {
+    func `convert keeps digits as they are, and never guesses`(_ type: String, _ value: String, _ result: String) throws
+    {
         let document = #"{"n":\#(value),"m":1.0}"#
         let step = #"{"convert":{"path":"n","to":"\#(type)"}}"#
         switch result {
@@ -142,10 +147,13 @@ struct MigrationStepTests {
 
     @Test func `steps are taken in their order, and untouched text stays byte for byte`() throws {
         let document = #"{"x":1E-2,"b":2,"a":"\u00e4\/","o":{"k":-0.0}}"#
-        let steps = #"{"rename":{"from":"b","to":"c"}},{"rename":{"from":"a","to":"b"}},{"setDefault":{"path":"a","value":0}}"#
+        let steps =
+            #"{"rename":{"from":"b","to":"c"}},{"rename":{"from":"a","to":"b"}},{"setDefault":{"path":"a","value":0}}"#
         #expect(try migrate(document, steps) == #"{"x":1E-2,"c":2,"b":"\u00e4\/","o":{"k":-0.0},"a":0}"#)
         // What comes to the same text is no change.
-        #expect(try migrate(#"{"a":1}"#, #"{"rename":{"from":"a","to":"b"}},{"rename":{"from":"b","to":"a"}}"#) == "unchanged")
+        #expect(
+            try migrate(#"{"a":1}"#, #"{"rename":{"from":"a","to":"b"}},{"rename":{"from":"b","to":"a"}}"#)
+                == "unchanged")
     }
 
     @Test func `results stay within their bounds`() throws {
@@ -187,7 +195,7 @@ struct MigrationListTests {
         do {
             _ = try Array(text.utf8).withBytes { (text) throws(MigrationError) in try Migration.list(text) }
             return nil
-        } catch { return (error as? MigrationError).map { "\($0.pointer): \($0.message)" } }
+        } catch { return "\(error.pointer): \(error.message)" }
     }
 
     @Test(arguments: [
@@ -195,7 +203,8 @@ struct MigrationListTests {
         (#"[{"to":1,"steps":[]}]"#, "/0/to"), (#"[{"to":2.5,"steps":[]}]"#, "/0/to"),
         (#"[{"to":2147483648,"steps":[]}]"#, "/0/to"), (#"[{"to":"2","steps":[]}]"#, "/0/to"),
         (#"[{"to":2,"steps":{}}]"#, "/0/steps"), (#"[{"to":2,"steps":[],"x":1}]"#, "/0"),
-        (#"[{"to":2,"steps":[]},{"to":2,"steps":[]}]"#, "/1/to"), (#"[{"to":3,"steps":[]},{"to":2,"steps":[]}]"#, "/1/to"),
+        (#"[{"to":2,"steps":[]},{"to":2,"steps":[]}]"#, "/1/to"),
+        (#"[{"to":3,"steps":[]},{"to":2,"steps":[]}]"#, "/1/to"),
         (#"[{"to":2,"steps":[1]}]"#, "/0/steps/0"), (#"[{"to":2,"steps":[{}]}]"#, "/0/steps/0"),
         (#"[{"to":2,"steps":[{"drop":"a"}]}]"#, "/0/steps/0"),
         (#"[{"to":2,"steps":[{"remove":"a","rename":1}]}]"#, "/0/steps/0"),
@@ -211,7 +220,10 @@ struct MigrationListTests {
         (#"[{"to":2,"steps":[{"move":{"from":"a","to":"b","more":1}}]}]"#, "/0/steps/0/move"),
         (#"[{"to":2,"steps":[{"setDefault":{"path":"a"}}]}]"#, "/0/steps/0/setDefault"),
         (#"[{"to":2,"steps":[{"convert":{"path":"a","to":"date"}}]}]"#, "/0/steps/0/convert/to"),
-        (#"[{"to":2,"steps":[{"convert":{"path":"a","to":"string","onFailure":"stop"}}]}]"#, "/0/steps/0/convert/onFailure"),
+        (
+            #"[{"to":2,"steps":[{"convert":{"path":"a","to":"string","onFailure":"stop"}}]}]"#,
+            "/0/steps/0/convert/onFailure"
+        ),
     ])
     func `what is no migration is refused with its place`(_ text: String, _ pointer: String) {
         #expect(fault(text)?.prefix(while: { $0 != ":" }) == Substring(pointer))

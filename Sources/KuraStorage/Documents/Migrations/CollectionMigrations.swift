@@ -143,9 +143,8 @@ public struct MigrationProgress: Sendable {
     /// As it is kept.
     var text: [UInt8] {
         var text = ByteBuffer()
-        text.append(
-            text: "{\"from\":\(from),\"to\":\(to),\"rev\":\(rev),\"row\":\(row),\"total\":\(total),\"changed\":\(changed)")
-        text.append(text: ",\"failed\":\(failed),\"done\":\(isDone ? 1 : 0),\"failures\":[")
+        text.append(text: "{\"from\":\(from),\"to\":\(to),\"rev\":\(rev),\"row\":\(row),\"total\":\(total)")
+        text.append(text: ",\"changed\":\(changed),\"failed\":\(failed),\"done\":\(isDone ? 1 : 0),\"failures\":[")
         for (position, failure) in failures.enumerated() {
             if position > 0 { text.append(",") }
             failure.append(to: &text)

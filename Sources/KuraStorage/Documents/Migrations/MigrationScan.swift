@@ -41,7 +41,8 @@ final class MigrationScan: TableQuery, @unchecked Sendable {
     private static let rowLimit = 8192
 
     /// `rev`: the revision that began the run. `row`: where to go on.
-    init(_ scope: Scope, _ migrations: CollectionMigrations, rev: UInt64, after row: Int64, judge: (any DocumentJudge)?) {
+    init(_ scope: Scope, _ migrations: CollectionMigrations, rev: UInt64, after row: Int64, judge: (any DocumentJudge)?)
+    {
         self.scope = scope.id
         self.rev = rev
         // What is older than the last migration is in the tables then, or newer than they are.

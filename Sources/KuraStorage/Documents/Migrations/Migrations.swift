@@ -157,7 +157,8 @@ final class Migrations {
     }
 
     /// Whether nobody has written the document since it was looked at.
-    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(StoreError) -> Bool
+    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(StoreError)
+        -> Bool
     {
         do throws(StoreError) {
             return try document.id.withBytes { (id) throws(StoreError) in
