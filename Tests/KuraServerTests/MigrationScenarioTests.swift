@@ -155,6 +155,29 @@ import Testing
         #expect(try TablesRecount.difference(daemon.data) == nil)
     }
 
+    @Test func `slices that find the disk full are stored when there is room again, once`() throws {
+        let daemon = try TemporaryDaemon()
+        let count = 1000
+        let filling = try daemon.connect()
+        try fill(0..<count, filling, Self.old)
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.append:full:3,log.append:full:4,log.append:full:9")
+        let client = try daemon.connect()
+        _ = try configure(Self.swap, client)
+        let progress = try describe(client)["migration"]
+        #expect(progress?["state"]?.text == "done")
+        #expect(progress?["changed"]?.int == count)
+        #expect(progress?["failed"]?.int == 0)
+        for (id, document) in try all(client) {
+            #expect(try document.text == JSON(Self.new(Int(id.dropFirst())!)))
+        }
+        for number in stride(from: 0, to: count, by: 31) {
+            #expect(try get("d\(number)", client)["version"]?.int == 2)
+        }
+        #expect(daemon.terminate() == 0)
+        #expect(try TablesRecount.difference(daemon.data) == nil)
+    }
+
     @Test func `a client of a lower version is told so, also while it is connected, and writes nothing`() throws {
         let daemon = try TemporaryDaemon()
         let (old, new) = (try daemon.connect(), try daemon.connect())
@@ -280,7 +303,7 @@ import Testing
             ("kept", "{\"n\":2,\"t\":[]}"), ("d7", "{\"n\":7}"),
         ] { #expect(try get(id, client)["value"] == JSON(value)) }
         // What is repaired is of the new version; what is not is tried again on the way to the next.
-        try client.result("documents.patch", "{\"collection\":\"c\",\"id\":\"word\",\"mergePatch\":{\"n\":9}}")
+        try client.result("documents.patch", "{\"collection\":\"c\",\"id\":\"word\",\"mergePatch\":{\"n\":45}}")
         try client.result(
             "documents.patch",
             "{\"collection\":\"c\",\"id\":\"large\",\"jsonPatch\":[{\"op\":\"replace\",\"path\":\"/n\",\"value\":\"8\"}]}"

@@ -47,6 +47,7 @@ public final class MigrationTrial: TableQuery, @unchecked Sendable {
     public func stop() { control.stop() }
 
     public func run(_ tables: TableReader) throws(StoreError) {
+        _ = FaultPoints.hit(.migrateScan)
         var isAtEnd = false
         while !isAtEnd {
             try tables.snapshot { (snapshot) throws(SQLiteError) in
