@@ -119,6 +119,13 @@ public final class ConfigurationStore {
 
     static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
 
+    // MARK: Search
+
+    /// Key of how a collection is searched, a `SearchDefinition`.
+    public static let search: StaticString = "search"
+
+    static func isSearch(_ key: Bytes) -> Bool { key.equals(search.bytes) }
+
     // MARK: Durability
 
     /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
@@ -214,7 +221,10 @@ extension Ledger {
             let subject = name.withBytes({ scopes.findOrMake(store, $0) })
         else { return }
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
-        if store == .documents { noteIndexes(configuration, of: subject) }
+        if store == .documents {
+            noteIndexes(configuration, of: subject)
+            noteSearch(configuration, of: subject)
+        }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,
             let seconds = Int32(String(decoding: durability.value, as: UTF8.self))
@@ -236,6 +246,12 @@ extension Ledger {
         let indexes = collection.indexes ?? CollectionIndexes()
         collection.indexes = indexes
         indexes.define(text)
+    }
+
+    /// A collection may be searched otherwise now.
+    private func noteSearch(_ configuration: Scope, of collection: Scope) {
+        let item = find(configuration, ConfigurationStore.search.bytes)
+        collection.search.define(item.flatMap { $0.isTombstone ? nil : $0.value } ?? Bytes())
     }
 }
 

@@ -32,7 +32,8 @@ extension Ledger {
     /// What is configured for a scope has changed.
     func note(configuration item: ItemRef, _ configuration: Scope) {
         noteConfiguration(configuration)
-        guard ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
+        let isSearch = ConfigurationStore.isSearch(item.key)
+        guard isSearch || ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
             subject.store == .documents, let scope = subject.name.withBytes({ scopes.find(.documents, $0) })
         else { return }
         let isFirst = scope.definedRev == 0
@@ -41,7 +42,8 @@ extension Ledger {
         events.append(
             PendingEvent(
                 item: item,
-                event: FoldSlice.Event(rev: item.pointee.rev, collection: scope.id, kind: .indexes(text)),
+                event: FoldSlice.Event(
+                    rev: item.pointee.rev, collection: scope.id, kind: isSearch ? .search(text) : .indexes(text)),
                 isFirst: isFirst))
     }
 

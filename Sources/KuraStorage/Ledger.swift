@@ -73,6 +73,8 @@ final class Ledger {
     let claims = UniqueClaims()
     /// Collections whose indexes the tables have told of.
     var published: Set<UInt32> = []
+    /// The same of full text indexes.
+    var publishedSearches: Set<UInt32> = []
     /// Indexes that are complete, and the revision up to which writes may have missed a conflict.
     var unconfirmed: [Int64: UInt64] = [:]
     private(set) var overlayBytes = 0

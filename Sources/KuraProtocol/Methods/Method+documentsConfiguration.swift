@@ -6,7 +6,9 @@ extension Method {
             // What breaks an index or a schema tells of documents.
             needs: .scope(
                 .admin, "collection",
-                also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
+                also: [
+                    Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema"),
+                ]),
             "Says what a collection is: its indexes and schema, what ages out, when its changes are durable. What is absent stays.",
             parameters: [
                 Field("collection", .scope, required: true, "Which kind of document."),
@@ -39,6 +41,15 @@ extension Method {
                 Field(
                     "flushSeconds", .integer(1...3600),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
+                Field(
+                    "searchFields", .json,
+                    """
+                    All fields whose text `documents.search` finds, a list of at most 16 paths or objects `{path, weight}`. Null or \
+                    `[]` ends that. Another list is built anew in the background, unless only weights differ.
+                    """),
+                Field(
+                    "searchTokenizer", .word(["unicode61", "trigram"]),
+                    "What is found: words without case and diacritics, as at first, or any three characters in a row."),
             ],
             result: [
                 Field(
@@ -46,6 +57,7 @@ extension Method {
                 Field(
                     "building", .list(of: .name(maxBytes: WireLimits.scopeBytes), maxItems: 64), required: true,
                     "Indexes that are not complete yet; `documents.describe` with `waitMs` waits for them."),
+                Field("search", .word(["building", "ready"]), "How the search index stands, when there is one."),
             ],
             errors: [.valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
             example: """
@@ -59,7 +71,7 @@ extension Method {
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
                     "waitMs", .integer(0...WireLimits.waitMilliseconds),
-                    "Wait until no index is being built, so long at most."),
+                    "Wait until no index is being built, that of the search included, so long at most."),
             ],
             result: [
                 Field(
@@ -88,6 +100,18 @@ extension Method {
                             Field("entries", .count, required: true, "Documents in it."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
+                Field(
+                    "searchFields", .list(of: .json, maxItems: 16),
+                    "Fields whose text is searched; left out when none is."),
+                Field("searchTokenizer", .word(["unicode61", "trigram"]), "What is found of it."),
+                Field(
+                    "search",
+                    .object([
+                        Field("state", .word(["building", "ready"]), required: true, "Whether it can be searched."),
+                        Field("done", .count, "While it is built: documents gone through."),
+                        Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
+                        Field("entries", .count, required: true, "Documents in it: those that have text."),
+                    ]), "How the search index stands; left out when there is none."),
                 Field("schema", .json, "The schema; left out when there is none."),
                 Field(
                     "schemaMode", .word(["off", "warn", "enforce"]), "What a document meets that breaks the schema."),

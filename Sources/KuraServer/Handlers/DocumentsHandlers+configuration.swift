@@ -17,6 +17,8 @@ extension DocumentsHandlers {
         static let retainDays = 5
         static let durability = 6
         static let flushSeconds = 7
+        static let searchFields = 8
+        static let searchTokenizer = 9
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -24,10 +26,11 @@ extension DocumentsHandlers {
         try call.checkFlushSeconds(
             durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
         let indexes = try wantedIndexes(call, storage)
+        let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
         let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, storage) } catch {
+        do throws(Refusal) { try stage(call, indexes, search, storage) } catch {
             storage.abandon(transaction)
             throw error
         }
@@ -40,7 +43,11 @@ extension DocumentsHandlers {
             isFirst = false
             index.definition.name.withBytes { out.append(quoted: $0) }
         }
-        out.append("]}")
+        out.append("]")
+        if let search = storage.documents.search(collection) {
+            out.append(search.isReady ? ",\"search\":\"ready\"" : ",\"search\":\"building\"")
+        }
+        out.append("}")
     }
 
     /// The definitions' list as it is to be kept; nil when the request does not name indexes.
@@ -89,7 +96,7 @@ extension DocumentsHandlers {
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(
-        _ call: Call, _ indexes: [UInt8]?, _ storage: isolated Storage
+        _ call: Call, _ indexes: [UInt8]?, _ search: [UInt8]?, _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
@@ -99,6 +106,11 @@ extension DocumentsHandlers {
             if let indexes {
                 try indexes.withBytes { (text) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.indexes, text)
+                }
+            }
+            if let search {
+                try search.withBytes { (text) throws(StoreError) in
+                    try configured.set(.documents, collection, ConfigurationStore.search, text)
                 }
             }
             if call.reader.has(Position.schema) {
@@ -167,6 +179,7 @@ extension DocumentsHandlers {
             append(index, of: numbers?.rows ?? 0, to: &out)
         }
         out.append("]")
+        if let search = storage.documents.search(collection) { search.append(of: numbers?.rows ?? 0, to: &out) }
         if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
             out.append(",\"schema\":")
             out.append(schema.value)

@@ -20,6 +20,8 @@ final class Scope {
     var definedRev: UInt64 = 0
     /// A collection's indexes; nil when it has none.
     var indexes: CollectionIndexes?
+    /// How a collection is searched.
+    var search = ScopeSearch()
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.

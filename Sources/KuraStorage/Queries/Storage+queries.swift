@@ -61,7 +61,7 @@ extension Storage {
     /// Waits until no index of the collection is being built, so long at most.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
-        guard documents.indexes(collection)?.isSettled == false else { return nil }
+        guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
         indexWaits.add(ticket, Array(collection), milliseconds: milliseconds)
         return ticket
