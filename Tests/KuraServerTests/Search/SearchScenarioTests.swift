@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import Testing
 
 /// `documents.search` over a real socket: what it finds, in which order, and what it refuses.
@@ -34,12 +35,12 @@ import Testing
         try page(query, more, client)["documents"]?.elements.compactMap { $0["id"]?.text } ?? []
     }
 
-    private func fill(_ count: Int) throws {
+    private func fill(_ count: Int, _ client: Client? = nil, _ more: String = "") throws {
         for start in stride(from: 0, to: count, by: 500) {
             let documents = (start..<min(start + 500, count)).map {
-                "{\"id\":\"d\($0)\",\"value\":{\"text\":\"number n\($0) of group g\($0 % 7) and \(String(repeating: "filler w\($0 % 13) ", count: 30))\"}}"
+                "{\"id\":\"d\($0)\",\"value\":{\"text\":\"number n\($0) of group g\($0 % 7) and \(String(repeating: "filler w\($0 % 13) ", count: 30))\(more)\"}}"
             }
-            try client.result(
+            try (client ?? self.client).result(
                 "documents.putMany", "{\"collection\":\"c\",\"documents\":[\(documents.joined(separator: ","))]}")
         }
     }
@@ -128,9 +129,9 @@ import Testing
         try describe()
         let long = String(repeating: "filler ", count: 200)
         try put("a", "{\"t\":\"\(long)the <needle> here \(long)\",\"list\":[\"needle one\",\"x\"]}")
-        try put("b", "{\"t\":\"x needle\(String(repeating: "e", count: 5000)) needle \\u0001 \\u0002 \\u0003\"}")
+        try put("b", "{\"t\":\"needle \\u0001faked\\u0002\\u0003 x needle\(String(repeating: "e", count: 5000)) \"}")
         let plain = try page("needle", ",\"snippetWords\":5")["documents"]?.elements.first { $0["id"]?.text == "a" }
-        #expect(plain?["snippets"]?["t"]?.text == "…the <[needle]> here filler filler…")
+        #expect(plain?["snippets"]?["t"]?.text == "…filler the <[needle]> here filler…")
         #expect(plain?["snippets"]?["list"]?.text == "[needle] one\nx")
         let marked = try page("needle", ",\"markStart\":\"<b>\",\"markEnd\":\"</b>\",\"snippetWords\":3")
         let long2 = marked["documents"]?.elements.first { $0["id"]?.text == "b" }?["snippets"]?["t"]?.text
@@ -139,6 +140,8 @@ import Testing
         #expect(try page("needle", ",\"snippetWords\":0")["documents"]?[0]?["snippets"] == nil)
         // Marks in the text are spaces there: none of them comes from the document.
         let close = try page("needle", ",\"snippetWords\":64,\"markStart\":\"<b>\",\"markEnd\":\"</b>\"")
+        #expect(
+            close["documents"]?.elements.contains { $0["snippets"]?["t"]?.text?.contains(">faked") == true } == false)
         let texts = close["documents"]?.elements.compactMap { $0["snippets"]?["t"]?.text } ?? []
         for text in texts { #expect(text.ranges(of: "<b>").count == text.ranges(of: "</b>").count, "\(text)") }
     }
@@ -222,14 +225,23 @@ import Testing
         #expect(try describe()["tombstoneDays"] == nil)
     }
 
+    /// Every document is looked at, and looked through.
+    private static let tedious =
+        #""query":"number","where":{"$or":["# + (0..<200).map { "{\"x.y.z\($0)\":\($0)}" }.joined(separator: ",") + "]}"
+
     @Test func `a search ends with its time, and when it is cancelled`() throws {
-        try fill(4000)
+        try fill(8000)
         try configure("\"searchFields\":[\"text\"]")
         try describe()
-        let error = try client.refusal(
-            "documents.search",
-            "{\"collection\":\"c\",\"query\":\"number\",\"timeoutMs\":1,\"where\":{\"text\":{\"$regex\":\"x{3}y\"}}}")
-        #expect(error["kind"]?.text == "timeout")
+        let error = try client.refusal("documents.search", "{\"collection\":\"c\",\(Self.tedious),\"timeoutMs\":5}")
+        #expect(error["kind"]?.text == "timeout" && error["limit"]?.int == 5, "\(error)")
+        client.send(
+            Client.request(
+                "documents.search", "{\"collection\":\"c\",\(Self.tedious),\"timeoutMs\":60000}", id: "\"long\""))
+        client.send(Client.request("rpc.cancel", "{\"id\":\"long\"}", id: "2"))
+        let replies = [try client.reply(), try client.reply()]
+        #expect(replies.contains { $0["id"]?.int == 2 && $0["result"]?["cancelled"]?.bool == true })
+        #expect(replies.contains { $0["error"]?["data"]?["kind"]?.text == "cancelled" }, "\(replies)")
     }
 
     @Test func `weights alone build nothing anew, and dropping takes the search along`() throws {
@@ -256,11 +268,47 @@ import Testing
         #expect(try TablesRecount.numbers(daemon.data, "SELECT count(*) FROM searches") == [0])
     }
 
+    @Test(arguments: ["fold.commit:full:2", "fold.slice:full:3+", "tend.commit:full:2", "tend.slice:full:1"])
+    func `a full disk takes back what a fold or a build did to the search index, and it is done again`(fault: String)
+        throws
+    {
+        daemon.kill()
+        try daemon.start(faults: fault)
+        let writer = try daemon.connect()
+        try fill(1500, writer)
+        try configure("\"searchFields\":[\"text\"]", writer)
+        try writer.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":1500}")
+        _ = try? fill(600, writer, "again")
+        daemon.kill()
+        try daemon.start()
+        let reader = try daemon.connect()
+        #expect(try describe(reader)["search"]?["entries"]?.int == 1500)
+        #expect(daemon.terminate() == 0)
+        #expect(try TablesRecount.searchDifference(daemon.data) == nil)
+    }
+
+    @Test func `what a version has built that made other text of documents is built anew`() throws {
+        try fill(700)
+        try configure("\"searchFields\":[\"text\"]")
+        try describe()
+        #expect(daemon.terminate() == 0)
+        let tables = try Connection(path: daemon.data + "/durable/kura.sqlite", mode: .readWrite)
+        try tables.execute("UPDATE searches SET version = 0")
+        tables.close()
+        try daemon.start()
+        let again = try daemon.connect()
+        #expect(try describe(again)["search"]?["state"]?.text == "ready")
+        #expect(try ids("n77", "", again) == ["d77"])
+        #expect(daemon.terminate() == 0)
+        #expect(try TablesRecount.numbers(daemon.data, "SELECT version FROM searches WHERE state = 2") == [1])
+        #expect(try TablesRecount.searchDifference(daemon.data) == nil)
+    }
+
     @Test func `a kill at any point of a build leaves a search index that is completed`() throws {
         let faults = [
             "tend.slice:kill:1", "tend.commit:kill:1", "fold.commit:kill:1", "tend.commit:kill:2", "tend.slice:kill:3",
         ]
-        try fill(4000)
+        try fill(2500)
         try configure("\"searchFields\":[\"text\"]")
         for (round, fault) in faults.enumerated() {
             daemon.kill()
