@@ -82,6 +82,8 @@ struct ConnectionState {
     var isComposing: Bool { batch != nil || gathering != nil }
     /// The client has said all that it will (half-close), or the daemon is draining.
     var hasEnded = false
+    /// The other side is closed altogether, and reads no more either.
+    var isGone = false
 
     /// The reply that begins at `position` shows `rev`.
     mutating func shows(_ rev: UInt64, at position: UInt64) {

@@ -48,8 +48,8 @@ extension Server {
                 continue
             }
             var frame = connection.framer.next(in: connection.input.bytes)
-            if frame == .incomplete, connection.state.hasEnded {
-                // The last line may lack its end.
+            if frame == .incomplete, connection.state.hasEnded, !connection.state.isGone {
+                // The last line may lack its end, of one who still listens: others have gone in the middle of it.
                 frame = connection.framer.last(in: connection.input.bytes)
             }
             budget -= 1

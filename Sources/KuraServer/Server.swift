@@ -227,6 +227,7 @@ public final class Server {
         case Self.lingeringToken: crowd.isLingeringDue = true
         default:
             guard let connection = connections[event.token] else { return }
+            if event.isClosed { connection.state.isGone = true }
             if event.isReadable {
                 guard receive(connection) else { return }
             } else if event.isClosed {

@@ -59,15 +59,15 @@ public struct DescriptorQueue {
     /// Descriptors that came and could not be kept.
     private var surplus = 0
 
-    /// Takes over a descriptor that has arrived.
-    public mutating func append(owning number: Int32) {
-        let descriptor = PassedDescriptor(owning: number)
-        guard !isLossy, waiting.count < Self.limit else {
-            isLossy = true
-            surplus += 1
-            return
-        }
-        waiting.append(descriptor)
+    /// Takes over the descriptors that one message has brought.
+    /// `numbers`: at most `CSYS_MAX_DESCRIPTORS`.
+    public mutating func append(owning numbers: UnsafeBufferPointer<Int32>) {
+        let kept = isLossy ? 0 : min(numbers.count, Self.limit - waiting.count)
+        for position in 0..<kept { unsafe waiting.append(PassedDescriptor(owning: numbers[position])) }
+        guard kept < numbers.count else { return }
+        isLossy = true
+        surplus += numbers.count - kept
+        unsafe DescriptorCloser.close(UnsafeBufferPointer(rebasing: numbers[kept...]))
     }
 
     /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.

@@ -81,7 +81,7 @@ public struct Socket: ~Copyable {
                 descriptor, room.baseAddress, min(room.count, limit), descriptors.baseAddress,
                 // All of them: those that the kernel cuts off it closes here and now.
                 Int32(CSYS_MAX_DESCRIPTORS), &count, &flags)
-            for position in 0..<Int(count) { unsafe queue.append(owning: descriptors[position]) }
+            if count > 0 { unsafe queue.append(owning: UnsafeBufferPointer(rebasing: descriptors[..<Int(count)])) }
             if flags & Int32(MSG_CTRUNC) != 0 { queue.noteLoss() }
             if received > 0 {
                 buffer.commit(received)

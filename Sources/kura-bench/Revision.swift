@@ -1,15 +1,33 @@
-/// Kura's global revision, asked of `storage.status` on a connection of its own.
-enum Revision {
-    /// The revision now; nil for Redis, which counts none.
-    static func current(of target: Target) throws -> UInt64? {
-        guard target.wire == .kura else { return nil }
+import Glibc
+
+/// Kura's global revision, asked of `storage.status` on a connection of its own: opened before the run, so that a crowd that
+/// takes every place meanwhile cannot keep the answer away.
+struct Revision: ~Copyable {
+    /// nil for Redis, which counts none.
+    private let descriptor: Int32?
+
+    init(of target: Target) throws {
+        guard target.wire == .kura else {
+            descriptor = nil
+            return
+        }
         let socket = try Socket(path: target.path)
         try socket.limitReads(toSeconds: 30)
-        let reply = try Exchange.line(RequestTemplate.call("storage.status", "{}"), on: socket.descriptor)
+        descriptor = socket.release()
+    }
+
+    deinit {
+        if let descriptor { close(descriptor) }
+    }
+
+    /// The revision now; nil for Redis.
+    func current() throws -> UInt64? {
+        guard let descriptor else { return nil }
+        let reply = try Exchange.line(RequestTemplate.call("storage.status", "{}"), on: descriptor)
         guard reply.hasPrefix(ReplyScanner.success) else {
             throw BenchError.failed("storage.status answered \(reply)")
         }
-        guard let revision = number(after: "\"rev\":", in: reply) else {
+        guard let revision = Self.number(after: "\"rev\":", in: reply) else {
             throw BenchError.failed("storage.status tells no \"rev\": \(reply)")
         }
         return revision

@@ -125,6 +125,21 @@ import Testing
         #expect(lines.allSatisfy { $0 == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"pong\":true}}" })
     }
 
+    @Test func `a last line without its end is not done for one who is gone`() throws {
+        for isGone in [false, true] {
+            let put = Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"\(isGone)\",\"value\":1}")
+            let one = try daemon.connect()
+            one.send(Array(put.utf8.dropLast()))
+            if !isGone {
+                one.halfClose()
+                _ = try one.line()
+            }
+        }
+        let others = try client.result("settings.getMany", "{\"domain\":\"d\",\"keys\":[\"true\",\"false\"]}")
+        #expect(others["values"]?["false"]?.int == 1)
+        #expect(others["values"]?["true"] == nil)
+    }
+
     @Test func `a line that is no JSON is a parse error and the connection lives on`() throws {
         let lines = try client.exchange("{\"jsonrpc\":\n\u{0}\n" + Client.request("storage.ping"))
         #expect(try JSON(lines[0])["error"]?["code"]?.int == -32700)

@@ -30,7 +30,7 @@ import Testing
     @Test func `descriptors are taken in the order of their arrival, each once`() throws {
         var queue = DescriptorQueue()
         let numbers = [try open(), try open(), try open()]
-        for number in numbers { queue.append(owning: number) }
+        numbers.withUnsafeBufferPointer { queue.append(owning: $0) }
         #expect(number(queue.take()) == numbers[0])
         #expect(number(queue.take()) == numbers[1])
         queue.commit()
@@ -45,7 +45,7 @@ import Testing
     @Test func `what a repeated turn took is there again, and is closed with its last owner`() throws {
         var queue = DescriptorQueue()
         let first = try open()
-        queue.append(owning: first)
+        [first].withUnsafeBufferPointer { queue.append(owning: $0) }
         #expect(number(queue.take()) == first)
         queue.rewind()
         var kept: DescriptorQueue.Taken? = queue.take()
@@ -60,7 +60,7 @@ import Testing
     @Test func `more than the limit are closed, and nothing is taken for another`() throws {
         var queue = DescriptorQueue()
         let numbers = try (0...DescriptorQueue.limit).map { _ in try open() }
-        for number in numbers { queue.append(owning: number) }
+        numbers.withUnsafeBufferPointer { queue.append(owning: $0) }
         #expect(closes(numbers[DescriptorQueue.limit]))
         for position in 0..<DescriptorQueue.limit { #expect(number(queue.take()) == numbers[position]) }
         guard case .lost = queue.take() else {
@@ -70,7 +70,7 @@ import Testing
         queue.commit()
         // The one that comes next need not be the one that the next request means.
         let late = try open()
-        queue.append(owning: late)
+        [late].withUnsafeBufferPointer { queue.append(owning: $0) }
         #expect(closes(late))
         guard case .lost = queue.take() else {
             Issue.record("the loss was forgotten")
@@ -79,14 +79,14 @@ import Testing
         queue.removeAll()
         #expect(queue.isEmpty)
         let again = try open()
-        queue.append(owning: again)
+        [again].withUnsafeBufferPointer { queue.append(owning: $0) }
         #expect(number(queue.take()) == again)
     }
 
     @Test func `leftovers are closed`() throws {
         let numbers = [try open(), try open()]
         var queue = DescriptorQueue()
-        for number in numbers { queue.append(owning: number) }
+        numbers.withUnsafeBufferPointer { queue.append(owning: $0) }
         queue.removeAll()
         #expect(numbers.allSatisfy { closes($0) })
     }

@@ -268,13 +268,16 @@ def subscriptions(path, ready, stop):
 
 
 def descriptors(path, ready, stop):
-    """253 descriptors a message, with half a line behind them, over 200 connections."""
+    """253 descriptors a message, with half a line behind them, again and again over 200 connections; one more asks then."""
     null = os.open("/dev/null", os.O_RDONLY)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null] * 253))]
-    guests = [connect(path, wait=False) for _ in range(200)]
+    guests = [connect(path, wait=False) for _ in range(201)]
     sent = refused = 0
     for guest in guests:
         guest.send(b'{"jsonrpc":"2.0",')
+    # The others wait ever longer before they are read from.
+    first = guests.pop()
+    first.sendmsg([b" "], rights)
     ready()
     while not stop():
         for guest in guests:
@@ -284,10 +287,10 @@ def descriptors(path, ready, stop):
             except OSError:
                 refused += 1
         time.sleep(0.001)
-    guests[0].setblocking(True)
-    guests[0].settimeout(5)
-    guests[0].sendall(line("documents.export", '{"collection":"crowd","fd":true}')[len('{"jsonrpc":"2.0",'):])
-    return last_error(read_line(guests[0])), f"{sent} sent, {refused} by the kernel"
+    first.setblocking(True)
+    first.settimeout(5)
+    first.sendall(line("documents.export", '{"collection":"crowd","fd":true}')[len('{"jsonrpc":"2.0",'):])
+    return last_error(read_line(first)), f"{sent} sent, {refused} by the kernel"
 
 
 def hoard(path, ready, stop):

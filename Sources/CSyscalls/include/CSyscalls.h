@@ -18,6 +18,8 @@ enum { CSYS_MAX_DESCRIPTORS = 253 };
 
 /// fcntl(2)'s F_GETPIPE_SZ, which only pipes answer.
 #define CSYS_GET_PIPE_SIZE 1032
+/// fcntl(2)'s F_SETPIPE_SZ, in bytes.
+#define CSYS_SET_PIPE_SIZE 1031
 
 int csys_open(const char *path, int flags, unsigned mode);
 int csys_openat(int directory, const char *path, int flags, unsigned mode);

@@ -21,6 +21,9 @@ struct CrowdState {
     var isHeldUp: Bool { isStarved || deferredUntil > 0 }
     /// It has passed many descriptors at once lately.
     var isFlooding = false
+    /// When it passed more descriptors than it may, and for how many nanoseconds it was held up then.
+    var floodedAt: UInt64 = 0
+    var floodHold: UInt64 = 0
     /// The turn in which it was looked at last.
     var turn: UInt32 = 0
     /// Its output is at the bound: what had left, and since when no more has.

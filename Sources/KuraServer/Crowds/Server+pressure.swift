@@ -105,7 +105,9 @@ extension Server {
         let before = connection.crowd.chargedDescriptors
         charge(connection)
         // To take and to close one costs about a microsecond, as much as four KiB.
-        let fresh = max(0, connection.descriptors.held - before) + connection.descriptors.takeSurplus()
+        let surplus = connection.descriptors.takeSurplus()
+        let fresh = max(0, connection.descriptors.held - before) + surplus
+        if surplus > 0 { holdUp(flooding: connection) }
         crowd.bytesRead += fresh << 12
         connection.crowd.spent += UInt64(fresh) * 1000
         // Those that take long to close are still open.
@@ -121,6 +123,20 @@ extension Server {
                 [("times", String(count)), ("limit", String(limits.passedDescriptors))])
         }
     }
+
+    /// It passes more descriptors than it may: not read from for a moment, which doubles each time. The kernel takes longer to hand
+    /// over a message of descriptors than its sender to write it.
+    private func holdUp(flooding connection: Connection) {
+        let time = monotonicNow()
+        let isLate = time &- connection.crowd.floodedAt > 10 * Self.longestHold
+        let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)
+        connection.crowd.floodHold = hold
+        connection.crowd.floodedAt = time
+        crowd.putOff(connection, until: time + hold)
+    }
+
+    private static let shortestHold: UInt64 = 1_000_000
+    private static let longestHold: UInt64 = 1_000_000_000
 
     // MARK: Replies
 

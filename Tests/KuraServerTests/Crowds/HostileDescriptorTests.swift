@@ -94,6 +94,23 @@ import Testing
         #expect(try delay(client) < 3)
     }
 
+    @Test func `who passes more than are kept, again and again, waits ever longer, and nobody else does`() throws {
+        let daemon = try TemporaryDaemon()
+        let other = try daemon.connect()
+        try other.result("storage.ping")
+        let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(null) }
+        let flooder = try daemon.connect()
+        let many = [Int32](repeating: null, count: 250)
+        // Held up for 1, 2, 4 … 128 ms.
+        let begun = now()
+        for _ in 0..<8 { try flooder.send(" ", descriptors: many) }
+        try flooder.send(Client.request("storage.ping"), descriptors: [])
+        #expect(try delay(other) < 0.2)
+        #expect(try flooder.reply()["result"] != nil)
+        #expect(now() - begun > 0.2)
+    }
+
     @Test func `subscribers who leave take their descriptors with them, also while nothing changes`() throws {
         let daemon = try TemporaryDaemon(configuration: "{\"changes\":{\"progressSeconds\":3600}}")
         let client = try daemon.connect()
