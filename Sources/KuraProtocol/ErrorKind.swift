@@ -13,7 +13,11 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
     case notFound, patchFailed
+<<<<<<< HEAD
     case indexBuilding
+=======
+    case referenced, tooManyDocuments
+>>>>>>> main
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -263,6 +267,25 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     `data.reason` what is wrong there. Nothing was written.
                     """,
                 remedy: "Read the document, and patch what is there.")
+        case .referenced:
+            Facts(
+                name: "referenced", code: -32040, message: "Referenced", retryable: false,
+                when: """
+                    Others refer to a document that was to be deleted (`data.id`), and their collection is configured with \
+                    `onDelete: "deny"`. For whoever may read there, `data.collection` and `data.field` say which, `data.ids` who (10 \
+                    at most), `data.count` how many (1,000: or more). Nothing was deleted; of a deletion in slices `data.deleted` documents were.
+                    """,
+                remedy: "Delete or change those first.")
+        case .tooManyDocuments:
+            Facts(
+                name: "tooManyDocuments", code: -32041, message: "Too many documents", retryable: false,
+                when: """
+                    What would be deleted or changed in one transaction is more than `data.limit` documents or 64 MiB of values. \
+                    Nothing was; of a deletion in slices `data.deleted` documents were.
+                    """,
+                remedy:
+                    "Delete without `atomic`, so that it goes in slices; delete those first who refer to what is deleted."
+            )
         }
     }
 }

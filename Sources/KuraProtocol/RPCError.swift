@@ -58,6 +58,12 @@ public struct RPCError: Error {
     // Safety: as for `parameter`.
     public nonisolated(unsafe) var documentID: Bytes?
 
+    /// Members that tell who refers to a document, as JSON; kept like `path`.
+    // Safety: as for `parameter`.
+    public nonisolated(unsafe) var referrer: Bytes?
+    /// Documents that were deleted before.
+    public var deleted: Int?
+
     public init(
         _ kind: ErrorKind, hint: StaticString? = nil, parameter: Bytes? = nil, limit: Int? = nil,
         currentRev: UInt64? = nil, index: Int? = nil
@@ -137,6 +143,11 @@ extension ByteBuffer {
         if let explanation = unsafe error.explanation { append(text: ",\"reason\":", explanation) }
         if let name = unsafe error.indexName { append(text: ",\"indexName\":", name) }
         if let id = unsafe error.documentID { append(text: ",\"id\":", id) }
+        if let referrer = unsafe error.referrer {
+            append(",")
+            append(referrer)
+        }
+        if let deleted = error.deleted { append(",\"deleted\":", Int64(deleted)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }

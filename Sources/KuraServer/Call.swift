@@ -140,6 +140,8 @@ enum Refusal: Error {
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
     case query(ticket: UInt64)
+    /// Not yet: begin the request again when who refers to documents by this collection's references can be told.
+    case building([UInt8])
     /// Not here: a thread does it, and the reply comes when it has.
     case transfer(any TransferWork)
 }
@@ -152,7 +154,7 @@ extension Refusal {
     var isLater: Bool {
         switch self {
         case .pause, .later: true
-        case .error, .query, .transfer: false
+        case .error, .query, .building, .transfer: false
         }
     }
 
@@ -163,6 +165,13 @@ extension Refusal {
             call.shows(currentRev)
             self = .error(RPCError(.conflict, currentRev: currentRev))
         case .uniqueViolation(let violation): self = .error(call.fault(violation))
+        case .referenced(let document): self = .error(call.fault(document))
+        case .tooManyDocuments(let limit):
+            self = .error(
+                RPCError(
+                    .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
+                    limit: limit))
+        case .referencesBuilding(let collection): self = .building(collection)
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):

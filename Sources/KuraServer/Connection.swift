@@ -74,6 +74,8 @@ final class Connection {
     var starting: [Transfer] = []
     /// Transfers that are under way.
     var transfers = 0
+    /// The one that the next request waits for in its place.
+    var inPlace: Transfer?
     /// How it stands in a crowd: what it holds, and why it is held up.
     var crowd = CrowdState()
     /// How the connection stood when the turn began, for taking the turn back.

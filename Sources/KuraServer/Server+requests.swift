@@ -243,10 +243,10 @@ extension Server {
             case .transfer(let work):
                 return accept(work, connection, &out)
             case .query(let ticket):
-                facts.requests -= 1
-                if connection.state.wait == .none { connection.query = (ticket, Array(reader.replyID)) }
-                connection.state.wait = .answer(ticket)
-                awaitingAnswer[ticket] = connection.token
+                wait(for: ticket, connection)
+                return false
+            case .building(let collection):
+                wait(for: collection.withBytes { storage.awaitReferences(of: $0) }, connection)
                 return false
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)
@@ -261,6 +261,14 @@ extension Server {
             connection.pass(descriptor, at: start)
         }
         return true
+    }
+
+    /// The request is begun again when the query with this ticket has been run.
+    private func wait(for ticket: UInt64, _ connection: Connection) {
+        facts.requests -= 1
+        if connection.state.wait == .none { connection.query = (ticket, Array(reader.replyID)) }
+        connection.state.wait = .answer(ticket)
+        awaitingAnswer[ticket] = connection.token
     }
 
     /// What there is of a long reply may show what the turn has changed.

@@ -19,7 +19,7 @@ extension Server {
             return true
         }
         var ticket: UInt64?
-        if connection.state.batch != nil {
+        if connection.state.batch != nil || work.isInPlace {
             nextTransferTicket += 1
             ticket = nextTransferTicket
             facts.requests -= 1
@@ -39,6 +39,7 @@ extension Server {
         for transfer in connection.starting {
             connection.transfers += 1
             transfers.append(transfer)
+            if transfer.ticket != nil { connection.inPlace = transfer }
             if drainDeadline != nil { transfer.cancel() }
             transfer.start()
         }
@@ -52,13 +53,17 @@ extension Server {
 
     // MARK: In a turn
 
-    /// Stores a batch of one of the imports, by turns: what it costs the others is bounded.
+    /// Stores a batch of one of the imports, or deletes a slice, by turns: what it costs the others is bounded.
     func storeBatch(_ storage: isolated Storage) {
         storedBatch = nil
         guard !transfers.isEmpty, storage.admitsBulk else { return }
         for _ in transfers.indices {
             nextTransfer = (nextTransfer + 1) % transfers.count
             let transfer = transfers[nextTransfer]
+            if let work = transfer.work as? DocumentsDeletion, let slice = work.takeSlice() {
+                delete(slice, work, transfer, storage)
+                return
+            }
             guard let work = transfer.work as? DocumentsImport, let batch = transfer.channel.readyBatch else {
                 continue
             }
@@ -117,12 +122,19 @@ extension Server {
     func judgeBatch(isStored: Bool) {
         guard let (transfer, rev) = storedBatch else { return }
         storedBatch = nil
-        transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.noSpace))
+        if let work = transfer.work as? DocumentsDeletion {
+            work.judge(isStored ? .stored(rev: rev, work.staged) : .failed(.noSpace))
+        } else {
+            transfer.channel.judge(isStored ? .stored(rev: rev) : .failed(.noSpace))
+        }
     }
 
     /// A batch waits that may be stored now.
     func hasBatch(_ storage: isolated Storage) -> Bool {
-        !transfers.isEmpty && storage.admitsBulk && transfers.contains { $0.channel.readyBatch != nil }
+        !transfers.isEmpty && storage.admitsBulk
+            && transfers.contains {
+                $0.channel.readyBatch != nil || ($0.work as? DocumentsDeletion)?.isOffered == true
+            }
     }
 
     // MARK: Telling
@@ -134,6 +146,7 @@ extension Server {
             remove(transfer)
             guard let connection = connections[transfer.token] else { continue }
             connection.transfers -= 1
+            if connection.inPlace === transfer { connection.inPlace = nil }
             guard connection.state.wait == .transfer(transfer.ticket!) else { continue }
             connection.state.wait = .none
             connection.outcome = outcome
@@ -143,7 +156,7 @@ extension Server {
 
     /// Sends what transfers have to tell. When no connection is in a turn.
     func tellTransfers(_ storage: isolated Storage) {
-        for transfer in transfers where transfer.ticket == nil {
+        for transfer in transfers where transfer.ticket == nil || transfer.work.isInPlace {
             let connection = connections[transfer.token]
             // A batch's replies are one line: nothing may come between.
             if let connection, connection.state.isComposing { continue }
@@ -153,7 +166,7 @@ extension Server {
             {
                 tell(connection, rev: progress.rev, storage) { $0.append(progress: progress, id: transfer.id) }
             }
-            guard let outcome else { continue }
+            guard transfer.ticket == nil, let outcome else { continue }
             remove(transfer)
             guard let connection else { continue }
             connection.transfers -= 1
@@ -191,7 +204,7 @@ extension Server {
 
     /// The outcome of what was not synced is unknown, so that of every transfer is.
     func failTransfers() {
-        for transfer in transfers where transfer.hasID && transfer.ticket == nil {
+        for transfer in transfers where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
             guard let connection = connections[transfer.token], !connection.state.isComposing else { continue }
             transfer.id.withBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
             connection.output.append(0x0A)
@@ -203,6 +216,7 @@ extension Server {
         for transfer in transfers {
             transfer.cancel()
             transfer.channel.judge(.failed(.cancelled))
+            (transfer.work as? DocumentsDeletion)?.judge(.failed(.cancelled))
         }
         let deadline = monotonicNow() + 1_000_000_000
         while !transfers.isEmpty, monotonicNow() < deadline {

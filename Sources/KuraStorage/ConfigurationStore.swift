@@ -117,6 +117,13 @@ public final class ConfigurationStore {
     /// Key of a collection's indexes: the list of `IndexDefinition`s.
     public static let indexes: StaticString = "indexes"
 
+    /// Key of what a collection's documents refer to: the list of `ReferenceDefinition`s.
+    public static let references: StaticString = "references"
+
+    /// Keys of whether a collection belongs into backups, and of what is to be kept of two changes.
+    public static let backup: StaticString = "backup"
+    public static let conflictPolicy: StaticString = "conflictPolicy"
+
     static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
 
     // MARK: Search
@@ -223,7 +230,11 @@ extension Ledger {
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
         if store == .documents {
             noteIndexes(configuration, of: subject)
+<<<<<<< HEAD
             noteSearch(configuration, of: subject)
+=======
+            noteReferences(configuration, of: subject)
+>>>>>>> main
         }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,

@@ -71,6 +71,8 @@ final class Ledger {
     var events: ContiguousArray<PendingEvent> = []
     /// Keys of unique indexes that changes hold which are not folded.
     let claims = UniqueClaims()
+    /// Which collections refer to which.
+    var references = ReferenceCatalog()
     /// Collections whose indexes the tables have told of.
     var published: Set<UInt32> = []
     /// The same of full text indexes.

@@ -63,6 +63,8 @@ final class PageWarmer: Sendable {
             switch request.look {
             case .document(let scope, let id): id.withBytes { id in try? reader?.warm(scope: scope, id: id) }
             case .index(let number, let key): key.withBytes { key in try? reader?.warm(index: number, key: key) }
+            case .referring(let number, let key, let scope):
+                key.withBytes { key in try? reader?.warm(referring: number, key: key, scope: scope) }
             }
             state.withLock { $0.done.append(request.ticket) }
             wake()

@@ -174,6 +174,8 @@ public actor Storage {
         ledger.isRefusingChanges = on
     }
 
+    public var isRefusingChanges: Bool { ledger.isRefusingChanges }
+
     /// A transaction over all rooms that has begun. It ends in the same turn, by `end` or by `abandon`.
     public struct Transaction {
         fileprivate var mark: Ledger.Mark

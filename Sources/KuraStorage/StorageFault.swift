@@ -7,6 +7,12 @@ public enum StoreError: Error, Equatable, Sendable {
     case conflict(currentRev: UInt64)
     /// Another document has the key in a unique index.
     case uniqueViolation(UniqueViolation)
+    /// The document is not deleted: others refer to it.
+    case referenced(ReferencedDocument)
+    /// More documents would be deleted or changed in one transaction than this.
+    case tooManyDocuments(limit: Int)
+    /// Who refers to a document of this collection cannot be told yet: the index is being built.
+    case referencesBuilding(collection: [UInt8])
     /// The value is longer than `limit` bytes.
     case valueTooLarge(limit: Int)
     /// The store would grow over `limit` (bytes, or scopes when they are too many).

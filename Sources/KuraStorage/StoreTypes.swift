@@ -41,6 +41,9 @@ public struct WriteResult {
     /// What was written, or found to be there already, is acknowledged before it is synced, unless the transaction around it
     /// has other changes.
     public var isRelaxed = false
+    /// Documents of others that were deleted along with it, and that have lost a reference.
+    public var cascaded = 0
+    public var nullified = 0
 }
 
 /// A scope's numbers as of the newest change.

@@ -91,27 +91,13 @@ extension Method {
             parameters: [collection, documentID, .ifRev],
             result: [
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the document was absent."),
-                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .durable,
+                Field("deleted", .boolean, required: true, "Whether there was something to delete."), .cascaded,
+                .nullified,
+                .durable,
             ],
-            errors: [.conflict, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .referenced, .tooManyDocuments, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
-        Method(
-            "documents.deleteMany", .documents, .write, needs: .scope(.delete, "collection"),
-            "Deletes several documents: all or nothing, one revision.",
-            parameters: [
-                collection,
-                Field(
-                    "ids", .list(of: .key, maxItems: WireLimits.listItems), required: true,
-                    "At most 10,000; no id twice. Those of no documents are passed over."),
-            ],
-            result: [
-                Field("deleted", .count, required: true, "Documents that were there."),
-                Field(
-                    "rev", .revision, required: true,
-                    "Revision of this change; the newest one there is when nothing was there."), .durable,
-            ],
-            errors: [.noSpace, .outcomeUnknown],
-            example: "{\"collection\":\"notes\",\"ids\":[\"a\",\"b\"]}"),
+        deleteMany,
         Method(
             "documents.patch", .documents, .write, needs: .scope([.read, .update], "collection"),
             "Changes parts of a document.",

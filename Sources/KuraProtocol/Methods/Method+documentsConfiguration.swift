@@ -1,4 +1,6 @@
 extension Method {
+    private static let conflictPolicies = ["newestWins", "localWins", "remoteWins", "keepBoth"]
+
     /// What says what a collection is.
     static let documentsConfigurationMethods: [Method] = [
         Method(
@@ -6,10 +8,15 @@ extension Method {
             // What breaks an index or a schema tells of documents.
             needs: .scope(
                 .admin, "collection",
+<<<<<<< HEAD
                 also: [
                     Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema"),
                 ]),
             "Says what a collection is: its indexes and schema, what ages out, when its changes are durable. What is absent stays.",
+=======
+                also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
+            "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
+>>>>>>> main
             parameters: [
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
@@ -42,6 +49,7 @@ extension Method {
                     "flushSeconds", .integer(1...3600),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
                 Field(
+<<<<<<< HEAD
                     "searchFields", .json,
                     """
                     All fields whose text `documents.search` finds, a list of at most 16 paths or objects `{path, weight}`. Null or \
@@ -50,6 +58,24 @@ extension Method {
                 Field(
                     "searchTokenizer", .word(["unicode61", "trigram"]),
                     "What is found: words without case and diacritics, as at first, or any three characters in a row."),
+=======
+                    "references", .json,
+                    """
+                    All that its documents refer to, a list of at most 16 objects `{field, collection, onDelete}`: a path at which \
+                    an id stands or an array of ids, whose documents these are, and what happens when one of those is deleted: \
+                    `deny` refuses it, `nullify` takes the id away, `cascade` deletes who refers to it as well. Null or `[]` takes \
+                    them away. Each has an index of its own. Needs `admin` on those collections too.
+                    """),
+                Field(
+                    "backup", .boolean,
+                    "Whether it belongs into backups, once there are any; true at first. Nothing acts on it yet."),
+                Field(
+                    "conflictPolicy", .word(conflictPolicies),
+                    """
+                    What is to be kept when two hosts have changed a document, once they can be kept in step: the newer change \
+                    (as at first), this host's, the other's, or both. Nothing acts on it yet.
+                    """),
+>>>>>>> main
             ],
             result: [
                 Field(
@@ -97,7 +123,10 @@ extension Method {
                             Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
                             Field(
                                 "conflict", .list(of: .key, maxItems: 2), "Ids of two documents with the same values."),
-                            Field("entries", .count, required: true, "Documents in it."),
+                            Field(
+                                "each", .boolean, "true: made for a reference, with an entry for each id; goes with it."
+                            ),
+                            Field("entries", .count, required: true, "Documents in it; with `each`, ids."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
                 Field(
@@ -119,6 +148,21 @@ extension Method {
                 Field("retainDays", .count, "Days that documents are kept; left out for ever."),
                 Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
                 Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+                Field(
+                    "references",
+                    .list(
+                        of: .object([
+                            Field(
+                                "field", .text(maxBytes: WireLimits.pathBytes), required: true, "Where the ids stand."),
+                            Field("collection", .scope, required: true, "Whose documents' they are."),
+                            Field(
+                                "onDelete", .word(["deny", "nullify", "cascade"]), required: true,
+                                "What happens when one of those is deleted."),
+                        ]), maxItems: 16), "What its documents refer to; left out when nothing."),
+                Field("backup", .boolean, required: true, "Whether it belongs into backups."),
+                Field(
+                    "conflictPolicy", .word(conflictPolicies), required: true,
+                    "What is to be kept when two hosts have changed a document."),
             ],
             example: "{\"collection\":\"people\",\"waitMs\":60000}"),
         Method(

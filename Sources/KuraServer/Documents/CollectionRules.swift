@@ -62,6 +62,34 @@ extension Call {
         return violation
     }
 
+    /// Others refer to the document: who they are is told to who may read there.
+    func fault(_ document: ReferencedDocument) -> RPCError {
+        shows(document.rev)
+        var error = RPCError(.referenced)
+        if shows(.read, .documents, scope: document.target) {
+            faultText.removeAll()
+            faultText.append(document.id)
+            // Safety: the text is the call's, which outlives the error's rendering.
+            unsafe error.documentID = faultText.bytes
+        }
+        guard shows(.read, .documents, scope: document.collection) else { return error }
+        faultPath.removeAll()
+        faultPath.append("\"collection\":")
+        document.collection.withBytes { faultPath.append(quoted: $0) }
+        faultPath.append(",\"field\":")
+        document.field.withBytes { faultPath.append(quoted: $0) }
+        faultPath.append(",\"ids\":[")
+        for (position, id) in document.ids.enumerated() {
+            if position > 0 { faultPath.append(",") }
+            id.withBytes { faultPath.append(quoted: $0) }
+        }
+        faultPath.append("],\"count\":")
+        faultPath.append(integer: Int64(document.count))
+        // Safety: as above.
+        unsafe error.referrer = faultPath.bytes
+        return error
+    }
+
     /// Another document stands in the way; its id is shown to who may read there (`perform`).
     func fault(_ violation: UniqueViolation) -> RPCError {
         shows(violation.rev)

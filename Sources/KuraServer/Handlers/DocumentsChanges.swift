@@ -3,7 +3,7 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 
-/// Answers what changes documents that are there: patches, sums, tombstones.
+/// Answers what changes documents that are there: patches, sums, what is brought back.
 extension DocumentsHandlers {
     private static let limits = PatchLimits(resultBytes: DocumentsStore.valueLimit)
 
@@ -67,37 +67,6 @@ extension DocumentsHandlers {
         out.append("{\"rev\":")
         out.append(unsigned: result.rev)
         out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
-        call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
-    }
-
-    static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        var refusal: Refusal?
-        var deleted = 0
-        let result: WriteResult
-        do throws(StoreError) {
-            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
-                var index = 0
-                do throws(Refusal) {
-                    try call.forEachName(of: 1, limit: WireLimits.listItems) { (id) throws(Refusal) in
-                        do throws(StoreError) { if try batch.delete(id) { deleted += 1 } } catch {
-                            guard case .error(let fault) = Refusal(error, call: call) else {
-                                throw Refusal(error, call: call)
-                            }
-                            throw .error(call.error(fault, in: 1, index))
-                        }
-                        index += 1
-                    }
-                } catch {
-                    refusal = error
-                    throw .busy
-                }
-            }
-        } catch { throw refusal ?? Refusal(error, call: call) }
-        out.append("{\"deleted\":")
-        out.append(integer: Int64(deleted))
-        out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
         call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }

@@ -17,20 +17,35 @@ extension DocumentsHandlers {
         static let retainDays = 5
         static let durability = 6
         static let flushSeconds = 7
+<<<<<<< HEAD
         static let searchFields = 8
         static let searchTokenizer = 9
+=======
+        static let references = 8
+        static let backup = 9
+        static let conflictPolicy = 10
+>>>>>>> main
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
         try call.checkFlushSeconds(
             durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
+<<<<<<< HEAD
         let indexes = try wantedIndexes(call, storage)
         let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
         let transaction = storage.beginTransaction()
         do throws(Refusal) { try stage(call, indexes, search, storage) } catch {
+=======
+        let references = try call.wantedReferences(Position.references)
+        let indexes = try wantedIndexes(call, references, storage)
+        try checkSchema(call)
+        for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
+        let transaction = storage.beginTransaction()
+        do throws(Refusal) { try stage(call, indexes, references, storage) } catch {
+>>>>>>> main
             storage.abandon(transaction)
             throw error
         }
@@ -50,18 +65,34 @@ extension DocumentsHandlers {
         out.append("}")
     }
 
-    /// The definitions' list as it is to be kept; nil when the request does not name indexes.
-    private static func wantedIndexes(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> [UInt8]? {
-        guard call.reader.has(Position.indexes) else { return nil }
-        let text = call.reader.json(Position.indexes)
-        if text.equals("null") { return [] }
-        let wanted: [IndexDefinition]
-        do throws(IndexDefinition.Fault) { wanted = try IndexDefinition.list(text, isStored: false) } catch {
-            throw .error(
-                call.fault(
-                    .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.indexes)))
-        }
+    /// The definitions' list as it is to be kept, those of references included; nil when the request names neither.
+    private static func wantedIndexes(
+        _ call: Call, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
+    ) throws(Refusal) -> [UInt8]? {
+        guard call.reader.has(Position.indexes) || references != nil else { return nil }
         let known = storage.documents.indexes(call.reader.string(0))?.all ?? []
+        let referring = (references ?? storage.documents.references(call.reader.string(0))).map(\.index)
+        var wanted = known.map(\.definition).filter { !$0.isEach }
+        if call.reader.has(Position.indexes) {
+            let text = call.reader.json(Position.indexes)
+            do throws(IndexDefinition.Fault) {
+                wanted = text.equals("null") ? [] : try IndexDefinition.list(text, isStored: false)
+            } catch {
+                throw .error(
+                    call.fault(
+                        .invalidParams, path: error.pointer, error.message,
+                        parameter: call.reader.name(Position.indexes)))
+            }
+        }
+        guard wanted.count + referring.count <= IndexDefinition.limit else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "too many indexes, those of references included",
+                    parameter: call.reader.name(
+                        references == nil ? Position.indexes : Position.references), limit: IndexDefinition.limit))
+        }
+        wanted += referring
+        if wanted.isEmpty { return [] }
         return IndexDefinition.text(
             of: wanted.map { definition in
                 guard let index = known.first(where: { $0.definition.isLike(definition) }) else { return definition }
@@ -96,7 +127,11 @@ extension DocumentsHandlers {
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(
+<<<<<<< HEAD
         _ call: Call, _ indexes: [UInt8]?, _ search: [UInt8]?, _ storage: isolated Storage
+=======
+        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
+>>>>>>> main
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
@@ -108,9 +143,28 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, ConfigurationStore.indexes, text)
                 }
             }
+<<<<<<< HEAD
             if let search {
                 try search.withBytes { (text) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.search, text)
+=======
+            if let references {
+                try ReferenceDefinition.text(of: references).withBytes { (text) throws(StoreError) in
+                    try configured.set(
+                        .documents, collection, ConfigurationStore.references, references.isEmpty ? Bytes() : text)
+                }
+            }
+            if call.reader.has(Position.backup) {
+                // As at first: what is not kept is true.
+                let isKept = call.reader.boolean(Position.backup)
+                try configured.set(
+                    .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
+            }
+            if call.reader.has(Position.conflictPolicy) {
+                let word = Array("\"\(String(call.reader.string(Position.conflictPolicy)))\"".utf8)
+                try word.withBytes { (word) throws(StoreError) in
+                    try configured.set(.documents, collection, ConfigurationStore.conflictPolicy, word)
+>>>>>>> main
                 }
             }
             if call.reader.has(Position.schema) {
@@ -202,6 +256,18 @@ extension DocumentsHandlers {
         } else {
             out.append(",\"durability\":\"durable\"")
         }
+        if let references = configured.get(.documents, collection, ConfigurationStore.references).item {
+            out.append(",\"references\":")
+            out.append(references.value)
+        }
+        let isLeftOut = configured.get(.documents, collection, ConfigurationStore.backup).item != nil
+        out.append(isLeftOut ? ",\"backup\":false" : ",\"backup\":true")
+        out.append(",\"conflictPolicy\":")
+        if let policy = configured.get(.documents, collection, ConfigurationStore.conflictPolicy).item {
+            out.append(policy.value)
+        } else {
+            out.append("\"newestWins\"")
+        }
         out.append("}")
         call.shows(storage.rev)
     }
@@ -221,6 +287,7 @@ extension DocumentsHandlers {
             out.append(",\"where\":")
             out.append(filter.text)
         }
+        if index.definition.isEach { out.append(",\"each\":true") }
         out.append(",\"state\":")
         out.append(quoted: index.state.rawValue)
         if index.state == .building {

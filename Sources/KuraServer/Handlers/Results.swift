@@ -16,6 +16,7 @@ extension Call {
         out.append("{\"rev\":")
         out.append(unsigned: result.changed > 0 ? result.rev : 0)
         out.append(result.changed > 0 ? ",\"deleted\":true" : ",\"deleted\":false")
+        out.append(effectsOf: result)
         append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
@@ -117,7 +118,7 @@ extension Refusal {
     func at(index: Int) -> Refusal {
         switch self {
         case .error(let error): .error(error.at(index: index))
-        case .pause, .later, .query, .transfer: self
+        case .pause, .later, .query, .building, .transfer: self
         }
     }
 

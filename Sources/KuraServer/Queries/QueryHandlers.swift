@@ -77,11 +77,20 @@ enum QueryHandlers {
             storage.cancel(query: query.ticket)
             isUnderWay = true
         }
+        if let connection = call.connection,
+            let transfer = connection.inPlace ?? connection.starting.first(where: { $0.ticket != nil }),
+            let work = transfer.work as? DocumentsDeletion,
+            transfer.id.withBytes({ $0.equals(call.reader.json(0)) })
+        {
+            work.callOff()
+            transfer.cancel()
+            isUnderWay = true
+        }
         out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
     }
 
     /// What has been found; at first the query that `make` makes is begun, and the request waits.
-    private static func answer<Answer: DocumentsAnswer>(
+    static func answer<Answer: DocumentsAnswer>(
         _ call: Call, _ storage: isolated Storage,
         _ make: (Call, isolated Storage) throws(Refusal) -> Answer
     ) throws(Refusal) -> Answer {
@@ -117,7 +126,7 @@ enum QueryHandlers {
 }
 
 extension Call {
-    fileprivate func query(
+    func query(
         _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: Int, timeout: Int,
         countsOnly: Bool = false, _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {

@@ -11,7 +11,7 @@ final class Transfer {
     let id: [UInt8]
     /// The request is answered; nobody learns what became of a notification.
     let hasID: Bool
-    /// In a batch, whose replies leave together: the request waits in its place with this ticket.
+    /// In a batch, whose replies leave together, and where its turn is to be kept: the request waits in its place with this ticket.
     let ticket: UInt64?
     let work: any TransferWork
     let channel: TransferChannel
@@ -75,6 +75,8 @@ extension ByteBuffer {
         id.withBytes { id in
             switch outcome.answer {
             case .error(let error): append(error: error, id: id)
+            // Its request is begun again and says it.
+            case .store: append(error: RPCError(.internalError), id: id)
             case .result(let text):
                 appendReplyHead(id: id)
                 append("\"result\":")

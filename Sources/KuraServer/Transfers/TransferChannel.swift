@@ -11,8 +11,14 @@ protocol TransferWork: AnyObject, Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome
     /// What its connection has to be granted as long as it goes on, and on which collection.
     var need: (verbs: Verbs, collection: [UInt8]) { get }
+    /// The request is answered in its turn: later ones of its connection wait.
+    var isInPlace: Bool { get }
     /// Ends waits that the channel does not know of. On the loop, while `run` goes on.
     func cancel()
+}
+
+extension TransferWork {
+    var isInPlace: Bool { false }
 }
 
 /// How a transfer ended: what its request is answered.
@@ -21,6 +27,8 @@ struct TransferOutcome: Sendable {
         /// The result object's text without its bracket; `rev` follows.
         case result([UInt8])
         case error(RPCError)
+        /// What came before the error is done: so many documents.
+        case store(StoreError, deleted: Int)
     }
     var answer: Answer
     /// Newest revision that the answer shows; 0 when it shows the storage's, as of when it is given.
@@ -146,6 +154,9 @@ final class TransferChannel: Sendable {
 
     /// Tells how many bytes of memory the thread holds.
     func hold(_ bytes: Int) { held.store(bytes, ordering: .relaxed) }
+
+    /// There is something for the loop to do.
+    func wakeLoop() { wake() }
 
     func report(_ progress: TransferProgress) {
         state.withLock { $0.progress = progress }

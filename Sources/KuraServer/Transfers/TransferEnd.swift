@@ -101,11 +101,18 @@ extension Call {
             throw .error(RPCError(.invalidParams, hint: "give one of fd: true and path", parameter: reader.name(fd)))
         }
         let end = try end(taken, fd: fd, path: path)
+        try refuseUnlessTransferFree()
+        return end
+    }
+
+    /// - Throws: `overloaded` when too many transfers run, or there is no memory for another.
+    func refuseUnlessTransferFree() throws(Refusal) {
         let limit = server.limits.transfers
         guard server.transfers < limit else {
             throw .error(RPCError(.overloaded, hint: "too many transfers run", limit: limit))
         }
         guard
+            let connection,
             connection.permissions == nil
                 || UserShares.admits(held: connection.use.transfers, used: server.transfers, of: limit)
         else {
@@ -118,7 +125,6 @@ extension Call {
             server.buffers.refused += 1
             throw .error(RPCError(.overloaded, hint: BufferBudget.hint, limit: server.buffers.limit))
         }
-        return end
     }
 
     private func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
@@ -152,6 +158,12 @@ extension Call {
         shows(rev)
         switch outcome.answer {
         case .error(let error): throw .error(error)
+        case .store(let error, let deleted):
+            guard case .error(var refusal) = Refusal(error, call: self) else {
+                throw .error(RPCError(.overloaded))
+            }
+            refusal.deleted = deleted
+            throw .error(refusal)
         case .result(let text):
             text.withBytes { out.append($0) }
             out.append(",\"rev\":")

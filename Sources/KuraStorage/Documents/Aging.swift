@@ -88,8 +88,11 @@ final class Aging {
                 }
             } catch {
                 // Changed meanwhile: it is young again. Everything else is tried again, and left to the next round at last.
-                if case .conflict = error {
-                } else {
+                switch error {
+                case .conflict: break
+                // It stays as long as others refer to it, or too much would go with it.
+                case .referenced, .tooManyDocuments: break
+                default:
                     failures += 1
                     if failures > 100 { found = nil }
                     return nil

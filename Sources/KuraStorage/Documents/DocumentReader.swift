@@ -49,6 +49,33 @@ final class DocumentReader {
         while try box.statement.step() { _ = box.statement.int64(1) }
     }
 
+    /// The same, and the documents that were found; so many as one transaction may change.
+    func warm(referring index: Int64, key: Bytes, scope: UInt32) throws(SQLiteError) {
+        let box = try holderStatement(index)
+        defer { box.statement.reset() }
+        try box.statement.bind(1, bytes: key)
+        var count = 0
+        while count <= DeletionEffects.limit, try box.statement.step() {
+            try warm(scope: scope, id: box.statement.bytes(0))
+            count += 1
+        }
+    }
+
+    /// Calls `body` with the ids of the documents that have this key in an index, until it returns false.
+    func forEachHolder(of key: Bytes, in index: Int64, _ body: (Bytes) -> Bool) throws(StoreError) {
+        do throws(SQLiteError) {
+            let box = try holderStatement(index)
+            defer { box.statement.reset() }
+            try box.statement.bind(1, bytes: key)
+            while try box.statement.step() {
+                if !body(box.statement.bytes(0)) { return }
+            }
+        } catch {
+            if error.wouldBlock || error.isBusy { throw .cold }
+            throw .unreadable(error)
+        }
+    }
+
     private func holderStatement(_ index: Int64) throws(SQLiteError) -> StatementBox {
         if let known = holders[index] { return known }
         if holders.count >= 64 { holders = [:] }

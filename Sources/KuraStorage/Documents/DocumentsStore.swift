@@ -1,5 +1,6 @@
 import Glibc
 public import KuraBytes
+import KuraJSON
 
 /// Documents: JSON values by collection and id, never lost and never purged by themselves.
 ///
@@ -7,9 +8,12 @@ public import KuraBytes
 /// first: its revision for the condition, its version, the time of its creation and its row. Belongs to the loop.
 public final class DocumentsStore {
     let ledger: Ledger
-    private let reader: DocumentReader
+    let reader: DocumentReader
     /// What a change makes of a document.
     private var changed = ByteBuffer()
+    /// What is left of a document that loses a reference.
+    var idRemoval = IDRemoval()
+    private var referenceKey = ByteBuffer()
 
     public static let valueLimit = 8 << 20
 
@@ -22,7 +26,7 @@ public final class DocumentsStore {
     }
 
     /// What the last `.cold` was about; the page warmer reads it in, or `TableReader.warm`.
-    public private(set) var coldLook: ColdLook?
+    public internal(set) var coldLook: ColdLook?
 
     // MARK: Reading
 
@@ -111,17 +115,22 @@ public final class DocumentsStore {
     ) throws(StoreError) -> WriteResult {
         let scope = ledger.scopes.findOrPrepare(.documents, collection)
         let batch = Batch(store: self, scope: scope)
-        let rev = try ledger.transaction { () throws(StoreError) in try body(batch) }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try body(batch)
+            try finish(&batch.effects)
+        }
         if rev == nil { ledger.countNoOp() }
         // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
         return WriteResult(
-            rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope))
+            rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope),
+            cascaded: batch.effects.cascaded, nullified: batch.effects.nullified)
     }
 
     public final class Batch {
         fileprivate let store: DocumentsStore
         fileprivate let scope: Scope
         fileprivate var changed = 0
+        fileprivate var effects = DeletionEffects()
 
         init(store: DocumentsStore, scope: Scope) {
             self.store = store
@@ -142,11 +151,34 @@ public final class DocumentsStore {
         /// - Throws: `.duplicate` when the id came before in this batch.
         public func delete(_ id: Bytes) throws(StoreError) -> Bool {
             guard let old = try store.find(scope, id) else { return false }
+            // What has gone with another one was there.
+            if effects.hasCascaded(scope, id) {
+                effects.takeOver(scope, id)
+                changed += 1
+                return true
+            }
             if old.pointee.rev > store.ledger.rev { throw .duplicate(index: changed) }
             guard !old.isTombstone else { return false }
-            try store.stageDeletion(scope, id, old)
+            try store.remove(scope, id, old, &effects)
             changed += 1
             return true
+        }
+
+        /// Deletes a document that a query has found, unless it has changed since so that it would not be found any more.
+        /// - Parameters:
+        ///   - id: the document's.
+        ///   - rev: the revision that the query has seen.
+        ///   - matches: judges the value of one that has another revision now.
+        /// - Returns: whether it was deleted by this.
+        /// - Throws: what `remove` throws, and what `matches` does.
+        public func delete(
+            _ id: Bytes, seenAt rev: UInt64, orIf matches: (Bytes) throws(StoreError) -> Bool
+        ) throws(StoreError) -> Bool {
+            guard let old = try store.find(scope, id) else { return false }
+            if effects.hasCascaded(scope, id) { return try delete(id) }
+            guard !old.isTombstone else { return false }
+            if old.pointee.rev != rev, try !matches(old.value) { return false }
+            return try delete(id)
         }
     }
 
@@ -159,14 +191,18 @@ public final class DocumentsStore {
             ledger.countNoOp()
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
+        var effects = DeletionEffects()
         let rev = try ledger.transaction { () throws(StoreError) in
-            try stageDeletion(scope, id, old)
+            try remove(scope, id, old, &effects)
+            try finish(&effects)
         }
-        return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
+        return WriteResult(
+            rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope), cascaded: effects.cascaded,
+            nullified: effects.nullified)
     }
 
     /// The tombstone carries the last value, so that it can be brought back.
-    private func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
+    func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
         try ledger.stage(
             scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
             oldBytes: old.value.count, newBytes: 0
@@ -240,6 +276,7 @@ public final class DocumentsStore {
         ) { item in
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
             if !unique.isEmpty { uniques.claim(item) }
+            if !scope.references.isEmpty { ledger.claimReferences(item, scope, &referenceKey) }
         }
     }
 
@@ -307,6 +344,7 @@ public final class DocumentsStore {
             if let old { Self.succeed(item, old) } else { item.pointee.row = Self.takeRow(scope) }
             item.pointee.writesBody = wasDirty || !record.value.isEmpty
             if !unique.isEmpty { uniques.claim(item) }
+            if !record.isTombstone, !scope.references.isEmpty { ledger.claimReferences(item, scope, &referenceKey) }
         }
     }
 }

@@ -35,13 +35,14 @@ public final class DocumentQuery: @unchecked Sendable {
     /// What the last snapshot was as of: with the changes since the first, up to this one, it is one state.
     public var newestRev: UInt64 { scan.newestRev }
 
+    private let scope: UInt32
     private let selector: Selector
     private let order: SortOrder
     private let limit: Int
     private let scan: CandidateScan
     private let after: QueryPosition?
     private var reread = 0
-    private var isBrief = false
+    public private(set) var isBrief = false
 
     /// Bytes of keys that a sort in memory may hold.
     static let sortBytes = 16 << 20
@@ -60,6 +61,7 @@ public final class DocumentQuery: @unchecked Sendable {
         count = scope.count
         self.control = control
         self.limit = limit
+        self.scope = scope.id
         selector = shape.selector
         order = SortOrder(fields: shape.sort)
         after = position
@@ -68,6 +70,17 @@ public final class DocumentQuery: @unchecked Sendable {
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: countsOnly)
     }
+
+    private init(_ query: DocumentQuery, _ control: QueryControl) {
+        (plan, foldedTo, count, limit) = (query.plan, query.foldedTo, query.count, query.limit)
+        (selector, order, after, scope) = (query.selector, query.order, query.position, query.scope)
+        position = after
+        self.control = control
+        scan = CandidateScan(scope: scope, plan: plan, selector: selector, after: after, control: control)
+    }
+
+    /// The same question from where this one has ended, in the same plan. Not for what sorts in memory.
+    public func following(_ control: QueryControl) -> DocumentQuery { DocumentQuery(self, control) }
 
     /// It may be over soon: what it looks at lies together.
     public var mayBeBrief: Bool { !plan.sortsInMemory && !plan.isScan && plan.ranges <= 16 }

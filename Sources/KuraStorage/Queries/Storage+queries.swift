@@ -58,6 +58,13 @@ extension Storage {
         }
     }
 
+    /// Waits until who refers to documents by this collection's references can be told: its indexes are built, and the tables are as
+    /// of its configuration.
+    /// - Returns: a ticket that `takeAnswers` gives back.
+    public func awaitReferences(of collection: Bytes) -> UInt64 {
+        awaitIndexes(collection, milliseconds: 600_000) ?? submit(TablesReached(ledger.rev))
+    }
+
     /// Waits until no index of the collection is being built, so long at most.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
@@ -66,4 +73,15 @@ extension Storage {
         indexWaits.add(ticket, Array(collection), milliseconds: milliseconds)
         return ticket
     }
+}
+
+/// A query that reads nothing: its answer tells that the tables are as of a revision.
+final class TablesReached: TableQuery {
+    let foldedTo: UInt64
+
+    init(_ rev: UInt64) {
+        foldedTo = rev
+    }
+
+    func run(_ tables: TableReader) {}
 }

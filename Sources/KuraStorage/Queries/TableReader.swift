@@ -53,6 +53,7 @@ public final class TableReader {
         switch look {
         case .document(let collection, _): scope = collection
         case .index(let number, let key): return try warm(index: number, key)
+        case .referring(let number, let key, let scope): return try warm(referring: number, key, scope)
         }
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
@@ -65,6 +66,25 @@ public final class TableReader {
                 } catch { failure = error }
             }
             if let failure { throw failure }
+        }
+    }
+
+    /// What refers to a document, with the documents: so many as one transaction may change.
+    private func warm(referring number: Int64, _ key: [UInt8], _ scope: UInt32) throws(StoreError) {
+        try snapshot { (_) throws(SQLiteError) in
+            let select = try connection.prepare(
+                "SELECT d.id FROM \(IndexTable.name(number)) i JOIN documents d ON d.row = i.row WHERE i.key = ?1 LIMIT ?2"
+            )
+            try key.withBytes { (key) throws(SQLiteError) in
+                try select.bind(1, bytes: key)
+                try select.bind(2, Int64(DeletionEffects.limit + 1))
+                while try select.step() {
+                    defer { documents.one.reset() }
+                    try documents.one.bind(1, Int64(scope))
+                    try documents.one.bind(2, utf8: select.bytes(0))
+                    if try documents.one.step() { _ = documents.one.bytes(0) }
+                }
+            }
         }
     }
 

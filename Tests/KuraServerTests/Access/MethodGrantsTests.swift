@@ -19,7 +19,7 @@ import Testing
         "settings.configure": ["admin", "list", "read"],
         "settings.describe": ["list", "read"], "settings.export": ["list", "read"],
         "settings.import": ["read", "create", "update"],
-        "documents.deleteMany": ["delete"], "documents.patch": ["read", "update"],
+        "documents.deleteMany": ["list", "read", "delete"], "documents.patch": ["read", "update"],
         "documents.increment": ["read", "update"], "documents.restore": ["read", "create"],
         "documents.attach": ["update"], "documents.attachment": ["read"], "documents.detach": ["update"],
         "documents.put": ["create", "update"], "documents.get": ["read"], "documents.getMany": ["read"],

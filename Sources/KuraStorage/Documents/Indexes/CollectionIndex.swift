@@ -117,7 +117,7 @@ public final class CollectionIndexes {
             return index
         }
         usable = all.compactMap { index in
-            guard index.state == .ready else { return nil }
+            guard index.state == .ready, !index.definition.isEach else { return nil }
             let definition = index.definition
             return QueryIndex(
                 number: index.number, name: definition.name, fields: definition.fields, filter: definition.filter,

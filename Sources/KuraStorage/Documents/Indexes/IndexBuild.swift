@@ -92,6 +92,15 @@ final class IndexBuild {
     }
 
     private func gather(_ row: Int64, _ document: StoredValue) {
+        guard !table.definition.isEach else {
+            for id in table.definition.fields[0].ids(in: document) {
+                let start = keys.count
+                IndexKey.append(id, to: &keys)
+                entries.append(
+                    Entry(row: row, start: UInt32(start), length: UInt32(keys.count - start), isWhole: false))
+            }
+            return
+        }
         guard table.definition.covers(document) else { return }
         let start = keys.count
         let isWhole = table.definition.appendKey(of: document, to: &keys)

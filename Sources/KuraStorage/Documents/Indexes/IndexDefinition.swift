@@ -14,6 +14,8 @@ public final class IndexDefinition: Sendable {
     public let isUnique: Bool
     /// What a document must fulfil to be in it; nil: nothing.
     public let filter: Selector?
+    /// It has an entry for each id that stands in its one field, be it a string or an array: made for a reference, not for queries.
+    public let isEach: Bool
     /// How often it was configured anew after it had failed.
     public let attempt: Int
     /// Its JSON text.
@@ -33,12 +35,14 @@ public final class IndexDefinition: Sendable {
     }
 
     public init(
-        name: [UInt8], fields: [FieldPath], isUnique: Bool = false, filter: Selector? = nil, attempt: Int = 0
+        name: [UInt8], fields: [FieldPath], isUnique: Bool = false, filter: Selector? = nil, isEach: Bool = false,
+        attempt: Int = 0
     ) {
         self.name = name
         self.fields = fields
         self.isUnique = isUnique
         self.filter = filter
+        self.isEach = isEach
         self.attempt = attempt
         var text = ByteBuffer()
         text.append("{\"name\":")
@@ -54,6 +58,7 @@ public final class IndexDefinition: Sendable {
             text.append(",\"where\":")
             text.append(filter.text)
         }
+        if isEach { text.append(",\"each\":true") }
         if attempt > 0 { text.append(text: ",\"attempt\":\(attempt)") }
         text.append("}")
         self.text = Array(text.bytes)
@@ -61,12 +66,14 @@ public final class IndexDefinition: Sendable {
 
     /// The same, to be built anew.
     public var again: IndexDefinition {
-        IndexDefinition(name: name, fields: fields, isUnique: isUnique, filter: filter, attempt: attempt + 1)
+        IndexDefinition(
+            name: name, fields: fields, isUnique: isUnique, filter: filter, isEach: isEach, attempt: attempt + 1)
     }
 
     /// Whether both say the same, however often they were tried.
     public func isLike(_ other: IndexDefinition) -> Bool {
-        name == other.name && fields == other.fields && isUnique == other.isUnique && filter?.text == other.filter?.text
+        name == other.name && fields == other.fields && isUnique == other.isUnique
+            && filter?.text == other.filter?.text && isEach == other.isEach
     }
 
     /// The definitions of a list's text: checked JSON without white space.
@@ -106,6 +113,7 @@ public final class IndexDefinition: Sendable {
         var fields: [FieldPath] = []
         var isUnique = false
         var filter: Selector?
+        var isEach = false
         var attempt = 0
         for member in value.members {
             switch ResolvedText.bytes(member.name).withBytes({ String($0) }) {
@@ -117,6 +125,7 @@ public final class IndexDefinition: Sendable {
                 }
                 isUnique = member.value.kind == .true
             case "where": filter = try Self.filter(member.value, at: place + "/where")
+            case "each" where isStored: isEach = member.value.kind == .true
             case "attempt" where isStored: attempt = Int(String(member.value.text)) ?? 0
             default:
                 throw Fault(pointer: place, message: "members of an index are name, fields, unique and where")
@@ -124,7 +133,11 @@ public final class IndexDefinition: Sendable {
         }
         guard let name else { throw Fault(pointer: place, message: "an index has a name") }
         guard !fields.isEmpty else { throw Fault(pointer: place, message: "an index has fields") }
-        self.init(name: name, fields: fields, isUnique: isUnique, filter: filter, attempt: attempt)
+        guard isStored || !name.starts(with: ReferenceDefinition.indexPrefix.utf8) else {
+            throw Fault(
+                pointer: place + "/name", message: "names that begin with reference: are for indexes of references")
+        }
+        self.init(name: name, fields: fields, isUnique: isUnique, filter: filter, isEach: isEach, attempt: attempt)
     }
 
     /// Patterns may take long, and an id never changes: neither is for an index to ask.

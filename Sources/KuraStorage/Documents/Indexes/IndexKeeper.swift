@@ -137,6 +137,7 @@ final class IndexKeeper {
     }
 
     private func note(_ row: Int64, _ old: StoredValue?, _ new: StoredValue?, _ table: IndexTable) {
+        guard !table.definition.isEach else { return noteEach(row, old, new, table) }
         let start = keys.count
         let before = old.flatMap { append($0, table) }
         let middle = keys.count
@@ -149,6 +150,23 @@ final class IndexKeeper {
         if let isWhole = before { append(position, false, isWhole, start..<middle, row) }
         if let isWhole = after { append(position, true, isWhole, middle..<keys.count, row) }
         if row > table.builtTo, before != nil || after != nil { table.build?.touched.insert(row) }
+    }
+
+    /// The same for an index with an entry for each id. What both have is taken out and put in again, in this order.
+    private func noteEach(_ row: Int64, _ old: StoredValue?, _ new: StoredValue?, _ table: IndexTable) {
+        let field = table.definition.fields[0]
+        let before = old.map { field.ids(in: $0) } ?? []
+        let after = new.map { field.ids(in: $0) } ?? []
+        if before.count == after.count, zip(before, after).allSatisfy({ $0.text.equals($1.text) }) { return }
+        let position = Int32(tables.firstIndex { $0 === table } ?? 0)
+        for (ids, isInsertion) in [(before, false), (after, true)] {
+            for id in ids {
+                let start = keys.count
+                IndexKey.append(id, to: &keys)
+                append(position, isInsertion, false, start..<keys.count, row)
+            }
+        }
+        if row > table.builtTo { table.build?.touched.insert(row) }
     }
 
     /// - Returns: whether the key has all fields; nil when the document is not in the index.

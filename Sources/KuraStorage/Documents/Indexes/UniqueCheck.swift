@@ -94,6 +94,8 @@ public enum ColdLook: Sendable {
     case document(scope: UInt32, id: [UInt8])
     /// The documents with a key in an index.
     case index(Int64, key: [UInt8])
+    /// The same, and these documents of a collection whole.
+    case referring(index: Int64, key: [UInt8], scope: UInt32)
 }
 
 /// A document was not written: another one has the key in a unique index.

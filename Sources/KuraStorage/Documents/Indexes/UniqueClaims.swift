@@ -60,6 +60,16 @@ final class UniqueClaims {
         claims[Int(known)].nextOfHash = claim.nextOfHash
     }
 
+    /// Offers the changes that may hold a key of this hash and are the newest of their documents.
+    func forEach(_ hash: UInt64, _ body: (ItemRef) -> Void) {
+        var next = byHash[hash] ?? -1
+        while next >= 0 {
+            let claim = claims[Int(next)]
+            if claim.item.pointee.supersededBy == 0 { body(claim.item) }
+            next = claim.nextOfHash
+        }
+    }
+
     /// The changes that may hold a key of this hash and are the newest of their documents.
     func holders(_ hash: UInt64, where holds: (ItemRef) -> Bool) -> ItemRef? {
         var next = byHash[hash] ?? -1

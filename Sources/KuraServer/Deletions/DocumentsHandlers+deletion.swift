@@ -1,0 +1,171 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.deleteMany`.
+extension DocumentsHandlers {
+    /// Its parameters.
+    private enum Position {
+        static let ids = 1
+        static let selector = 2
+        static let atomic = 3
+        static let dryRun = 4
+        static let allowScan = 5
+        static let timeout = 6
+    }
+
+    static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        guard reader.has(Position.ids) != reader.has(Position.selector) else {
+            throw .error(
+                RPCError(.invalidParams, hint: "give one of ids and where", parameter: reader.name(Position.ids)))
+        }
+        if reader.has(Position.selector) { return try deleteMatching(call, &out, storage) }
+        for parameter in Position.atomic...Position.timeout where reader.has(parameter) {
+            throw .error(RPCError(.invalidParams, hint: "it goes with where", parameter: reader.name(parameter)))
+        }
+        try deleteNamed(call, &out, storage)
+    }
+
+    private static func deleteNamed(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        var refusal: Refusal?
+        var deleted = 0
+        let result: WriteResult
+        do throws(StoreError) {
+            result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
+                var index = 0
+                do throws(Refusal) {
+                    try call.forEachName(of: Position.ids, limit: WireLimits.listItems) { (id) throws(Refusal) in
+                        do throws(StoreError) { if try batch.delete(id) { deleted += 1 } } catch {
+                            guard case .error(let fault) = Refusal(error, call: call) else {
+                                throw Refusal(error, call: call)
+                            }
+                            throw .error(call.error(fault, in: Position.ids, index))
+                        }
+                        index += 1
+                    }
+                } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+        } catch { throw refusal ?? Refusal(error, call: call) }
+        append(deleted, result, slices: nil, call, &out, storage)
+    }
+
+    private static func append(
+        _ deleted: Int, _ result: WriteResult, slices: Int?, _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) {
+        out.append("{\"deleted\":")
+        out.append(integer: Int64(deleted))
+        if let slices {
+            out.append(",\"slices\":")
+            out.append(integer: Int64(slices))
+        }
+        out.append(",\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(effectsOf: result)
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    // MARK: By a selector
+
+    /// Up to as many as one transaction may take go in one. More than that go in slices, by a thread that the request waits for.
+    private static func deleteMatching(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let reader = call.reader
+        guard !call.isOperation else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "a transaction deletes by ids: find the documents first",
+                    parameter: reader.name(Position.selector)))
+        }
+        if reader.boolean(Position.dryRun) { return try countMatching(call, &out, storage) }
+        if try call.appendOutcome(to: &out, storage) { return }
+        // A turn that is taken back takes the answer along, and looking again would not end.
+        if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
+        let answer = call.connection?.answer
+        let matched = try matching(call, storage)
+        guard !matched.isOver else {
+            guard !reader.boolean(Position.atomic), reader.requestKey == nil else {
+                throw .error(
+                    RPCError(
+                        .tooManyDocuments, hint: "with atomic, or a requestKey, all go in one transaction or none",
+                        limit: MatchedDocuments.limit))
+            }
+            try call.refuseUnlessTransferFree()
+            let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
+            throw .transfer(
+                DocumentsDeletion(
+                    Array(reader.string(0)), matched, selector,
+                    milliseconds: Int(reader.integer(Position.timeout) ?? 5000), storage.configuration))
+        }
+        var deleted = 0
+        do throws(StoreError) {
+            let result = try storage.documents.putMany(reader.string(0)) { (batch) throws(StoreError) in
+                deleted = try batch.delete(matched.found, where: matched.selector)
+            }
+            append(deleted, result, slices: deleted > 0 ? 1 : 0, call, &out, storage)
+        } catch {
+            let refusal = Refusal(error, call: call)
+            // What was found is not looked for again.
+            if refusal.isLater { call.connection?.answer = answer }
+            throw refusal
+        }
+    }
+
+    private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
+        let identity = call.queryIdentity(Position.selector)
+        if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
+            _ = call.takeAnswer()
+        }
+        return try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
+            let selector = try call.selector(Position.selector)
+            let query = try call.query(
+                QueryShape(selector: selector), allowScan: Position.allowScan, timeout: Position.timeout, storage)
+            return MatchedDocuments(
+                query, selector, looks: storage.documents.looks(forDeletionsIn: call.reader.string(0)),
+                identity: identity, emptyAsOf: storage.rev)
+        }
+    }
+
+    private static func countMatching(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let found: CountAnswer = try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
+            let query = try call.query(
+                QueryShape(selector: try call.selector(Position.selector)), allowScan: Position.allowScan,
+                timeout: Position.timeout, countsOnly: true, storage)
+            return CountAnswer(query, emptyAsOf: storage.rev)
+        }
+        out.append("{\"deleted\":")
+        out.append(integer: Int64(found.query?.cost.matched ?? 0))
+        out.append(",\"dryRun\":true,\"rev\":")
+        out.append(unsigned: found.rev)
+        out.append("}")
+    }
+}
+
+extension ByteBuffer {
+    /// What else a deletion has done; nothing when it has not.
+    mutating func append(effectsOf result: WriteResult) {
+        append(cascaded: result.cascaded, nullified: result.nullified)
+    }
+
+    mutating func append(cascaded: Int, nullified: Int) {
+        if cascaded > 0 {
+            append(",\"cascaded\":")
+            append(integer: Int64(cascaded))
+        }
+        if nullified > 0 {
+            append(",\"nullified\":")
+            append(integer: Int64(nullified))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Deletions by a selector, a slice a turn, as imports store their batches.
+extension Server {
+    /// Deletes a slice; what becomes of it is told when the turn is in the log.
+    func delete(
+        _ slice: [MatchedDocument], _ work: DocumentsDeletion, _ transfer: Transfer, _ storage: isolated Storage
+    ) {
+        // Without its connection nobody is there by whose rights it could be deleted.
+        guard let connection = connections[transfer.token], !connection.isClosed,
+            work.collection.withBytes({
+                connection.permissions?.allows(work.need.verbs, .documents, $0) ?? true
+            })
+        else {
+            work.judge(.failed(.cancelled))
+            return
+        }
+        storage.setWriter(connection.clientName)
+        storage.setWriterAccounts(connection.admission.accounts)
+        var deleted = 0
+        do throws(StoreError) {
+            let result = try work.collection.withBytes { (collection) throws(StoreError) in
+                try storage.documents.putMany(collection) { (batch) throws(StoreError) in
+                    deleted = try batch.delete(slice, where: work.selector)
+                }
+            }
+            work.staged = DocumentsDeletion.Sums(
+                deleted: deleted, cascaded: result.cascaded, nullified: result.nullified)
+            storedBatch = (transfer, result.rev)
+        } catch {
+            switch error {
+            case .busy: work.putBack()
+            case .cold:
+                if let look = storage.documents.coldLook { work.judge(.cold(look)) } else { work.judge(.later) }
+            case .referencesBuilding: work.judge(.later)
+            default: work.judge(.failed(error))
+            }
+        }
+    }
+}
