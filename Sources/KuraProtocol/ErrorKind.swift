@@ -13,11 +13,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case indexNeeded, timeout, cancelled
     case descriptorMissing, pathDenied, badRecord, transferFailed
     case notFound, patchFailed
-<<<<<<< HEAD
-    case indexBuilding
-=======
     case referenced, tooManyDocuments
->>>>>>> main
+    case indexBuilding
 
     public struct Facts: Sendable {
         public let name: StaticString

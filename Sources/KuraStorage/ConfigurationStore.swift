@@ -230,11 +230,8 @@ extension Ledger {
         if let annex = subject.annex { annex.invalidate() } else { subject.annex = ScopeAnnex() }
         if store == .documents {
             noteIndexes(configuration, of: subject)
-<<<<<<< HEAD
-            noteSearch(configuration, of: subject)
-=======
             noteReferences(configuration, of: subject)
->>>>>>> main
+            noteSearch(configuration, of: subject)
         }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,

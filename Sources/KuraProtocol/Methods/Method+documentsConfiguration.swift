@@ -8,15 +8,8 @@ extension Method {
             // What breaks an index or a schema tells of documents.
             needs: .scope(
                 .admin, "collection",
-<<<<<<< HEAD
-                also: [
-                    Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema"),
-                ]),
-            "Says what a collection is: its indexes and schema, what ages out, when its changes are durable. What is absent stays.",
-=======
                 also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
             "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
->>>>>>> main
             parameters: [
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
@@ -49,16 +42,6 @@ extension Method {
                     "flushSeconds", .integer(1...3600),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
                 Field(
-<<<<<<< HEAD
-                    "searchFields", .json,
-                    """
-                    All fields whose text `documents.search` finds, a list of at most 16 paths or objects `{path, weight}`. Null or \
-                    `[]` ends that. Another list is built anew in the background, unless only weights differ.
-                    """),
-                Field(
-                    "searchTokenizer", .word(["unicode61", "trigram"]),
-                    "What is found: words without case and diacritics, as at first, or any three characters in a row."),
-=======
                     "references", .json,
                     """
                     All that its documents refer to, a list of at most 16 objects `{field, collection, onDelete}`: a path at which \
@@ -75,7 +58,15 @@ extension Method {
                     What is to be kept when two hosts have changed a document, once they can be kept in step: the newer change \
                     (as at first), this host's, the other's, or both. Nothing acts on it yet.
                     """),
->>>>>>> main
+                Field(
+                    "searchFields", .json,
+                    """
+                    All fields whose text `documents.search` finds, a list of at most 16 paths or objects `{path, weight}`. Null or \
+                    `[]` ends that. Another list is built anew in the background, unless only weights differ.
+                    """),
+                Field(
+                    "searchTokenizer", .word(["unicode61", "trigram"]),
+                    "What is found: words without case and diacritics, as at first, or any three characters in a row."),
             ],
             result: [
                 Field(

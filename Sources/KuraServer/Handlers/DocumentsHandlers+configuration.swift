@@ -17,35 +17,24 @@ extension DocumentsHandlers {
         static let retainDays = 5
         static let durability = 6
         static let flushSeconds = 7
-<<<<<<< HEAD
-        static let searchFields = 8
-        static let searchTokenizer = 9
-=======
         static let references = 8
         static let backup = 9
         static let conflictPolicy = 10
->>>>>>> main
+        static let searchFields = 11
+        static let searchTokenizer = 12
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
         try call.checkFlushSeconds(
             durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
-<<<<<<< HEAD
-        let indexes = try wantedIndexes(call, storage)
+        let references = try call.wantedReferences(Position.references)
+        let indexes = try wantedIndexes(call, references, storage)
         let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
         let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, search, storage) } catch {
-=======
-        let references = try call.wantedReferences(Position.references)
-        let indexes = try wantedIndexes(call, references, storage)
-        try checkSchema(call)
-        for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
-        let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, references, storage) } catch {
->>>>>>> main
+        do throws(Refusal) { try stage(call, indexes, references, search, storage) } catch {
             storage.abandon(transaction)
             throw error
         }
@@ -127,11 +116,8 @@ extension DocumentsHandlers {
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(
-<<<<<<< HEAD
-        _ call: Call, _ indexes: [UInt8]?, _ search: [UInt8]?, _ storage: isolated Storage
-=======
-        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
->>>>>>> main
+        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?,
+        _ search: [UInt8]?, _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
@@ -143,11 +129,11 @@ extension DocumentsHandlers {
                     try configured.set(.documents, collection, ConfigurationStore.indexes, text)
                 }
             }
-<<<<<<< HEAD
             if let search {
                 try search.withBytes { (text) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.search, text)
-=======
+                }
+            }
             if let references {
                 try ReferenceDefinition.text(of: references).withBytes { (text) throws(StoreError) in
                     try configured.set(
@@ -164,7 +150,6 @@ extension DocumentsHandlers {
                 let word = Array("\"\(String(call.reader.string(Position.conflictPolicy)))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.conflictPolicy, word)
->>>>>>> main
                 }
             }
             if call.reader.has(Position.schema) {

@@ -20,14 +20,11 @@ final class Scope {
     var definedRev: UInt64 = 0
     /// A collection's indexes; nil when it has none.
     var indexes: CollectionIndexes?
-<<<<<<< HEAD
-    /// How a collection is searched.
-    var search = ScopeSearch()
-=======
     /// What its documents refer to, and the revision that says so.
     var references: [ReferenceDefinition] = []
     var referencesRev: UInt64 = 0
->>>>>>> main
+    /// How a collection is searched.
+    var search = ScopeSearch()
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.
