@@ -58,6 +58,7 @@ final class Call {
             try perform(permissions, &out, storage)
             return
         }
+        if let versions = connection?.declaredVersions { try check(versions, storage) }
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
@@ -212,6 +213,8 @@ extension Refusal {
         case .searchBuilding(let done, let total):
             self = .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .migrating:
+            self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
         case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             self = .error(

@@ -155,7 +155,8 @@ struct Recovery {
             // Nobody here removes a file before its WAL, but for earlier versions, which did so with what was folded.
             let isFolded = closed.contains { $0.number == number && $0.lastRev <= foldedRev }
             if !isFolded, name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty {
-                throw .refused("\(path) has changes, and the file that they belong to, \(stem), is missing. Nothing was changed")
+                throw .refused(
+                    "\(path) has changes, and the file that they belong to, \(stem), is missing. Nothing was changed")
             }
             try FileSystem.remove(path)
         }

@@ -20,8 +20,9 @@ extension DocumentsHandlers {
         static let references = 8
         static let backup = 9
         static let conflictPolicy = 10
-        static let searchFields = 11
-        static let searchTokenizer = 12
+        static let dryRun = 13
+        static let searchFields = 15
+        static let searchTokenizer = 16
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -33,8 +34,19 @@ extension DocumentsHandlers {
         let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
+        let declaration = try declaration(call, storage)
+        if let declaration, call.reader.boolean(Position.dryRun) {
+            return try dryRun(declaration, call, &out, storage)
+        }
         let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, references, search, storage) } catch {
+        do throws(Refusal) {
+            try stage(call, indexes, references, search, storage)
+            if let declaration {
+                try call.run { () throws(StoreError) in
+                    try storage.declare(version: declaration.version, declaration.plan, of: collection)
+                }
+            }
+        } catch {
             storage.abandon(transaction)
             throw error
         }
@@ -48,6 +60,10 @@ extension DocumentsHandlers {
             index.definition.name.withBytes { out.append(quoted: $0) }
         }
         out.append("]")
+        if let declaration {
+            append(declarationOf: collection, to: &out, storage)
+            call.declares(declaration.version, of: collection)
+        }
         if let search = storage.documents.search(collection) {
             out.append(search.isReady ? ",\"search\":\"ready\"" : ",\"search\":\"building\"")
         }
@@ -184,6 +200,12 @@ extension DocumentsHandlers {
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
         let answer = call.takeAnswer()
+        if let declared = call.reader.integer(2) {
+            call.declares(Int(declared), of: collection)
+            if let stored = storage.version(of: collection), declared < stored {
+                throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
+            }
+        }
         if answer == nil, let milliseconds = call.reader.integer(1), milliseconds > 0,
             let ticket = storage.awaitIndexes(collection, milliseconds: Int(milliseconds))
         {
@@ -218,6 +240,7 @@ extension DocumentsHandlers {
             append(index, of: numbers?.rows ?? 0, to: &out)
         }
         out.append("]")
+        append(versionOf: collection, to: &out, storage)
         if let search = storage.documents.search(collection) { search.append(of: numbers?.rows ?? 0, to: &out) }
         if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
             out.append(",\"schema\":")

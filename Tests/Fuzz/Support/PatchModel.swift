@@ -42,11 +42,15 @@ enum PatchModel {
             guard let value, find(path[...], in: document) != nil else { return nil }
             return change(path[...], in: document) { _ in value }
         case "move":
-            guard let from = names(member("from")), !from.isEmpty, let moved = find(from[...], in: document) else { return nil }
+            guard let from = names(member("from")), !from.isEmpty, let moved = find(from[...], in: document) else {
+                return nil
+            }
             if path.starts(with: from) { return from.count == path.count ? document : nil }
             return take(from[...], outOf: document).flatMap { put(moved, path[...], into: $0) }
         case "copy":
-            return names(member("from")).flatMap { find($0[...], in: document) }.flatMap { put($0, path[...], into: document) }
+            return names(member("from")).flatMap { find($0[...], in: document) }.flatMap {
+                put($0, path[...], into: document)
+            }
         case "test":
             guard let value, let found = find(path[...], in: document) else { return nil }
             return PlainJSON.order(found, value) == 0 ? document : nil
@@ -81,7 +85,8 @@ enum PatchModel {
 
     /// A position below `count`; no leading zeros, no signs.
     private static func position(_ name: [UInt8], below count: Int) -> Int? {
-        guard name.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), name.count == 1 || name.first != UInt8(ascii: "0"),
+        guard name.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
+            name.count == 1 || name.first != UInt8(ascii: "0"),
             let position = Int(String(decoding: name, as: UTF8.self)), position < count
         else { return nil }
         return position
@@ -132,7 +137,9 @@ enum PatchModel {
                 }
                 return .object(members)
             case .array(var elements):
-                guard let place = name == [UInt8(ascii: "-")] ? elements.count : position(name, below: elements.count + 1) else {
+                guard
+                    let place = name == [UInt8(ascii: "-")] ? elements.count : position(name, below: elements.count + 1)
+                else {
                     return nil
                 }
                 elements.insert(value, at: place)

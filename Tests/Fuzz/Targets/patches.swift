@@ -89,7 +89,9 @@ private func checkIncrement(_ patch: StoredValue, _ document: StoredValue) {
     var output = ByteBuffer()
     guard (try? increment.apply(step.text, at: place, in: document, into: &output, limits)) != nil else { return }
     let text = Array(output.bytes)
-    guard let found = PlainJSON.parse(text, maximumDepth: 1200) else { return check(false, "the sum's document is JSON") }
+    guard let found = PlainJSON.parse(text, maximumDepth: 1200) else {
+        return check(false, "the sum's document is JSON")
+    }
     check(found.isWire, "the sum's document has each name once")
     text.withBytes { text in
         let sum = place.find(in: StoredValue(text))

@@ -1,6 +1,6 @@
 import KuraBytes
 
-/// Requests that wait until a collection's indexes are built. Belongs to the loop.
+/// Requests that wait until a collection's indexes are built and its documents migrated. Belongs to the loop.
 struct IndexWaits {
     private struct Wait {
         var ticket: UInt64

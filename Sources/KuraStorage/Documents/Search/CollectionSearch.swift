@@ -92,10 +92,4 @@ extension DocumentsStore {
     public func search(_ collection: Bytes) -> CollectionSearch? {
         ledger.scopes.find(.documents, collection)?.search.current
     }
-
-    /// No index of the collection is being built; true as well when there is no such collection.
-    func isSettled(_ collection: Bytes) -> Bool {
-        guard let scope = ledger.scopes.find(.documents, collection) else { return true }
-        return scope.indexes?.isSettled ?? true && scope.search.current?.isReady ?? true
-    }
 }
