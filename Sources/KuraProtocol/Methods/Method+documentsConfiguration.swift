@@ -148,7 +148,8 @@ extension Method {
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
                     "waitMs", .integer(0...WireLimits.waitMilliseconds),
-                    "Wait until no index is being built, that of the search included, and no migration is under way, so long at most."),
+                    "Wait until no index is being built, that of the search included, and no migration is under way, so long at most."
+                ),
                 Field(
                     "version", .integer(1...0x7FFF_FFFF),
                     "The version of its documents that the caller knows; a lower one than the stored one is refused."),
