@@ -39,7 +39,7 @@ public final class MethodTable: @unchecked Sendable {
     private static let seed: UInt64 = 0x6B75_7261
 
     /// Most parameters that a method may have.
-    public static let maximumParameters = 16
+    public static let maximumParameters = 24
 
     /// The whole of Kura's methods.
     public static let standard = MethodTable(Method.all)
