@@ -14,6 +14,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case descriptorMissing, pathDenied, badRecord, transferFailed
     case notFound, patchFailed
     case referenced, tooManyDocuments
+    case schemaTooNew
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -274,6 +275,15 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 remedy:
                     "Delete without `atomic`, so that it goes in slices; delete those first who refer to what is deleted."
             )
+        case .schemaTooNew:
+            Facts(
+                name: "schemaTooNew", code: -32052, message: "Schema too new", retryable: false,
+                when: """
+                    The collection's documents are of `data.storedVersion`, and the client knows them up to \
+                    `data.declaredVersion` only: it declared that with `documents.configure` or `documents.describe`, in this request \
+                    or earlier on this connection. Nothing was written.
+                    """,
+                remedy: "Update the application: another one, which is newer, has migrated the collection.")
         }
     }
 }

@@ -52,6 +52,10 @@ public struct RPCError: Error {
     // Safety: as for `parameter`.
     public nonisolated(unsafe) var explanation: Bytes?
 
+    /// The version of a collection, and the one that the client declared.
+    public var storedVersion: Int?
+    public var declaredVersion: Int?
+
     /// The unique index that stands in the way, and the document that is in it; kept like `path`.
     // Safety: as for `parameter`.
     public nonisolated(unsafe) var indexName: Bytes?
@@ -148,6 +152,8 @@ extension ByteBuffer {
             append(referrer)
         }
         if let deleted = error.deleted { append(",\"deleted\":", Int64(deleted)) }
+        if let version = error.storedVersion { append(",\"storedVersion\":", Int64(version)) }
+        if let version = error.declaredVersion { append(",\"declaredVersion\":", Int64(version)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }

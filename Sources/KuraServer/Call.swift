@@ -58,6 +58,7 @@ final class Call {
             try perform(permissions, &out, storage)
             return
         }
+        if let versions = connection?.declaredVersions { try check(versions, storage) }
         try handlers[reader.methodIndex](self, &out, storage)
     }
 
@@ -209,6 +210,8 @@ extension Refusal {
             self = .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
+        case .migrating:
+            self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))
         case .liveQueryTooLarge(let limit, let isBytes): self = .error(.liveQueryTooLarge(limit, isBytes: isBytes))
         case .tooManyGroups(let limit):
             self = .error(

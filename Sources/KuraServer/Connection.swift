@@ -22,6 +22,8 @@ final class Connection {
     var clientName: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
     var overrides: SessionOverrides?
+    /// The versions of collections that it knows; nil when it has declared none.
+    var declaredVersions: DeclaredVersions?
     /// The check that `settings.configure` has begun and goes on with.
     var schemaCheck: SchemaCheck?
 

@@ -135,7 +135,10 @@ public final class Server {
         // Safety: the server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
-        storage.assumeIsolated { unsafe server.apply(server.reload.first, $0) }
+        storage.assumeIsolated {
+            $0.judgeMigrations(MigrationJudge.of)
+            unsafe server.apply(server.reload.first, $0)
+        }
         supervision.ready("serving, \(sockets.count) sockets")
         while true {
             var ending: Ending?

@@ -126,6 +126,15 @@ public final class ConfigurationStore {
 
     static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
 
+    // MARK: Migrations
+
+    /// Keys of a collection's version, of the migrations that led there, and of how far the one is that is under way.
+    static let version: StaticString = "version"
+    static let migrations: StaticString = "migrations"
+    static let migration: StaticString = "migration"
+
+    static func isProgress(_ key: Bytes) -> Bool { key.equals(migration.bytes) }
+
     // MARK: Durability
 
     /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
@@ -224,6 +233,7 @@ extension Ledger {
         if store == .documents {
             noteIndexes(configuration, of: subject)
             noteReferences(configuration, of: subject)
+            noteMigrations(configuration, of: subject)
         }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,
@@ -246,6 +256,31 @@ extension Ledger {
         let indexes = collection.indexes ?? CollectionIndexes()
         collection.indexes = indexes
         indexes.define(text)
+    }
+}
+
+extension Ledger {
+    /// The version of a collection may be another now, and a migration under way.
+    private func noteMigrations(_ configuration: Scope, of collection: Scope) {
+        func text(_ key: StaticString) -> Bytes {
+            find(configuration, key.bytes).flatMap { $0.isTombstone ? nil : $0.value } ?? Bytes()
+        }
+        guard let version = Int(String(text(ConfigurationStore.version))) else {
+            collection.migrations = nil
+            return
+        }
+        let migrations = collection.migrations ?? CollectionMigrations()
+        collection.migrations = migrations
+        migrations.define(
+            version: version, list: text(ConfigurationStore.migrations), progress: text(ConfigurationStore.migration))
+        if migrations.isRunning { migrating.insert(collection.id) }
+    }
+
+    /// A migration has come further.
+    func noteProgress(_ item: ItemRef, _ configuration: Scope) {
+        guard let (store, name) = subject(of: configuration), let scope = name.withBytes({ scopes.find(store, $0) })
+        else { return }
+        scope.migrations?.define(progress: item.isTombstone ? Bytes() : item.value)
     }
 }
 

@@ -31,6 +31,11 @@ extension Ledger {
 
     /// What is configured for a scope has changed.
     func note(configuration item: ItemRef, _ configuration: Scope) {
+        // Said often, and of nobody's concern but the migration's.
+        if ConfigurationStore.isProgress(item.key) {
+            noteProgress(item, configuration)
+            return
+        }
         noteConfiguration(configuration)
         guard ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
             subject.store == .documents, let scope = subject.name.withBytes({ scopes.find(.documents, $0) })

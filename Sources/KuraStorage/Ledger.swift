@@ -77,6 +77,8 @@ final class Ledger {
     var published: Set<UInt32> = []
     /// Indexes that are complete, and the revision up to which writes may have missed a conflict.
     var unconfirmed: [Int64: UInt64] = [:]
+    /// Collections that are being migrated, by their numbers; some of them may be through.
+    var migrating: Set<UInt32> = []
     private(set) var overlayBytes = 0
     private(set) var overlayItems = 0
     /// Largest size that the overlay ever had, in bytes.

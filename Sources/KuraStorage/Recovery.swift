@@ -150,9 +150,15 @@ struct Recovery {
         found.leftovers.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
         for name in names where name.hasSuffix(".sqlite-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
             let stem = name.split(separator: "-").first.map(String.init) ?? name
-            if let number = Segment.number(ofFile: stem), !numbers.contains(number) {
-                try FileSystem.remove(directory + "/" + name)
+            guard let number = Segment.number(ofFile: stem), !numbers.contains(number) else { continue }
+            let path = directory + "/" + name
+            // Nobody here removes a file before its WAL, but for earlier versions, which did so with what was folded.
+            let isFolded = closed.contains { $0.number == number && $0.lastRev <= foldedRev }
+            if !isFolded, name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty {
+                throw .refused(
+                    "\(path) has changes, and the file that they belong to, \(stem), is missing. Nothing was changed")
             }
+            try FileSystem.remove(path)
         }
         return found
     }

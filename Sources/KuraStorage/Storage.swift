@@ -27,6 +27,11 @@ public actor Storage {
     let logSync: LogSync
     let folder: Folder
     let aging: Aging
+    let migrations: Migrations
+    /// Of the scan that is under way.
+    var migrationTicket: UInt64?
+    var makeJudge: (@Sendable (Bytes, (any DocumentJudge)?, isolated Storage) -> (any DocumentJudge)?)?
+    var lastJudge: (any DocumentJudge)?
     let housekeeper: Housekeeper
     private let warmer: PageWarmer
     let queries: QueryPool
@@ -113,6 +118,7 @@ public actor Storage {
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
+        migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.
         nonisolated(unsafe) let writer = recovery.writer
         folder = try unsafe Folder(
@@ -158,6 +164,7 @@ public actor Storage {
     public func beginTurn() {
         ledger.now = nowMilliseconds()
         ledger.syncedRev = logSync.syncedRev
+        if migrations.hasFound { storeMigrated() }
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -224,6 +231,7 @@ public actor Storage {
         case .noSpace:
             settings.recount()
             attachments.letGo(above: ledger.rev)
+            migrations.takeBack()
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -287,7 +295,7 @@ public actor Storage {
         if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
-        due = min(due ?? .max, aging.nextAt)
+        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max)
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
@@ -295,6 +303,7 @@ public actor Storage {
     private func keepUp(_ time: UInt64) -> UInt64? {
         ledger.trimCache()
         age(time)
+        migrate(time)
         for outcome in folder.outcomes() { take(outcome, time) }
         if isSettling, let slice, ledger.settle(slice, budget: 1000) {
             self.slice = nil

@@ -57,6 +57,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case indexNeeded(limit: Int, fields: [[UInt8]])
     /// More groups, or more bytes of them, than a query may hold.
     case tooManyGroups(limit: Int)
+    /// The document is to be migrated, and that cannot be done ahead of the run: ask again when it has come to it.
+    case migrating
     /// A live query would keep more documents than this, or more bytes.
     case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }

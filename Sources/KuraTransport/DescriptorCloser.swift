@@ -52,7 +52,7 @@ public enum DescriptorCloser {
         // Safety: the numbers are the caller's for as long as the call.
         guard unsafe write(ends.input, descriptors.baseAddress, bytes) == bytes else {
             pending.subtract(descriptors.count, ordering: .relaxed)
-            for unsafe descriptor in unsafe descriptors { Glibc.close(descriptor) }
+            for unsafedescriptor in unsafe descriptors { Glibc.close(descriptor) }
             return
         }
         if count > threads.load(ordering: .relaxed) { startThread() }

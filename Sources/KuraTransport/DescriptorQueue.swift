@@ -61,6 +61,8 @@ public struct DescriptorQueue {
 
     /// Takes over the descriptors that one message has brought.
     /// `numbers`: at most `CSYS_MAX_DESCRIPTORS`.
+    ///
+    /// Safety: positions and the rest lie within the numbers, which are the caller's for as long as the call.
     public mutating func append(owning numbers: UnsafeBufferPointer<Int32>) {
         let kept = isLossy ? 0 : min(numbers.count, Self.limit - waiting.count)
         for position in 0..<kept { unsafe waiting.append(PassedDescriptor(owning: numbers[position])) }

@@ -14,6 +14,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case foldCheckpoint = "fold.checkpoint"
     case tendSlice = "tend.slice"
     case tendCommit = "tend.commit"
+    case migrateScan = "migrate.scan"
+    case migrateSlice = "migrate.slice"
     case recoverCopy = "recover.copy"
     case attachmentWrite = "attachment.write"
     case attachmentCopied = "attachment.copied"

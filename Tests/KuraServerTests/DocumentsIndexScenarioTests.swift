@@ -183,6 +183,13 @@ import Testing
         #expect(try describe()["rev"]?.int == 0)
     }
 
+    @Test func `a number of days is kept as a number, however it was written`() throws {
+        try client.result("documents.configure", "{\"collection\":\"c\",\"tombstoneDays\":1.0,\"retainDays\":3e1}")
+        let line = try client.exchange(Client.request("documents.describe", "{\"collection\":\"c\"}"))[0]
+        #expect(line.contains("\"tombstoneDays\":1,") || line.contains("\"tombstoneDays\":1}"))
+        #expect(line.contains("\"retainDays\":30,") || line.contains("\"retainDays\":30}"))
+    }
+
     @Test(arguments: ["\"tombstoneDays\":0", "\"retainDays\":1.5", "\"retainDays\":\"1\"", "\"flushSeconds\":4"])
     func `numbers out of range are refused`(more: String) throws {
         #expect(

@@ -150,6 +150,22 @@ import Testing
         #expect(aside.firstRev == 24 && aside.lastRev == 40)
     }
 
+    @Test func `changes whose file is missing are refused, and kept`() throws {
+        try run { try put($0, 0..<20, "1") }
+        let log = configuration.logDirectory
+        let path = Segment.path(log, 1)
+        let away = directory.path + "/away"
+        try #require(rename(path, away) == 0)
+        let before = try FileSystem.names(in: log)
+        #expect { try run { _ in } } throws: { "\($0)".contains("000001.sqlite, is missing") }
+        #expect(try FileSystem.names(in: log) == before)
+        try #require(rename(away, path) == 0)
+        try run { recovery in
+            #expect(recovery.ledger.rev == 40)
+            try expect(recovery, 0..<10, "1")
+        }
+    }
+
     @Test func `a segment of the layout before is read, and not gone on with`() throws {
         try run { try put($0, 0..<3, "1") }
         let log = configuration.logDirectory

@@ -147,6 +147,18 @@ def seeds(target, suites):
         yield rb'{"a":{"b\"":[1,"]}",{"d":"\\"}]},"\u0065":"x","":null,"f":[],"long name with more than eight bytes":"and \" more"}'
         for text in tests_of("KuraJSONTests"):
             yield text
+    elif target == "patches":
+        for path in sorted((suites / "json-patch").glob("*.json")):
+            for case in json.loads(path.read_bytes()):
+                if "doc" in case and "patch" in case:
+                    yield json.dumps(case["patch"]).encode() + b"\x1e" + json.dumps(case["doc"]).encode()
+        for path in sorted((suites / "rfc7396").glob("*.json")):
+            for case in json.loads(path.read_bytes()):
+                texts = [json.dumps(part).encode() for part in (case.values() if isinstance(case, dict) else case)]
+                yield b"\x1e".join(texts[1::-1])
+        for op in ("add", "remove", "replace", "move", "copy", "test"):
+            patch = [{"op": op, "path": "/a/1", "from": "/b", "value": {"x": 1}}, {"op": op, "path": "", "from": 3, "value": 1.0}]
+            yield json.dumps(patch).encode() + b'\x1e{"a":[1,2,3],"b":{"c":"d"},"1":1e0}'
     elif target == "selector":
         document = ('{"n":5,"s":"ab","z":null,"t":true,"a":[1,"b",[2]],"o":{"p":1,"q":"y"},"e":{},"em":[],"m":-5,"f":1.5,"$d":1,'
                     '"d.t":2,"l":[{"k":1,"v":"a"},{"k":2,"v":"b"}],"q":"\\"\\\\A","big":1e29,"\u00e9":3}').encode()

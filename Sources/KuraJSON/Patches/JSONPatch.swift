@@ -50,6 +50,7 @@ public struct JSONPatch: ~Copyable {
             guard object.kind == .object else { throw PatchFault(.noOperation) }
             var kind: Kind?
             var path: Bytes?
+            var from: StoredValue?
             for member in object.members {
                 if ResolvedText.equals(member.name, Bytes("op")) {
                     kind = Self.kind(member.value)
@@ -58,8 +59,7 @@ public struct JSONPatch: ~Copyable {
                     guard member.value.kind == .string else { throw PatchFault(.missingPath) }
                     path = member.value.quoted
                 } else if ResolvedText.equals(member.name, Bytes("from")) {
-                    guard member.value.kind == .string else { throw PatchFault(.missingFrom) }
-                    from = member.value.quoted
+                    from = member.value
                 } else if ResolvedText.equals(member.name, Bytes("value")) {
                     value = member.value
                 }
@@ -70,7 +70,10 @@ public struct JSONPatch: ~Copyable {
             self.path = path
             switch kind {
             case .add, .replace, .test: if value == nil { throw PatchFault(.missingValue) }
-            case .move, .copy: if from == nil { throw PatchFault(.missingFrom) }
+            case .move, .copy:
+                // Of the others it is no part, whatever it is.
+                guard let from, from.kind == .string else { throw PatchFault(.missingFrom) }
+                self.from = from.quoted
             case .remove: break
             }
         }

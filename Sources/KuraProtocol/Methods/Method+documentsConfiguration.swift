@@ -1,5 +1,15 @@
 extension Method {
     private static let conflictPolicies = ["newestWins", "localWins", "remoteWins", "keepBoth"]
+    private static let failures = Field(
+        "failures",
+        .list(
+            of: .object([
+                Field("id", .key, required: true, "The document's id."),
+                Field("to", .count, "The version that the step leads to; left out when the whole result is at fault."),
+                Field("step", .count, "The step's position in that migration, from 0."),
+                Field("path", .text(maxBytes: 65_536), required: true, "The place in the document, as a JSON pointer."),
+                Field("reason", .text(maxBytes: 65_536), required: true, "Why."),
+            ]), maxItems: 16), required: true, "The first of them.")
 
     /// What says what a collection is.
     static let documentsConfigurationMethods: [Method] = [
@@ -8,7 +18,10 @@ extension Method {
             // What breaks an index or a schema tells of documents.
             needs: .scope(
                 .admin, "collection",
-                also: [Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema")]),
+                also: [
+                    Extra([.list, .read], with: "indexes"), Extra([.list, .read], with: "schema"),
+                    Extra([.list, .read, .update], with: "migrations"),
+                ]),
             "Says what a collection is: its indexes, schema, references, what ages out, when its changes are durable. What is absent stays.",
             parameters: [
                 Field("collection", .scope, required: true, "Which kind of document."),
@@ -58,6 +71,27 @@ extension Method {
                     What is to be kept when two hosts have changed a document, once they can be kept in step: the newer change \
                     (as at first), this host's, the other's, or both. Nothing acts on it yet.
                     """),
+                Field(
+                    "version", .integer(1...0x7FFF_FFFF),
+                    """
+                    The version of its documents that the caller knows. A lower one than the stored one is refused with \
+                    `schemaTooNew`, a higher one needs `migrations` as soon as there are documents. Those of a collection without a \
+                    version are of version 1.
+                    """),
+                Field(
+                    "migrations", .json,
+                    """
+                    With `version`: how documents become those of the next version, a list of at most 256 objects `{to, steps}` in \
+                    the order of versions. A step is one of `{rename: {from, to, ifExists}}`, `{move: {from, to, ifExists}}`, \
+                    `{setDefault: {path, value}}`, `{remove: path}`, `{convert: {path, to, onFailure}}`. Those up to the stored version \
+                    are passed over. They run in the background.
+                    """),
+                Field(
+                    "dryRun", .boolean,
+                    "With `version`: change nothing, and tell what the migrations would do. At first false."),
+                Field(
+                    "timeoutMs", .integer(1...WireLimits.waitMilliseconds),
+                    "With `dryRun`: how long it may take. At first 60,000."),
             ],
             result: [
                 Field(
@@ -65,8 +99,34 @@ extension Method {
                 Field(
                     "building", .list(of: .name(maxBytes: WireLimits.scopeBytes), maxItems: 64), required: true,
                     "Indexes that are not complete yet; `documents.describe` with `waitMs` waits for them."),
+                Field("version", .integer(1...0x7FFF_FFFF), "With `version`: the stored version, as it is now."),
+                Field("migrating", .boolean, "With `version`: documents are being migrated to it."),
+                Field(
+                    "dryRun",
+                    .object([
+                        Field("from", .count, required: true, "The stored version."),
+                        Field("to", .count, required: true, "The declared version."),
+                        Field("documents", .count, required: true, "Documents that were looked at."),
+                        Field("changed", .count, required: true, "Documents that would be changed."),
+                        Field("failed", .count, required: true, "Documents that would be left as they are."),
+                        Field(
+                            "steps",
+                            .list(
+                                of: .object([
+                                    Field("to", .count, required: true, "The version that it leads to."),
+                                    Field("step", .count, required: true, "Its position in that migration, from 0."),
+                                    Field("changed", .count, required: true, "Documents that it would change."),
+                                    Field(
+                                        "unconverted", .count, required: true,
+                                        "Documents in which it would not find a value that can be converted, and go on."
+                                    ),
+                                ]), maxItems: 65_536), required: true, "Each step, in its order."),
+                        failures,
+                    ]), "With `dryRun`: what would be done."),
             ],
-            errors: [.valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
+            errors: [
+                .schemaTooNew, .timeout, .cancelled, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
+            ],
             example: """
                 {"collection":"people","indexes":[{"name":"byMail","fields":["mail"],"unique":true},{"name":"byName",\
                 "fields":["name.last","name.first"]}]}
@@ -78,7 +138,10 @@ extension Method {
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
                     "waitMs", .integer(0...WireLimits.waitMilliseconds),
-                    "Wait until no index is being built, so long at most."),
+                    "Wait until no index is being built and no migration is under way, so long at most."),
+                Field(
+                    "version", .integer(1...0x7FFF_FFFF),
+                    "The version of its documents that the caller knows; a lower one than the stored one is refused."),
             ],
             result: [
                 Field(
@@ -110,6 +173,22 @@ extension Method {
                             Field("entries", .count, required: true, "Documents in it; with `each`, ids."),
                             Field("bytes", .count, required: true, "Bytes of their keys."),
                         ]), maxItems: 64), required: true, "In the order in which they were configured."),
+                Field(
+                    "version", .integer(1...0x7FFF_FFFF),
+                    "The version of its documents; left out when none was declared."),
+                Field(
+                    "migration",
+                    .object([
+                        Field(
+                            "state", .word(["running", "done"]), required: true,
+                            "`running`: each document is of the old version or of the new one."),
+                        Field("from", .count, required: true, "The version that it leads from."),
+                        Field("to", .count, required: true, "The version that it leads to."),
+                        Field("done", .count, required: true, "Documents gone through."),
+                        Field("total", .count, required: true, "Documents to go through, deleted ones counted."),
+                        Field("changed", .count, required: true, "Documents that were changed."),
+                        Field("failed", .count, required: true, "Documents that were left as they were."), failures,
+                    ]), "The last migration; left out when there was none."),
                 Field("schema", .json, "The schema; left out when there is none."),
                 Field(
                     "schemaMode", .word(["off", "warn", "enforce"]), "What a document meets that breaks the schema."),
@@ -133,7 +212,7 @@ extension Method {
                     "conflictPolicy", .word(conflictPolicies), required: true,
                     "What is to be kept when two hosts have changed a document."),
             ],
-            example: "{\"collection\":\"people\",\"waitMs\":60000}"),
+            errors: [.schemaTooNew], example: "{\"collection\":\"people\",\"waitMs\":60000}"),
         Method(
             "documents.drop", .documents, .write, needs: .scope([.delete, .admin], "collection"),
             "Drops a collection with all that is in it and configured for it; its name is free at once.",

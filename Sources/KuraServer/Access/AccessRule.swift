@@ -28,6 +28,10 @@ struct AccessRule {
     private let storeName: StaticString
     /// Position of `fd`: a request takes its descriptor even when it is refused.
     let descriptor: Int?
+    /// It writes to the collection that its first parameter names.
+    let writesDocuments: Bool
+    /// Position of `version`, by which a client declares what it knows.
+    let version: Int?
 
     /// What it needs is what its operations need.
     var asksOperations: Bool {
@@ -63,6 +67,9 @@ struct AccessRule {
         store = method.store
         storeName = method.store.granted
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
+        writesDocuments =
+            method.store == .documents && method.access == .write && method.parameters.first?.name == "collection"
+        version = method.parameters.firstIndex { $0.name == "version" }
     }
 
     // MARK: Deciding

@@ -23,6 +23,7 @@ extension Call {
         _ permissions: Permissions, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         try authorize(permissions)
+        if let versions = connection?.declaredVersions { try check(versions, storage) }
         do throws(Refusal) {
             try handlers[reader.methodIndex](self, &out, storage)
         } catch {

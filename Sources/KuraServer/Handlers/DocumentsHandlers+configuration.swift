@@ -20,6 +20,7 @@ extension DocumentsHandlers {
         static let references = 8
         static let backup = 9
         static let conflictPolicy = 10
+        static let dryRun = 13
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -30,8 +31,19 @@ extension DocumentsHandlers {
         let indexes = try wantedIndexes(call, references, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
+        let declaration = try declaration(call, storage)
+        if let declaration, call.reader.boolean(Position.dryRun) {
+            return try dryRun(declaration, call, &out, storage)
+        }
         let transaction = storage.beginTransaction()
-        do throws(Refusal) { try stage(call, indexes, references, storage) } catch {
+        do throws(Refusal) {
+            try stage(call, indexes, references, storage)
+            if let declaration {
+                try call.run { () throws(StoreError) in
+                    try storage.declare(version: declaration.version, declaration.plan, of: collection)
+                }
+            }
+        } catch {
             storage.abandon(transaction)
             throw error
         }
@@ -44,7 +56,12 @@ extension DocumentsHandlers {
             isFirst = false
             index.definition.name.withBytes { out.append(quoted: $0) }
         }
-        out.append("]}")
+        out.append("]")
+        if let declaration {
+            append(declarationOf: collection, to: &out, storage)
+            call.declares(declaration.version, of: collection)
+        }
+        out.append("}")
     }
 
     /// The definitions' list as it is to be kept, those of references included; nil when the request names neither.
@@ -171,6 +188,12 @@ extension DocumentsHandlers {
     static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
         let answer = call.takeAnswer()
+        if let declared = call.reader.integer(2) {
+            call.declares(Int(declared), of: collection)
+            if let stored = storage.version(of: collection), declared < stored {
+                throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
+            }
+        }
         if answer == nil, let milliseconds = call.reader.integer(1), milliseconds > 0,
             let ticket = storage.awaitIndexes(collection, milliseconds: Int(milliseconds))
         {
@@ -205,6 +228,7 @@ extension DocumentsHandlers {
             append(index, of: numbers?.rows ?? 0, to: &out)
         }
         out.append("]")
+        append(versionOf: collection, to: &out, storage)
         if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
             out.append(",\"schema\":")
             out.append(schema.value)

@@ -88,7 +88,10 @@ extension DocumentsStore {
         list.append(to: &text)
         let rev = try ledger.transaction { () throws(StoreError) in
             // What the transaction has written already has its revision.
-            if document.pointee.rev <= ledger.rev { try stage(scope, id, document.value, old: document) }
+            if document.pointee.rev <= ledger.rev {
+                let value = try scope.migrations?.migrated(document.value, rev: document.pointee.rev)
+                try stage(scope, id, value ?? document.value, old: document)
+            }
             let isEmpty = list.attachments.isEmpty
             // The tombstone of a list that was emptied says so: it carries nothing that could be brought back.
             try ledger.stage(

@@ -62,6 +62,12 @@ public final class DocumentsStore {
         ledger.scopes.find(.documents, collection)?.indexes
     }
 
+    /// No index of the collection is being built, and no document waits to be migrated.
+    public func isSettled(_ collection: Bytes) -> Bool {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return true }
+        return scope.indexes?.isSettled ?? true && !(scope.migrations?.isRunning ?? false)
+    }
+
     /// What is configured for the collection, as its readers have made it out; nil when nothing is.
     public func annex(_ collection: Bytes) -> ScopeAnnex? { ledger.scopes.find(.documents, collection)?.annex }
 
@@ -203,14 +209,34 @@ public final class DocumentsStore {
 
     /// The tombstone carries the last value, so that it can be brought back.
     func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
+        // Its new revision says that it has been migrated.
+        let migrated = try stageMigrated(scope, id, old)
+        let old = migrated ?? old
         try ledger.stage(
             scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
-            oldBytes: old.value.count, newBytes: 0
+            oldBytes: old.value.count, newBytes: 0, mayRepeat: migrated != nil
         ) { item in
             Self.succeed(item, old)
             item.pointee.writesBody = old.isDirty
         }
         try stageDeletionOfAttachments(scope, id)
+    }
+
+    /// Has a document that is about to be deleted migrated first, while a run is under way.
+    /// - Returns: the document as it is now; nil when it stays as it was.
+    private func stageMigrated(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) -> ItemRef? {
+        guard let migrations = scope.migrations, migrations.isRunning, old.pointee.rev <= ledger.rev else { return nil }
+        do throws(StoreError) {
+            guard let value = try migrations.migrated(old.value, rev: old.pointee.rev) else { return nil }
+            try stage(scope, id, value, old: old)
+        } catch {
+            switch error {
+            // What cannot be migrated can be deleted.
+            case .migrating, .uniqueViolation, .valueTooLarge: return nil
+            default: throw error
+            }
+        }
+        return ledger.find(scope, id)
     }
 
     /// Writes what `body` makes of a document's value: it appends it, and may refuse. Nothing is written when it appends
@@ -227,7 +253,8 @@ public final class DocumentsStore {
         guard let scope, let old, !old.isTombstone else { throw .absent(shownRev: old?.pointee.rev ?? 0) }
         changed.removeAll()
         defer { if changed.capacity > 64 << 10 { changed.releaseMemory() } }
-        try body(old.value, &changed)
+        // A change is made of what the document is to be, and its new revision says that it is.
+        try body(try scope.migrations?.migrated(old.value, rev: old.pointee.rev) ?? old.value, &changed)
         guard !changed.bytes.equals(old.value) else {
             ledger.countNoOp()
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
@@ -250,7 +277,8 @@ public final class DocumentsStore {
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             let deletedAt = old.pointee.rev
-            try stage(scope, id, old.value, old: old)
+            try stage(
+                scope, id, try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value, old: old)
             try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))

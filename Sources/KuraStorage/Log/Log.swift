@@ -152,8 +152,8 @@ final class Log {
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 let path = Segment.path(configuration.logDirectory, number)
-                FileSystem.tryToRemove(path)
                 FileSystem.tryToRemove(path + "-wal")
+                FileSystem.tryToRemove(path)
                 next.fail()
             }
         }
@@ -190,12 +190,13 @@ final class Log {
             housekeeper.submit {
                 reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
-                FileSystem.tryToRemove(path)
+                // As in `Segment.remove`.
                 if !FileSystem.exists(spare) {
                     FileSystem.tryToRename(path + "-wal", spare)
                 } else {
                     FileSystem.tryToRemove(path + "-wal")
                 }
+                FileSystem.tryToRemove(path)
             }
         }
     }

@@ -69,8 +69,8 @@ final class Segment: @unchecked Sendable {
         if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
             throw .system(errno: code, call: "prepare", path: path)
         }
-        try FileSystem.remove(path)
         try FileSystem.remove(wal)
+        try FileSystem.remove(path)
         let connection: Connection
         do {
             do {
@@ -250,10 +250,11 @@ final class Segment: @unchecked Sendable {
         guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", wal) }
     }
 
+    /// The rows first: what a kill leaves between the two is an empty segment, not rows without their file, which would be damage.
     static func remove(_ number: Int, in directory: String) throws(StorageFault) {
         let path = path(directory, number)
-        try FileSystem.remove(path)
         try FileSystem.remove(path + "-wal")
+        try FileSystem.remove(path)
     }
 
     // MARK: Reading

@@ -23,6 +23,8 @@ final class Scope {
     /// What its documents refer to, and the revision that says so.
     var references: [ReferenceDefinition] = []
     var referencesRev: UInt64 = 0
+    /// A collection's version and migrations; nil when no version was ever declared.
+    var migrations: CollectionMigrations?
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.

@@ -30,6 +30,13 @@ extension Storage {
             answers += purged
             purged = []
         }
+        if let ticket = migrationTicket, let answer = answers.first(where: { $0.ticket == ticket }) {
+            migrationTicket = nil
+            answers.removeAll { $0.ticket == ticket }
+            if let scan = answer.query as? MigrationScan {
+                migrations.take(scan, answer.error, monotonicNanoseconds())
+            }
+        }
         guard !agingTickets.isEmpty else { return answers }
         for answer in answers where agingTickets.remove(answer.ticket) != nil {
             if let query = answer.query as? AgedDocuments { aging.take(query) }
@@ -65,10 +72,10 @@ extension Storage {
         awaitIndexes(collection, milliseconds: 600_000) ?? submit(TablesReached(ledger.rev))
     }
 
-    /// Waits until no index of the collection is being built, so long at most.
+    /// Waits until no index of the collection is being built and no migration is under way, so long at most.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when there is nothing to wait for.
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
-        guard documents.indexes(collection)?.isSettled == false else { return nil }
+        guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
         indexWaits.add(ticket, Array(collection), milliseconds: milliseconds)
         return ticket

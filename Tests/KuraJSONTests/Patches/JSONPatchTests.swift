@@ -55,6 +55,11 @@ struct JSONPatchTests {
                 == #"{"a":1.50,"b":[1e2,-0.0,12345678901234567890,{"d":"\u00e9\/"}],"c\u0041":{"d":"\u00e9\/"}}"#)
     }
 
+    @Test func `what is no part of an operation is passed over, whatever it is`() throws {
+        let patch = #"[{"op":"add","path":"/a","value":1,"from":3},{"op":"test","path":"/a","value":1,"from":"~"}]"#
+        #expect(try Patched.json("{}", patch) == #"{"a":1}"#)
+    }
+
     @Test func `elements and members leave their commas behind`() throws {
         #expect(try Patched.json("[1]", #"[{"op":"remove","path":"/0"}]"#) == "[]")
         #expect(try Patched.json("[1,2]", #"[{"op":"remove","path":"/0"}]"#) == "[2]")

@@ -1,6 +1,6 @@
 import KuraBytes
 
-/// Requests that wait until a collection's indexes are built. Belongs to the loop.
+/// Requests that wait until a collection's indexes are built and its documents migrated. Belongs to the loop.
 struct IndexWaits {
     private struct Wait {
         var ticket: UInt64
@@ -23,7 +23,7 @@ struct IndexWaits {
     mutating func settle(_ documents: DocumentsStore, _ time: UInt64) -> UInt64? {
         guard !waits.isEmpty else { return nil }
         waits.removeAll { wait in
-            let isSettled = wait.collection.withBytes { documents.indexes($0)?.isSettled ?? true }
+            let isSettled = wait.collection.withBytes { documents.isSettled($0) }
             guard isSettled || time >= wait.deadline else { return false }
             done.append(QueryAnswer(ticket: wait.ticket, query: IndexesSettled()))
             return true

@@ -80,7 +80,9 @@ extension DocumentsStore {
         _ child: [UInt8], _ item: ItemRef, _ referrer: Referrer, _ id: [UInt8], _ effects: inout DeletionEffects
     ) throws(StoreError) {
         let known = effects.rewritten[DeletionEffects.Key(scope: referrer.scope.id, id: child)]
-        let old = known ?? Array(item.value)
+        // What is written here counts as of the collection's version.
+        let migrated = known == nil ? try referrer.scope.migrations?.migrated(item.value, rev: item.pointee.rev) : nil
+        let old = known ?? Array(migrated ?? item.value)
         var new = ByteBuffer()
         let isThere = old.withBytes { old in
             id.withBytes { idRemoval.apply($0, at: referrer.definition.field, in: StoredValue(old), into: &new) }

@@ -1,0 +1,186 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// What `documents.configure` and `describe` say of versions and migrations.
+extension DocumentsHandlers {
+    /// Parameters of `documents.configure`.
+    private enum Position {
+        static let schema = 2
+        static let mode = 3
+        static let version = 11
+        static let migrations = 12
+        static let dryRun = 13
+        static let timeout = 14
+        /// What a dry run has no use for.
+        static let others = [1, 4, 5, 6, 7, 8, 9, 10]
+    }
+
+    /// A version that a request declares, and what follows from it.
+    struct Declaration {
+        var version: Int
+        var plan: Storage.VersionPlan
+
+        /// The migrations that it begins.
+        var migrations: [Migration] {
+            if case .migrate(_, let migrations) = plan { migrations } else { [] }
+        }
+    }
+
+    /// - Returns: nil when the request declares none.
+    /// - Throws: `schemaTooNew`, and what is wrong with the migrations.
+    static func declaration(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Declaration? {
+        guard let declared = call.reader.integer(Position.version) else {
+            for parameter in [Position.migrations, Position.dryRun, Position.timeout] where call.reader.has(parameter) {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "goes with version only", parameter: call.reader.name(parameter)))
+            }
+            return nil
+        }
+        var migrations: [Migration] = []
+        if call.reader.has(Position.migrations) {
+            let text = call.reader.json(Position.migrations)
+            do throws(MigrationError) { migrations = try Migration.list(text) } catch {
+                throw call.refusal(Position.migrations, path: error.pointer, error.message)
+            }
+        }
+        let plan = storage.plan(version: Int(declared), migrations, of: call.reader.string(0))
+        switch plan {
+        case .tooNew(let stored):
+            call.declares(Int(declared), of: call.reader.string(0))
+            throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
+        case .gap(let version, let position):
+            throw call.refusal(
+                Position.migrations, path: position.map { "/\($0)/to" } ?? "",
+                "no migration leads to version \(version)")
+        case .beyond(let position):
+            throw call.refusal(
+                Position.migrations, path: "/\(position)/to", "it leads beyond the version that is declared")
+        case .stored, .first, .migrate: return Declaration(version: Int(declared), plan: plan)
+        }
+    }
+
+    /// Tells what migrations would do; nothing is changed.
+    static func dryRun(
+        _ declaration: Declaration, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let collection = call.reader.string(0)
+        for parameter in Position.others where call.reader.has(parameter) {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "a dry run is about version, migrations and schema",
+                    parameter: call.reader.name(parameter)))
+        }
+        guard !call.isOperation, call.reader.requestKey == nil else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "a dry run stands alone: it changes nothing",
+                    parameter: call.reader.name(Position.dryRun)))
+        }
+        var trial: MigrationTrial?
+        if let answer = call.takeAnswer(), let found = answer.query as? MigrationTrial {
+            switch answer.error {
+            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+            case let error?: throw Refusal(error, call: call)
+            case nil: trial = found
+            }
+        } else {
+            let from: Int
+            if case .migrate(let stored, _) = declaration.plan { from = stored } else { from = declaration.version }
+            let query = storage.trial(
+                collection, declaration.migrations, from: from, to: declaration.version,
+                judge: try judge(call, storage),
+                control: QueryControl(milliseconds: Int(call.reader.integer(Position.timeout) ?? 60_000)))
+            if let query { throw .query(ticket: storage.submit(query)) }
+        }
+        call.append(rev: storage.configurations.rev(.documents, collection), to: &out)
+        out.append(",\"building\":[],\"dryRun\":{\"from\":")
+        out.append(integer: Int64(trial?.from ?? declaration.version))
+        out.append(",\"to\":")
+        out.append(integer: Int64(declaration.version))
+        for (name, count) in [
+            (",\"documents\":" as StaticString, trial?.documents), (",\"changed\":", trial?.changed),
+            (",\"failed\":", trial?.failed),
+        ] {
+            out.append(name)
+            out.append(integer: Int64(count ?? 0))
+        }
+        out.append(",\"steps\":[")
+        for (position, step) in (trial?.steps ?? []).enumerated() {
+            out.append(position > 0 ? ",{\"to\":" : "{\"to\":")
+            out.append(integer: Int64(step.version))
+            out.append(",\"step\":")
+            out.append(integer: Int64(step.step))
+            out.append(",\"changed\":")
+            out.append(integer: Int64(step.changed))
+            out.append(",\"unconverted\":")
+            out.append(integer: Int64(step.unconverted))
+            out.append("}")
+        }
+        out.append("],")
+        append(failures: trial?.failures ?? [], to: &out)
+        out.append("}}")
+        call.shows(trial?.rev ?? storage.rev)
+    }
+
+    /// What a dry run holds results against: the schema of the request, else the collection's.
+    private static func judge(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> (any DocumentJudge)? {
+        let collection = call.reader.string(0)
+        let rules = CollectionRules.of(collection, storage)
+        let isEnforced =
+            call.reader.has(Position.mode)
+            ? call.reader.string(Position.mode).elementsEqual("enforce".utf8) : rules?.mode == .enforce
+        guard isEnforced else { return nil }
+        let stored = storage.configurations.get(.documents, collection, CollectionItem.schema).item?.value
+        let text = call.reader.has(Position.schema) ? call.reader.json(Position.schema) : stored
+        guard let text, !text.equals("null"), let schema = try? CollectionRules.compile(text) else { return nil }
+        return MigrationJudge(schema, of: nil)
+    }
+
+    /// `,"version":3,"migrating":true`
+    static func append(declarationOf collection: Bytes, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        out.append(",\"version\":")
+        out.append(integer: Int64(storage.version(of: collection) ?? 1))
+        let isRunning = storage.migration(of: collection).map { !$0.isDone } ?? false
+        out.append(isRunning ? ",\"migrating\":true" : ",\"migrating\":false")
+    }
+
+    /// `,"version":3,"migration":{…}`, what there is of them.
+    static func append(versionOf collection: Bytes, to out: inout ByteBuffer, _ storage: isolated Storage) {
+        guard storage.hasVersion(collection) else { return }
+        out.append(",\"version\":")
+        out.append(integer: Int64(storage.version(of: collection) ?? 1))
+        guard let progress = storage.migration(of: collection) else { return }
+        out.append(progress.isDone ? ",\"migration\":{\"state\":\"done\"" : ",\"migration\":{\"state\":\"running\"")
+        for (name, number) in [
+            (",\"from\":" as StaticString, progress.from), (",\"to\":", progress.to), (",\"done\":", progress.done),
+            (",\"total\":", progress.total), (",\"changed\":", progress.changed), (",\"failed\":", progress.failed),
+        ] {
+            out.append(name)
+            out.append(integer: Int64(number))
+        }
+        out.append(",")
+        append(failures: progress.failures, to: &out)
+        out.append("}")
+    }
+
+    private static func append(failures: [MigrationFailure], to out: inout ByteBuffer) {
+        out.append("\"failures\":[")
+        for (position, failure) in failures.enumerated() {
+            if position > 0 { out.append(",") }
+            failure.append(to: &out)
+        }
+        out.append("]")
+    }
+}
+
+extension RPCError {
+    static func schemaTooNew(stored: Int, declared: Int) -> RPCError {
+        var error = RPCError(.schemaTooNew)
+        error.storedVersion = stored
+        error.declaredVersion = declared
+        return error
+    }
+}

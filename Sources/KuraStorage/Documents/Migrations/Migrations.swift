@@ -1,0 +1,184 @@
+import KuraBytes
+import KuraJSON
+import SQLite
+
+/// Runs migrations: reader threads look through the documents and work out what becomes of them, the loop stores that in slices, as
+/// a client would, as long as nobody has written the document since.
+///
+/// Each slice is one revision, and how far the run has come is part of it. One collection after the other. Belongs to the loop.
+final class Migrations {
+    private let ledger: Ledger
+    private let configurations: ConfigurationStore
+    private let documents: DocumentsStore
+    /// What has been looked at; the documents up to `position` are done with.
+    private var found: MigrationScan?
+    private var position = 0
+    /// A scan is under way.
+    private var isScanning = false
+    /// When the next slice may be stored.
+    private(set) var nextAt: UInt64 = 0
+    private var startedAt: UInt64 = 0
+
+    /// Documents and bytes of a slice.
+    private static let batch = 64
+    private static let batchBytes = 64 << 10
+    /// Nanoseconds between two slices, which others have for themselves, and after one that could not be stored.
+    private static let interval: UInt64 = 1_000_000
+    private static let pause: UInt64 = 50_000_000
+
+    init(ledger: Ledger, configurations: ConfigurationStore, documents: DocumentsStore) {
+        self.ledger = ledger
+        self.configurations = configurations
+        self.documents = documents
+    }
+
+    /// Whether documents wait to be stored.
+    var hasFound: Bool { found != nil }
+
+    /// The collection whose turn it is, when nothing is being looked for or stored.
+    func collectionToScan() -> Scope? {
+        guard found == nil, !isScanning else { return nil }
+        while let number = ledger.migrating.min() {
+            if let scope = ledger.scopes.known(number), !scope.isDropped, scope.migrations?.isRunning == true {
+                // What was configured in this turn may still be taken back.
+                return scope.migrations!.progress!.rev <= ledger.committedRev ? scope : nil
+            }
+            ledger.migrating.remove(number)
+        }
+        return nil
+    }
+
+    /// The scan to go on with.
+    func scan(_ scope: Scope, judge: (any DocumentJudge)?) -> MigrationScan? {
+        guard let migrations = scope.migrations, let progress = migrations.progress else { return nil }
+        isScanning = true
+        if startedAt == 0 { startedAt = monotonicNanoseconds() }
+        return MigrationScan(scope, migrations, rev: progress.rev, after: progress.row, judge: judge)
+    }
+
+    /// Takes in what a scan has found; `error`: why nothing.
+    func take(_ scan: MigrationScan, _ error: StoreError?, _ time: UInt64) {
+        isScanning = false
+        position = 0
+        found = error == nil ? scan : nil
+        nextAt = error == nil ? time : time + Self.pause
+    }
+
+    /// The turn was taken back: what was stored in it is looked for anew.
+    func takeBack() {
+        found = nil
+        nextAt = monotonicNanoseconds() + Self.pause
+    }
+
+    /// Stores some of what was found.
+    /// - Returns: a line for the operator when a run has ended.
+    /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
+    func storeSome(_ time: UInt64) throws(StoreError) -> String? {
+        guard let scan = found else { return nil }
+        guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped, let migrations = scope.migrations,
+            migrations.isRunning, var progress = migrations.progress, progress.rev == scan.rev
+        else {
+            // Dropped, or begun anew with another migration.
+            found = nil
+            return nil
+        }
+        _ = FaultPoints.hit(.migrateSlice)
+        nextAt = time + Self.interval
+        ledger.writer = []
+        ledger.writerAccounts = []
+        var next = position
+        var cold = false
+        do throws(StoreError) {
+            _ = try ledger.transaction { () throws(StoreError) in
+                next = try stage(scan, scope, &progress, &cold)
+                if next == scan.found.count, !cold {
+                    progress.row = scan.row
+                    progress.isDone = scan.isAtEnd
+                }
+                try put(progress, scope)
+            }
+        } catch {
+            // No room now: the same again later.
+            nextAt = time + Self.pause
+            return nil
+        }
+        position = next
+        if position == scan.found.count, !cold { found = nil }
+        if cold { throw .cold }
+        guard progress.isDone else { return nil }
+        let took = (time - startedAt) / 1_000_000
+        startedAt = 0
+        let name = scope.name.withBytes { String($0) }
+        return "collection \(name) is migrated from version \(progress.from) to \(progress.to): "
+            + "\(progress.changed) documents changed, \(progress.failed) left as they were, in \(took) ms"
+    }
+
+    private func put(_ progress: MigrationProgress, _ scope: Scope) throws(StoreError) {
+        try scope.name.withBytes { (name) throws(StoreError) in
+            try progress.text.withBytes { (text) throws(StoreError) in
+                _ = try configurations.put(.documents, name, ConfigurationStore.migration, text)
+            }
+        }
+    }
+
+    /// - Returns: up to where documents are done with.
+    private func stage(
+        _ scan: MigrationScan, _ scope: Scope, _ progress: inout MigrationProgress, _ isCold: inout Bool
+    ) throws(StoreError) -> Int {
+        let end = min(position + Self.batch, scan.found.count)
+        var bytes = 0
+        var next = position
+        while next < end, bytes < Self.batchBytes {
+            let document = scan.found[next]
+            if let failure = document.failure {
+                if try isCurrent(document, scope, &isCold) { progress.note(failure) }
+            } else {
+                bytes += document.text.count
+                do throws(StoreError) {
+                    if try store(document, scan.texts.bytes(document.text), scope) { progress.changed += 1 }
+                } catch {
+                    switch error {
+                    case .cold: isCold = true
+                    case .uniqueViolation(let violation):
+                        progress.note(
+                            MigrationFailure(
+                                id: document.id,
+                                reason: "another document has the same values in the unique index "
+                                    + violation.index.withBytes { String($0) }))
+                    default: throw error
+                    }
+                }
+            }
+            if isCold { return next }
+            progress.row = document.row
+            next += 1
+        }
+        return next
+    }
+
+    /// Whether nobody has written the document since it was looked at.
+    private func isCurrent(_ document: MigrationScan.Found, _ scope: Scope, _ isCold: inout Bool) throws(StoreError)
+        -> Bool
+    {
+        do throws(StoreError) {
+            return try document.id.withBytes { (id) throws(StoreError) in
+                guard let item = try documents.find(scope, id) else { return false }
+                return !item.isTombstone && item.pointee.rev == document.rev
+            }
+        } catch {
+            guard error == .cold else { throw error }
+            isCold = true
+            return false
+        }
+    }
+
+    private func store(_ document: MigrationScan.Found, _ text: Bytes, _ scope: Scope) throws(StoreError) -> Bool {
+        try document.id.withBytes { (id) throws(StoreError) in
+            guard let old = try documents.find(scope, id), !old.isTombstone, old.pointee.rev == document.rev else {
+                return false
+            }
+            try documents.stage(scope, id, text, old: old)
+            return true
+        }
+    }
+}
