@@ -52,7 +52,7 @@ public enum DescriptorCloser {
         // Safety: the numbers are the caller's for as long as the call.
         guard unsafe write(ends.input, descriptors.baseAddress, bytes) == bytes else {
             pending.subtract(descriptors.count, ordering: .relaxed)
-            for unsafedescriptor in unsafe descriptors { Glibc.close(descriptor) }
+            for position in 0..<descriptors.count { unsafe Glibc.close(descriptors[position]) }
             return
         }
         if count > threads.load(ordering: .relaxed) { startThread() }
