@@ -15,6 +15,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case notFound, patchFailed
     case referenced, tooManyDocuments
     case schemaTooNew
+    case indexBuilding
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -196,9 +197,17 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "indexNeeded", code: -32024, message: "Index needed", retryable: false,
                 when: """
                     A query would have to look at every document of a collection with more than `data.limit`: no index fits it, \
-                    and `allowScan` does not say that it may. `data.reason` names the fields that an index should have.
+                    and `allowScan` does not say that it may. `data.reason` names the fields that an index should have. Or a collection is \
+                    searched that has no `searchFields`.
                     """,
                 remedy: "Configure that index, or send `allowScan: true` when it may take long.")
+        case .indexBuilding:
+            Facts(
+                name: "indexBuilding", code: -32026, message: "Index is being built", retryable: true,
+                when: """
+                    A collection is searched whose search index does not have all documents yet; `data.reason` says how far it is.
+                    """,
+                remedy: "Try again later; `documents.describe` with `waitMs` waits until it is ready.")
         case .timeout:
             Facts(
                 name: "timeout", code: -32017, message: "Timeout", retryable: true,

@@ -131,6 +131,9 @@ public enum WireLimits {
     public static let listItems = 10_000
     /// Documents of a page of `documents.find`.
     public static let findItems = 1000
+    /// Bytes of what is searched for, and of a mark around what was found.
+    public static let searchBytes = 4096
+    public static let markBytes = 64
     /// A path in a document.
     public static let pathBytes = 1024
     /// A cursor of a query: it may hold values of a document.

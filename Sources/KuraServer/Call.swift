@@ -209,6 +209,9 @@ extension Refusal {
         case .indexGone:
             self = .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
+        case .searchNotDeclared: self = .error(call.searchFault(.indexNeeded, "the collection has no searchFields"))
+        case .searchBuilding(let done, let total):
+            self = .error(call.searchFault(.indexBuilding, "the search index has \(done) of \(total) documents"))
         case .indexNeeded(let limit, _): self = .error(RPCError(.indexNeeded, limit: limit))
         case .migrating:
             self = .error(RPCError(.overloaded, hint: "the document is being migrated: send it again a moment later"))

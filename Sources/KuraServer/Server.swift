@@ -116,7 +116,7 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, DocumentsHandlers.all,
-            QueryHandlers.all, LiveHandlers.all, ChangesHandlers.all,
+            QueryHandlers.all, SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(

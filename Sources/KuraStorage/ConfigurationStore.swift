@@ -135,6 +135,13 @@ public final class ConfigurationStore {
 
     static func isProgress(_ key: Bytes) -> Bool { key.equals(migration.bytes) }
 
+    // MARK: Search
+
+    /// Key of how a collection is searched, a `SearchDefinition`.
+    public static let search: StaticString = "search"
+
+    static func isSearch(_ key: Bytes) -> Bool { key.equals(search.bytes) }
+
     // MARK: Durability
 
     /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
@@ -234,6 +241,7 @@ extension Ledger {
             noteIndexes(configuration, of: subject)
             noteReferences(configuration, of: subject)
             noteMigrations(configuration, of: subject)
+            noteSearch(configuration, of: subject)
         }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,
@@ -256,6 +264,12 @@ extension Ledger {
         let indexes = collection.indexes ?? CollectionIndexes()
         collection.indexes = indexes
         indexes.define(text)
+    }
+
+    /// A collection may be searched otherwise now.
+    private func noteSearch(_ configuration: Scope, of collection: Scope) {
+        let item = find(configuration, ConfigurationStore.search.bytes)
+        collection.search.define(item.flatMap { $0.isTombstone ? nil : $0.value } ?? Bytes())
     }
 }
 

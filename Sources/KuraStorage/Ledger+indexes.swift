@@ -37,7 +37,8 @@ extension Ledger {
             return
         }
         noteConfiguration(configuration)
-        guard ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
+        let isSearch = ConfigurationStore.isSearch(item.key)
+        guard isSearch || ConfigurationStore.isIndexes(item.key), let subject = subject(of: configuration),
             subject.store == .documents, let scope = subject.name.withBytes({ scopes.find(.documents, $0) })
         else { return }
         let isFirst = scope.definedRev == 0
@@ -46,7 +47,8 @@ extension Ledger {
         events.append(
             PendingEvent(
                 item: item,
-                event: FoldSlice.Event(rev: item.pointee.rev, collection: scope.id, kind: .indexes(text)),
+                event: FoldSlice.Event(
+                    rev: item.pointee.rev, collection: scope.id, kind: isSearch ? .search(text) : .indexes(text)),
                 isFirst: isFirst))
     }
 

@@ -75,6 +75,8 @@ final class Ledger {
     var references = ReferenceCatalog()
     /// Collections whose indexes the tables have told of.
     var published: Set<UInt32> = []
+    /// The same of full text indexes.
+    var publishedSearches: Set<UInt32> = []
     /// Indexes that are complete, and the revision up to which writes may have missed a conflict.
     var unconfirmed: [Int64: UInt64] = [:]
     /// Collections that are being migrated, by their numbers; some of them may be through.

@@ -30,13 +30,32 @@ extension Storage {
         return submit(Purge(ticket: takeTicket(), collection: scope.id, before: before))
     }
 
+    /// Takes in what the fold thread tells of indexes of both kinds.
+    func noteIndexes(of outcome: Folder.Outcome, _ time: UInt64) {
+        if let statuses = outcome.indexes { note(statuses, time) }
+        if let statuses = outcome.searches { note(statuses, time) }
+    }
+
     /// Takes in how the indexes stand, and tells the operator which are through.
-    func note(_ statuses: [IndexStatus], _ time: UInt64) {
+    private func note(_ statuses: [IndexStatus], _ time: UInt64) {
         ledger.publish(statuses)
         for status in statuses {
             if status.state == .building || status.state == .built {
                 if builds[status.number] == nil { builds[status.number] = time }
             } else if let start = builds.removeValue(forKey: status.number) {
+                report(status.line(took: time - start, longestPiece: longestPiece))
+                if builds.isEmpty { longestPiece = 0 }
+            }
+        }
+    }
+
+    /// The same of full text indexes.
+    private func note(_ statuses: [SearchStatus], _ time: UInt64) {
+        ledger.publish(statuses)
+        for status in statuses {
+            if status.state == .building {
+                if builds[-status.number] == nil { builds[-status.number] = time }
+            } else if let start = builds.removeValue(forKey: -status.number) {
                 report(status.line(took: time - start, longestPiece: longestPiece))
                 if builds.isEmpty { longestPiece = 0 }
             }

@@ -40,7 +40,7 @@ public actor Storage {
     var indexWaits = IndexWaits()
     /// Purges that are through, as answers.
     var purged: [QueryAnswer] = []
-    /// When the builds that are under way began, by the number of the index.
+    /// When the builds that are under way began, by the number of the index, that of a full text index negative.
     var builds: [Int64: UInt64] = [:]
     /// Nanoseconds of the longest piece of tending since a build ended.
     var longestPiece: UInt64 = 0
@@ -423,7 +423,7 @@ public actor Storage {
         durableRev = max(durableRev, outcome.durableRev)
         hasPendingWAL = outcome.hasPendingWAL
         longestPiece = max(longestPiece, outcome.longestPiece)
-        if let statuses = outcome.indexes { note(statuses, time) }
+        noteIndexes(of: outcome, time)
         for purge in outcome.purged {
             if let scope = ledger.scopes.known(purge.collection) {
                 scope.purgedBefore = max(scope.purgedBefore, purge.before)

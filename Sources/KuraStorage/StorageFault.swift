@@ -53,6 +53,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case patternTooComplex
     /// The index that a query was to walk over, or that a position stands in, is no longer there.
     case indexGone
+    /// The collection has no search fields.
+    case searchNotDeclared
+    /// The collection's full text index has so many of its documents, deleted ones counted.
+    case searchBuilding(done: Int, total: Int)
     /// No index fits, and more than `limit` documents would have to be looked at. `fields`: what an index should be on.
     case indexNeeded(limit: Int, fields: [[UInt8]])
     /// More groups, or more bytes of them, than a query may hold.

@@ -54,6 +54,15 @@ enum Tables {
                 CREATE INDEX contents_unused ON contents(digest) WHERE uses = 0;
                 ALTER TABLE drops ADD COLUMN isLists INTEGER NOT NULL DEFAULT 0;
                 """),
+        // Full text indexes are tables of their own, `search_N` (`SearchTable`).
+        .init(
+            version: 4,
+            sql: """
+                CREATE TABLE searches(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, definition TEXT NOT NULL,
+                    version INTEGER NOT NULL, state INTEGER NOT NULL, builtTo INTEGER NOT NULL,
+                    entries INTEGER NOT NULL DEFAULT 0);
+                """),
     ])
 
     /// The one connection that writes and checkpoints.

@@ -26,6 +26,7 @@ struct TablesInMemory {
             // Before the log's changes are taken in: they hold keys of unique indexes.
             for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
             ledger.publish(try IndexRow.all(writer).map(\.status))
+            ledger.publish(try SearchRow.all(writer).map(\.status))
         } catch { throw .database(error, file: path) }
         settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))

@@ -157,6 +157,14 @@ public final class Connection {
         try execute(on ? "PRAGMA cache_spill=ON" : "PRAGMA cache_spill=OFF")
     }
 
+    /// Whether SQL may not write to the tables under virtual tables, nor do anything else that can corrupt the file; at first so.
+    ///
+    /// Changing it has every statement of the connection prepared anew when it is run next.
+    public func setDefensive(_ on: Bool) throws(SQLiteError) {
+        let database = try unsafe open()
+        try unsafe check(kura_sqlite3_db_config_flag(database, SQLITE_DBCONFIG_DEFENSIVE, on ? 1 : 0), database)
+    }
+
     /// How long a call waits for another connection's lock before it throws an error that `isBusy`; 0 at first.
     public func setBusyTimeout(milliseconds: Int32) throws(SQLiteError) {
         let database = try unsafe open()

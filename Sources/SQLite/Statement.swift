@@ -28,6 +28,10 @@ public struct Statement: ~Copyable {
         try unsafe check(sqlite3_bind_int64(handle, index, value))
     }
 
+    public func bind(_ index: Int32, double value: Double) throws(SQLiteError) {
+        try unsafe check(sqlite3_bind_double(handle, index, value))
+    }
+
     /// Binds `bytes` as a BLOB without copying: the caller keeps them alive and unchanged until `reset` or `run`
     /// returns.
     ///
@@ -90,6 +94,10 @@ public struct Statement: ~Copyable {
 
     public func int64(_ column: Int32) -> Int64 {
         unsafe sqlite3_column_int64(handle, column)
+    }
+
+    public func double(_ column: Int32) -> Double {
+        unsafe sqlite3_column_double(handle, column)
     }
 
     /// The bytes of a BLOB or TEXT column, valid until the next `step` or `reset`; none for NULL.

@@ -46,7 +46,7 @@ import Testing
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",
             "rpc.cancel", "documents.find", "documents.distinct", "documents.aggregate", "documents.explain",
             "documents.patch", "documents.increment", "documents.restore", "documents.attach", "documents.attachment",
-            "documents.detach",
+            "documents.detach", "documents.search",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -149,6 +149,10 @@ import Testing
 
     /// Puts what the examples of documents' parts speak of.
     private func prepare(_ name: String) throws {
+        if name == "documents.search" {
+            try client.result("documents.configure", "{\"collection\":\"articles\",\"searchFields\":[\"title\"]}")
+            try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":20000}")
+        }
         let documents = ["orders": "7", "pages": "home", "countries": "JP", "cards": "7"]
         let changing: Set = ["patch", "increment", "restore", "attach", "attachment", "detach"]
         guard name.hasPrefix("documents."), changing.contains(String(name.dropFirst(10))) else { return }

@@ -44,4 +44,44 @@ enum TablesRecount {
         }
         return nil
     }
+
+    /// How a full text index differs from one that is made anew of the documents' text; nil when none does.
+    static func searchDifference(_ data: String) throws -> String? {
+        let connection = try connection(data)
+        for row in try SearchRow.all(connection) where row.status.state == .ready {
+            let (number, definition) = (row.status.number, row.definition)
+            let other = try Connection(path: ":memory:", mode: .readWriteCreate)
+            try other.execute(SearchTable.creation(number, definition))
+            let anew = try SearchTable(other, row)
+            let documents = try connection.prepare(
+                "SELECT row, body FROM documents WHERE collection = \(row.status.collection) AND isDeleted = 0")
+            var text = SearchText()
+            var count = 0
+            while try documents.step() {
+                text.read(StoredValue(documents.bytes(1)), definition)
+                guard !text.isEmpty else { continue }
+                try anew.insert(documents.int64(0), text)
+                count += 1
+            }
+            let (found, expected) = (try words(connection, number), try words(other, number))
+            guard found == expected else { return "search_\(number) has \(found.count) words, not \(expected.count)" }
+            guard row.status.entries == count else {
+                return "search_\(number) says \(row.status.entries) of its \(count) entries"
+            }
+            let sizes = try connection.scalar("SELECT count(*) FROM search_\(number)_docsize")
+            guard sizes == Int64(count) else { return "search_\(number) knows the size of \(sizes ?? 0) documents" }
+        }
+        return nil
+    }
+
+    private static func words(_ connection: Connection, _ number: Int64) throws -> [String] {
+        try connection.execute(
+            "CREATE VIRTUAL TABLE temp.words\(number) USING fts5vocab(main, search_\(number), instance)")
+        let select = try connection.prepare("SELECT term, doc, col, offset FROM temp.words\(number)")
+        var words: [String] = []
+        while try select.step() {
+            words.append("\(select.text(0)) \(select.int64(1)) \(select.text(2)) \(select.int64(3))")
+        }
+        return words
+    }
 }

@@ -9,7 +9,7 @@ about 500 bytes of JSON. Everything follows from a fixed seed, so that the three
   documents.tsv       id, tab, body, as PostgreSQL's COPY reads it
   batches.jsonl       documents.putMany, 500 documents a request
   single.jsonl        documents.put, the first 20,000
-  QUESTION.jsonl      2,000 Kura requests a question: find count sort patch
+  QUESTION.jsonl      2,000 Kura requests a question: find count sort patch search
   QUESTION-NN.sql     64 scripts of pgbench a question
   QUESTION.tsv        the same questions' parameters, for the SQLite peer
 """
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 CODES = Path("/usr/share/iso-codes/json")
-QUESTIONS = ("find", "count", "sort", "patch")
+QUESTIONS = ("find", "count", "sort", "patch", "search")
 
 
 def records():
@@ -79,6 +79,12 @@ def requests(question, dice, count, countries, words):
             "\\set least random(1000, 10000000)\n"
             "SELECT id, body FROM cards WHERE (body->>'population')::int <= :least "
             "ORDER BY (body->>'population')::int DESC, body->>'name' DESC LIMIT 20;\n", (least,))
+    if question == "search":
+        word = dice.choice(words)
+        return (
+            call("search", query=word, limit=20, snippetWords=0),
+            "SELECT id, body FROM cards WHERE words @@ to_tsquery('simple', '%s') "
+            "ORDER BY ts_rank(words, to_tsquery('simple', '%s')) DESC LIMIT 20;\n" % (word, word), (word,))
     number, population = dice.randrange(count), dice.randrange(10_000_000)
     return (
         call("patch", id=identifier(number), mergePatch={"population": population, "serial": dice.randrange(1 << 30)}),

@@ -2,7 +2,8 @@
  *
  * usage: sqlite-documents DATABASE load FILE.ndjson [SINGLE]   one transaction each 500 documents; the first SINGLE into
  *                                                              another table, one transaction each
- *        sqlite-documents DATABASE find|count|sort|patch FILE.tsv SECONDS
+ *        sqlite-documents DATABASE words                      the full text index of name and note (FTS5, without a copy of the text)
+ *        sqlite-documents DATABASE find|count|sort|patch|search FILE.tsv SECONDS
  * The body is JSON text; the indexes are on json_extract, WAL, synchronous=FULL, statements prepared once, 64 MiB of cache. Prints one JSON object.
  */
 #include <sqlite3.h>
@@ -83,6 +84,13 @@ static void load(const char *path, long single) {
            (double)count / loaded, (double)single / alone, indexed);
 }
 
+static void words(void) {
+    double start = now();
+    execute("CREATE VIRTUAL TABLE words USING fts5(name, note, content='', tokenize='unicode61 remove_diacritics 2');"
+            "INSERT INTO words(rowid, name, note) SELECT row, json_extract(body, '$.name'), json_extract(body, '$.note') FROM cards;");
+    printf("%.2f\n", now() - start);
+}
+
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
@@ -99,6 +107,8 @@ static void ask(const char *question, const char *path, double seconds) {
               " ORDER BY json_extract(body, '$.population') DESC, json_extract(body, '$.name') DESC LIMIT 20";
     if (!strcmp(question, "patch"))
         sql = "UPDATE cards SET body = json_set(body, '$.population', ?2, '$.serial', ?3) WHERE id = ?1";
+    if (!strcmp(question, "search"))
+        sql = "SELECT id, body FROM words JOIN cards ON cards.row = words.rowid WHERE words MATCH ?1 ORDER BY rank LIMIT 20";
     if (!sql) {
         fprintf(stderr, "sqlite-documents: no question `%s`\n", question);
         exit(2);
@@ -142,14 +152,16 @@ static void ask(const char *question, const char *path, double seconds) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) {
-        fprintf(stderr, "usage: sqlite-documents DATABASE load FILE [SINGLE] | QUESTION FILE SECONDS\n");
+    if (argc < 3 || (argc < 4 && strcmp(argv[2], "words"))) {
+        fprintf(stderr, "usage: sqlite-documents DATABASE load FILE [SINGLE] | words | QUESTION FILE SECONDS\n");
         return 2;
     }
     check(sqlite3_open(argv[1], &database), "open");
     execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536;");
     if (!strcmp(argv[2], "load"))
         load(argv[3], argc > 4 ? atol(argv[4]) : 0);
+    else if (!strcmp(argv[2], "words"))
+        words();
     else
         ask(argv[2], argv[3], argc > 4 ? atof(argv[4]) : 3);
     sqlite3_close(database);

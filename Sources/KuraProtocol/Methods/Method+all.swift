@@ -2,7 +2,7 @@ extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + documentsMethods
-        + documentsConfigurationMethods + queryMethods + liveMethods + changesMethods
+        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + changesMethods
 }
 
 extension ValueType {

@@ -92,6 +92,15 @@ extension Method {
                 Field(
                     "timeoutMs", .integer(1...WireLimits.waitMilliseconds),
                     "With `dryRun`: how long it may take. At first 60,000."),
+                Field(
+                    "searchFields", .json,
+                    """
+                    All fields whose text `documents.search` finds, a list of at most 16 paths or objects `{path, weight}`. Null or \
+                    `[]` ends that. Another list is built anew in the background, unless only weights differ.
+                    """),
+                Field(
+                    "searchTokenizer", .word(["unicode61", "trigram"]),
+                    "What is found: words without case and diacritics, as at first, or any three characters in a row."),
             ],
             result: [
                 Field(
@@ -123,6 +132,7 @@ extension Method {
                                 ]), maxItems: 65_536), required: true, "Each step, in its order."),
                         failures,
                     ]), "With `dryRun`: what would be done."),
+                Field("search", .word(["building", "ready"]), "How the search index stands, when there is one."),
             ],
             errors: [
                 .schemaTooNew, .timeout, .cancelled, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
@@ -138,7 +148,8 @@ extension Method {
                 Field("collection", .scope, required: true, "Which kind of document."),
                 Field(
                     "waitMs", .integer(0...WireLimits.waitMilliseconds),
-                    "Wait until no index is being built and no migration is under way, so long at most."),
+                    "Wait until no index is being built, that of the search included, and no migration is under way, so long at most."
+                ),
                 Field(
                     "version", .integer(1...0x7FFF_FFFF),
                     "The version of its documents that the caller knows; a lower one than the stored one is refused."),
@@ -189,6 +200,18 @@ extension Method {
                         Field("changed", .count, required: true, "Documents that were changed."),
                         Field("failed", .count, required: true, "Documents that were left as they were."), failures,
                     ]), "The last migration; left out when there was none."),
+                Field(
+                    "searchFields", .list(of: .json, maxItems: 16),
+                    "Fields whose text is searched; left out when none is."),
+                Field("searchTokenizer", .word(["unicode61", "trigram"]), "What is found of it."),
+                Field(
+                    "search",
+                    .object([
+                        Field("state", .word(["building", "ready"]), required: true, "Whether it can be searched."),
+                        Field("done", .count, "While it is built: documents gone through."),
+                        Field("total", .count, "While it is built: documents to go through, deleted ones counted."),
+                        Field("entries", .count, required: true, "Documents in it: those that have text."),
+                    ]), "How the search index stands; left out when there is none."),
                 Field("schema", .json, "The schema; left out when there is none."),
                 Field(
                     "schemaMode", .word(["off", "warn", "enforce"]), "What a document meets that breaks the schema."),

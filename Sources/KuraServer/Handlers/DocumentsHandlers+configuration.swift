@@ -21,6 +21,8 @@ extension DocumentsHandlers {
         static let backup = 9
         static let conflictPolicy = 10
         static let dryRun = 13
+        static let searchFields = 15
+        static let searchTokenizer = 16
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -29,6 +31,7 @@ extension DocumentsHandlers {
             durability: Position.durability, flushSeconds: Position.flushSeconds, .documents, storage)
         let references = try call.wantedReferences(Position.references)
         let indexes = try wantedIndexes(call, references, storage)
+        let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
         for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
         let declaration = try declaration(call, storage)
@@ -37,7 +40,7 @@ extension DocumentsHandlers {
         }
         let transaction = storage.beginTransaction()
         do throws(Refusal) {
-            try stage(call, indexes, references, storage)
+            try stage(call, indexes, references, search, storage)
             if let declaration {
                 try call.run { () throws(StoreError) in
                     try storage.declare(version: declaration.version, declaration.plan, of: collection)
@@ -60,6 +63,9 @@ extension DocumentsHandlers {
         if let declaration {
             append(declarationOf: collection, to: &out, storage)
             call.declares(declaration.version, of: collection)
+        }
+        if let search = storage.documents.search(collection) {
+            out.append(search.isReady ? ",\"search\":\"ready\"" : ",\"search\":\"building\"")
         }
         out.append("}")
     }
@@ -126,7 +132,8 @@ extension DocumentsHandlers {
 
     /// Stages what the request says; what it does not name stays.
     private static func stage(
-        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?, _ storage: isolated Storage
+        _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?,
+        _ search: [UInt8]?, _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
@@ -136,6 +143,11 @@ extension DocumentsHandlers {
             if let indexes {
                 try indexes.withBytes { (text) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.indexes, text)
+                }
+            }
+            if let search {
+                try search.withBytes { (text) throws(StoreError) in
+                    try configured.set(.documents, collection, ConfigurationStore.search, text)
                 }
             }
             if let references {
@@ -229,6 +241,7 @@ extension DocumentsHandlers {
         }
         out.append("]")
         append(versionOf: collection, to: &out, storage)
+        if let search = storage.documents.search(collection) { search.append(of: numbers?.rows ?? 0, to: &out) }
         if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
             out.append(",\"schema\":")
             out.append(schema.value)

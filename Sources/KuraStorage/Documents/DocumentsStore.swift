@@ -62,10 +62,11 @@ public final class DocumentsStore {
         ledger.scopes.find(.documents, collection)?.indexes
     }
 
-    /// No index of the collection is being built, and no document waits to be migrated.
+    /// No index of the collection is being built, that of its search included, and no document waits to be migrated.
     public func isSettled(_ collection: Bytes) -> Bool {
         guard let scope = ledger.scopes.find(.documents, collection) else { return true }
-        return scope.indexes?.isSettled ?? true && !(scope.migrations?.isRunning ?? false)
+        return scope.indexes?.isSettled ?? true && scope.search.current?.isReady ?? true
+            && !(scope.migrations?.isRunning ?? false)
     }
 
     /// What is configured for the collection, as its readers have made it out; nil when nothing is.

@@ -17,6 +17,8 @@ final class FoldSlice: @unchecked Sendable {
         enum Kind {
             /// The collection has these indexes and no others: the definitions' list, empty for none.
             case indexes([UInt8])
+            /// The collection is searched so: the definition, empty for not at all.
+            case search([UInt8])
             /// The collection is gone; what has its name from now on is another.
             case drop
         }
@@ -63,6 +65,8 @@ final class Folder: @unchecked Sendable {
         var error: SQLiteError?
         /// How all indexes stand; nil when nothing has changed.
         var indexes: [IndexStatus]?
+        /// The same of full text indexes.
+        var searches: [SearchStatus]?
         /// Nanoseconds of the longest piece of tending since the outcome before.
         var longestPiece: UInt64 = 0
         /// Purges that are through.
@@ -92,6 +96,7 @@ final class Folder: @unchecked Sendable {
     private let configuration: StorageConfiguration
     private let statements: FoldStatements
     private let indexes: IndexKeeper
+    private let searches: SearchKeeper
     private let tender: TableTender
     private var durableRev: UInt64
     private var foldedRev: UInt64
@@ -107,8 +112,9 @@ final class Folder: @unchecked Sendable {
     ) throws(StorageFault) {
         do throws(SQLiteError) {
             indexes = try IndexKeeper(connection, memory: configuration.overlayBytes / 8)
-            statements = try FoldStatements(connection, indexes)
-            tender = try TableTender(connection, indexes, statements.uses)
+            searches = try SearchKeeper(connection)
+            statements = try FoldStatements(connection, indexes, searches)
+            tender = try TableTender(connection, indexes, searches, statements.uses)
             if !tends { tender.giveUp() }
         } catch { throw .database(error, file: configuration.tablesPath) }
         self.connection = connection
@@ -191,7 +197,8 @@ final class Folder: @unchecked Sendable {
     private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
         let outcome = Outcome(
             work: work, error: error, indexes: indexes.hasNews ? indexes.takeNews() : nil,
-            longestPiece: tender.takeLongest(), purged: tender.removal.takeDone(), durableRev: durableRev,
+            searches: searches.hasNews ? searches.takeNews() : nil, longestPiece: tender.takeLongest(),
+            purged: tender.removal.takeDone(), durableRev: durableRev,
             hasPendingWAL: walBytes > 0)
         state.withLock { $0.outcomes.append(outcome) }
         wake()
@@ -209,6 +216,7 @@ final class Folder: @unchecked Sendable {
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             try indexes.reload()
+            try searches.reload()
             throw error
         }
         tender.note(slice)

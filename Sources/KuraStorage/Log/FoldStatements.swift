@@ -21,10 +21,12 @@ final class FoldStatements {
     let uses: ContentUses
     private let connection: Connection
     private let indexes: IndexKeeper
+    private let searches: SearchKeeper
 
-    init(_ connection: Connection, _ indexes: IndexKeeper) throws(SQLiteError) {
+    init(_ connection: Connection, _ indexes: IndexKeeper, _ searches: SearchKeeper) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
+        self.searches = searches
         uses = try ContentUses(connection)
         storeOfScope = try connection.prepare("SELECT store FROM scopes WHERE id = ?1")
         putSetting = try connection.prepare(
@@ -83,8 +85,13 @@ final class FoldStatements {
             try addScope.run()
         }
         for event in slice.events {
-            if case .indexes(let text) = event.kind, !dropped.contains(event.collection) {
+            guard !dropped.contains(event.collection) else { continue }
+            switch event.kind {
+            case .indexes(let text):
                 try text.withBytes { (text) throws(SQLiteError) in try indexes.define(event.collection, text) }
+            case .search(let text):
+                try text.withBytes { (text) throws(SQLiteError) in try searches.define(event.collection, text) }
+            case .drop: break
             }
         }
         uses.begin()
@@ -94,6 +101,7 @@ final class FoldStatements {
             case .documents:
                 guard !dropped.contains(item.pointee.scope) else { continue }
                 try indexes.note(item)
+                try searches.note(item)
                 try write(document: item)
             case .attachments:
                 guard !dropped.contains(item.pointee.scope) else { continue }
@@ -102,6 +110,7 @@ final class FoldStatements {
             }
         }
         try indexes.finish(confirmed: slice.confirmed)
+        try searches.finish()
         try addUp(slice.items)
         slice.unused = try uses.write(forgetting: slice.forgotten)
         for segment in slice.closed {
@@ -143,6 +152,7 @@ final class FoldStatements {
             try putLastScope.bind(1, Int64(event.collection))
             try putLastScope.run()
             try indexes.define(event.collection, Bytes())
+            try searches.define(event.collection, Bytes())
         }
         return dropped
     }

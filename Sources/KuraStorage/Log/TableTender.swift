@@ -10,6 +10,7 @@ final class TableTender {
 
     private let connection: Connection
     private let indexes: IndexKeeper
+    private let searches: SearchKeeper
     let removal: DocumentRemoval
     /// Nanoseconds after which a piece begins its commit.
     private var budget: UInt64 = 4_000_000
@@ -19,20 +20,40 @@ final class TableTender {
     /// Milliseconds to wait for other work before the next piece.
     private(set) var pause = 0
     private var hasGivenUp = false
-    private var isRemovalsTurn = false
+    private var turn = Turn.removal
+    /// Whose piece it is: by turns, so that whoever waits for one does not wait for all of the others.
+    private enum Turn: CaseIterable { case indexes, searches, removal }
 
-    init(_ connection: Connection, _ indexes: IndexKeeper, _ uses: ContentUses) throws(SQLiteError) {
+    init(
+        _ connection: Connection, _ indexes: IndexKeeper, _ searches: SearchKeeper, _ uses: ContentUses
+    ) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
+        self.searches = searches
         removal = try DocumentRemoval(connection, uses)
     }
 
-    var hasWork: Bool { !hasGivenUp && (indexes.hasWork || removal.hasWork) }
+    var hasWork: Bool { !hasGivenUp && Turn.allCases.contains { hasWork($0) } }
+
+    private func hasWork(_ turn: Turn) -> Bool {
+        switch turn {
+        case .indexes: indexes.hasWork
+        case .searches: searches.hasWork
+        case .removal: removal.hasWork
+        }
+    }
+
+    /// The next after the last that has something to do.
+    private func takeTurn() {
+        let last = Turn.allCases.firstIndex(of: turn) ?? 0
+        let next = (1...Turn.allCases.count).lazy.map { Turn.allCases[(last + $0) % Turn.allCases.count] }
+        turn = next.first { self.hasWork($0) } ?? turn
+    }
 
     /// Progress is told now and then, an end at once.
     var isNewsDue: Bool {
         if removal.hasNews { return true }
-        guard indexes.hasNews else { return false }
+        guard indexes.hasNews || searches.hasNews else { return false }
         let time = monotonicNanoseconds()
         guard time >= newsAt || !hasWork else { return false }
         newsAt = time + 200_000_000
@@ -60,15 +81,18 @@ final class TableTender {
     /// Does one piece.
     func work() throws(SQLiteError) {
         pause = 0
-        // By turns, so that whoever waits for one does not wait for all of the other.
-        isRemovalsTurn = removal.hasWork && !(isRemovalsTurn && indexes.hasWork)
+        takeTurn()
         let start = monotonicNanoseconds()
         do throws(SQLiteError) {
             if let code = FaultPoints.hit(.tendSlice)?.errno { throw .injected(code) }
-            if isRemovalsTurn {
+            switch turn {
+            case .removal:
                 try connection.execute("BEGIN IMMEDIATE")
                 try removal.work(until: start + budget)
-            } else {
+            case .searches:
+                try connection.execute("BEGIN IMMEDIATE")
+                try searches.work(until: start + budget)
+            case .indexes:
                 try indexes.work(until: start + budget) { () throws(SQLiteError) in
                     try connection.execute("BEGIN IMMEDIATE")
                 }
@@ -78,10 +102,15 @@ final class TableTender {
                 if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
                 try connection.execute("COMMIT")
             }
-            if isRemovalsTurn { removal.committed() } else if indexes.hasRemoved { removal.noteFreed() }
+            switch turn {
+            case .removal: removal.committed()
+            case .indexes: if indexes.hasRemoved { removal.noteFreed() }
+            case .searches: if searches.hasRemoved { removal.noteFreed() }
+            }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             try indexes.reload()
+            try searches.reload()
             try removal.reload()
             throw error
         }

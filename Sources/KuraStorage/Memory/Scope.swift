@@ -25,6 +25,8 @@ final class Scope {
     var referencesRev: UInt64 = 0
     /// A collection's version and migrations; nil when no version was ever declared.
     var migrations: CollectionMigrations?
+    /// How a collection is searched.
+    var search = ScopeSearch()
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.

@@ -14,6 +14,7 @@ public final class TableReader {
     private let indexState: Statement
     let documents: DocumentStatements
     let scans: ScanStatements
+    let searches: SearchStatements
     private let isCancelled: @Sendable () -> Bool
 
     private let mayWait: Bool
@@ -40,6 +41,7 @@ public final class TableReader {
             indexState = try connection.prepare("SELECT state FROM indexes WHERE number = ?1")
             documents = try DocumentStatements(connection)
             scans = ScanStatements(connection)
+            searches = try SearchStatements(connection)
         } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
     }
 

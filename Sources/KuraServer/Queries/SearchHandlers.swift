@@ -1,0 +1,94 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// Answers `documents.search`: reads the query on the loop, has a reader thread do it, and answers with what that has found.
+enum SearchHandlers {
+    static let all: [String: Handler] = ["documents.search": search]
+
+    private enum Position {
+        static let query = 1
+        static let limit = 2
+        static let filter = 3
+        static let fields = 4
+        static let cursor = 5
+        static let words = 6
+        static let markStart = 7
+        static let markEnd = 8
+        static let timeout = 9
+    }
+
+    static func search(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        // An index that has gone since: it is begun anew.
+        guard let answer = call.takeAnswer(), let page = answer.query as? SearchPage, answer.error != .indexGone else {
+            throw .query(ticket: storage.submit(try page(call, storage)))
+        }
+        switch answer.error {
+        case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+        case let error?: throw Refusal(error, call: call)
+        case nil: break
+        }
+        call.shows(page.rev)
+        try page.append(to: &out)
+    }
+
+    private static func page(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> SearchPage {
+        let collection = call.reader.string(0)
+        // What the query means depends on how the collection is searched; without that there is nothing to say about it.
+        let tokenizer = storage.documents.search(collection)?.definition.tokenizer
+        let expression = try expression(call, tokenizer ?? .unicode61)
+        let identity = call.queryIdentity(Position.query, Position.filter)
+        let position = try call.queryPosition(Position.cursor, of: identity)
+        let selector = try call.selector(Position.filter)
+        let fields = try call.paths(Position.fields)
+        let words = Int(call.reader.integer(Position.words) ?? 16)
+        let search: DocumentSearch
+        do throws(StoreError) {
+            search = try storage.documents.search(
+                collection, for: expression, selector, limit: Int(call.reader.integer(Position.limit) ?? 20),
+                after: position, snippetWords: words, control: call.queryControl(Position.timeout))
+        } catch {
+            call.shows(storage.configurations.rev(.documents, collection))
+            throw Refusal(error, call: call)
+        }
+        let marks = SearchPage.Marks(
+            start: mark(Position.markStart, "[", call), end: mark(Position.markEnd, "]", call))
+        return SearchPage(
+            search, identity: identity, fields: call.reader.has(Position.fields) ? Projection(fields) : nil,
+            marks: words > 0 ? marks : nil)
+    }
+
+    private static func mark(_ parameter: Int, _ standard: StaticString, _ call: Call) -> [UInt8] {
+        Array(call.reader.has(parameter) ? call.reader.string(parameter) : Bytes(standard))
+    }
+
+    private static func expression(
+        _ call: Call, _ tokenizer: SearchDefinition.Tokenizer
+    ) throws(Refusal) -> SearchExpression {
+        do throws(SearchFault) {
+            return try SearchExpression(String(call.reader.string(Position.query)), tokenizer)
+        } catch {
+            var fault = call.fault(
+                .invalidParams, path: "", error.message, parameter: call.reader.name(Position.query))
+            fault.offset = error.offset
+            throw .error(fault)
+        }
+    }
+}
+
+extension Call {
+    /// Why a collection cannot be searched.
+    func searchFault(_ kind: ErrorKind, _ reason: String) -> RPCError {
+        faultText.removeAll()
+        faultText.append(text: reason)
+        var error = RPCError(
+            kind,
+            hint: kind == .indexNeeded
+                ? "documents.configure with searchFields declares what is searched"
+                : "documents.describe with waitMs waits for it")
+        // Safety: the call keeps it until the next request.
+        unsafe error.explanation = faultText.bytes
+        return error
+    }
+}

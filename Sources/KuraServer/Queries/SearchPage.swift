@@ -1,0 +1,124 @@
+import KuraBytes
+import KuraJSON
+import KuraProtocol
+import KuraStorage
+
+/// A page of `documents.search`, written as JSON on the reader thread.
+final class SearchPage: TableQuery, @unchecked Sendable {
+    // Safety: has one user at a time, as the pool sees to.
+
+    /// How snippets look.
+    struct Marks {
+        var start: [UInt8]
+        var end: [UInt8]
+    }
+
+    private let search: DocumentSearch
+    private let identity: UInt64
+    private let fields: Projection?
+    private let marks: Marks?
+    private var count = 0
+    private var json = ByteBuffer()
+    private var snippet = ByteBuffer()
+
+    /// Bytes of a snippet's text; a word can be as long as a document.
+    private static let snippetBytes = 1024
+
+    /// `marks`: nil for no snippets.
+    init(_ search: DocumentSearch, identity: UInt64, fields: Projection?, marks: Marks?) {
+        self.search = search
+        self.identity = identity
+        self.fields = fields
+        self.marks = marks
+    }
+
+    var foldedTo: UInt64 { search.foldedTo }
+    var rev: UInt64 { search.rev }
+    var isLong: Bool { search.isLong }
+    func stop() { search.control.stop() }
+    var footprint: Int { json.capacity }
+
+    func discard() {
+        json.releaseMemory()
+        count = 0
+    }
+
+    func run(_ tables: TableReader) throws(StoreError) {
+        json.removeAll()
+        count = 0
+        try search.run(tables) { take($0) }
+    }
+
+    private func take(_ found: RankedDocument) -> DocumentQuery.Verdict {
+        let start = json.count
+        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
+        json.append(quoted: found.document.id)
+        json.append(",\"value\":")
+        if let fields {
+            fields.append(StoredValue(found.document.value), to: &json)
+        } else {
+            json.append(found.document.value)
+        }
+        json.append(",\"rev\":")
+        json.append(unsigned: found.document.rev)
+        json.append(",\"rank\":")
+        json.append(text: "\(found.rank)")
+        if let marks { append(found.snippets, marks) }
+        json.append("}")
+        guard count == 0 || json.count <= FindPage.byteLimit else {
+            json.truncate(to: start)
+            return .refused
+        }
+        count += 1
+        return .taken
+    }
+
+    private func append(_ snippets: [(field: Int, text: [UInt8])], _ marks: Marks) {
+        json.append(",\"snippets\":{")
+        for (position, (field, text)) in snippets.enumerated() {
+            if position > 0 { json.append(",") }
+            search.definition.fields[field].path.text.withBytes { json.append(quoted: $0) }
+            json.append(":")
+            Self.write(text, marks, to: &snippet)
+            json.append(quoted: snippet.bytes)
+        }
+        json.append("}")
+    }
+
+    /// Writes a snippet with the client's marks; what is too long ends between two characters, and what is open is closed.
+    static func write(_ text: [UInt8], _ marks: Marks, to out: inout ByteBuffer) {
+        out.removeAll()
+        var bytes = 0
+        var isOpen = false
+        for byte in text {
+            switch byte {
+            case SearchMarks.start:
+                out.append(marks.start)
+                isOpen = true
+            case SearchMarks.end:
+                out.append(marks.end)
+                isOpen = false
+            case SearchMarks.gap: out.append("…")
+            default:
+                if bytes >= snippetBytes, byte & 0xC0 != 0x80 {
+                    if isOpen { out.append(marks.end) }
+                    return out.append("…")
+                }
+                out.append(byte)
+                bytes += 1
+            }
+        }
+    }
+
+    func append(to out: inout ByteBuffer) throws(Refusal) {
+        out.append("{\"documents\":[")
+        out.append(json.bytes)
+        out.append("],\"rev\":")
+        out.append(unsigned: rev)
+        if search.hasMore, let position = search.position {
+            out.append(",\"cursor\":")
+            position.encoded(for: identity).withBytes { Cursor.append(key: $0, to: &out) }
+        }
+        out.append("}")
+    }
+}

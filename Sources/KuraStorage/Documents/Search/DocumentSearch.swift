@@ -1,0 +1,251 @@
+public import KuraBytes
+public import KuraJSON
+import SQLite
+
+/// A document that a search has found.
+public struct RankedDocument {
+    public var document: FoundDocument
+    /// bm25: how well it fits, above 0; more is better.
+    public var rank: Double
+    /// By the places of their fields: what was found, between `SearchMarks`.
+    public var snippets: [(field: Int, text: [UInt8])]
+}
+
+/// Bytes that stand in a snippet, and in no text that is searched, for what a client wants there.
+public enum SearchMarks {
+    public static let start = SnippetMaker.start
+    public static let end = SnippetMaker.end
+    public static let gap = SnippetMaker.gap
+}
+
+/// A full text search of a collection: the documents that match, the best first.
+///
+/// The index gives all that match, in the order of their rows, with their ranks; the best are kept. Only these are read, and held
+/// against the search once more. Like every walk it goes from snapshot to snapshot.
+///
+/// Made on the loop, run on a reader thread by one user.
+public final class DocumentSearch: @unchecked Sendable {
+    // Safety: handed over with the query that holds it, which has one user at a time.
+
+    /// The search is run when the tables are as of this revision.
+    public let foldedTo: UInt64
+    public let control: QueryControl
+    public let definition: SearchDefinition
+    /// It may take long.
+    public let isLong: Bool
+    /// Others match behind the last one that was taken.
+    public private(set) var hasMore = false
+    /// Behind the last one that was taken; nil when none was.
+    public private(set) var position: QueryPosition?
+    /// What the first snapshot was as of.
+    public private(set) var rev: UInt64 = 0
+
+    private let scope: UInt32
+    private let number: Int64
+    private let expression: SearchExpression
+    private let selector: Selector
+    private let limit: Int
+    private let after: QueryPosition?
+    private let snippetWords: Int
+    private var quotedID = ByteBuffer()
+    private var text = SearchText()
+    /// Why it has ended within a snapshot.
+    private var failure: StoreError?
+
+    /// Documents from which on a search is taken to be long.
+    private static let longFrom = 100_000
+
+    init(
+        _ scope: Scope, _ search: CollectionSearch, _ expression: SearchExpression, _ selector: Selector, limit: Int,
+        after position: QueryPosition?, snippetWords: Int, control: QueryControl
+    ) {
+        foldedTo = scope.lastRev
+        self.control = control
+        definition = search.definition
+        number = search.number
+        isLong = search.entries > (expression.hasShortPrefix || !selector.isEmpty ? Self.longFrom / 10 : Self.longFrom)
+        self.scope = scope.id
+        self.expression = expression
+        self.selector = selector
+        self.limit = limit
+        self.snippetWords = snippetWords
+        after = position
+        self.position = position
+    }
+
+    /// Offers the best documents to `visit`, in their order; their bytes are good until it returns.
+    /// - Throws: `.timeout`, `.interrupted`, `.patternTooComplex`, `.indexGone`, `.unreadable`, `.cancelled`.
+    public func run(_ tables: TableReader, _ visit: (RankedDocument) -> DocumentQuery.Verdict) throws(StoreError) {
+        var best = SmallestEntries(limit: limit, byteLimit: DocumentQuery.sortBytes)
+        var last = Int64(scope) << 40
+        var goesOn = true
+        while goesOn {
+            if let fault = control.fault { throw fault }
+            try tables.snapshot { (snapshot) throws(SQLiteError) in
+                if rev == 0 { rev = snapshot.rev }
+                goesOn = try walk(tables, snapshot, behind: &last, &best)
+            }
+            if let failure { throw failure }
+        }
+        hasMore = best.leftOut
+        var entries = best.sorted[...]
+        while !entries.isEmpty {
+            if let fault = control.fault { throw fault }
+            try tables.snapshot { (snapshot) throws(SQLiteError) in
+                try fetch(&entries, tables, snapshot, visit)
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    // MARK: Finding
+
+    /// - Returns: whether there may be more.
+    private func walk(
+        _ tables: TableReader, _ snapshot: TableReader.Snapshot, behind last: inout Int64, _ best: inout SmallestEntries
+    ) throws(SQLiteError) -> Bool {
+        // When it has been dropped, what is left of it is nobody's.
+        guard try tables.hasCollection(scope) else { return false }
+        guard try tables.searches.isReady(number) else {
+            failure = .indexGone
+            return false
+        }
+        let matches = try tables.searches.matches(number, definition)
+        defer { matches.statement.reset() }
+        try matches.statement.bind(1, text: expression.fts)
+        try matches.statement.bind(2, last)
+        for (place, field) in definition.fields.enumerated() {
+            try matches.statement.bind(Int32(place) + 3, double: field.weight)
+        }
+        var key = ByteBuffer(capacity: 8)
+        var seen = 0
+        while try matches.statement.step() {
+            last = matches.statement.int64(0)
+            key.removeAll()
+            Self.append(matches.statement.double(1), to: &key)
+            // When others are left out already, it need not be read to leave it out too.
+            if isBehind(key.bytes, last), best.wants(key.bytes, row: last) || !best.leftOut,
+                try isWanted(last, tables)
+            {
+                best.insert(key.bytes, row: last)
+            }
+            seen += 1
+            guard seen % 32 == 0 else { continue }
+            if let fault = control.fault {
+                failure = fault
+                return false
+            }
+            if snapshot.isStale { return true }
+        }
+        return false
+    }
+
+    /// Whether it comes behind where the page begins.
+    private func isBehind(_ key: Bytes, _ row: Int64) -> Bool {
+        guard case .sorted(let start, let startRow)? = after else { return true }
+        return start.withBytes { start in start.precedes(key) || (!key.precedes(start) && row > startRow) }
+    }
+
+    private func isWanted(_ row: Int64, _ tables: TableReader) throws(SQLiteError) -> Bool {
+        guard !selector.isEmpty else { return true }
+        let box = try tables.scans.row()
+        defer { box.statement.reset() }
+        try box.statement.bind(1, row)
+        return try box.statement.step() && box.statement.int64(3) == 0
+            && matches(box.statement.bytes(4), box.statement.bytes(1))
+    }
+
+    /// Whether a document fulfils the selector; one that a pattern takes too long for does not, and ends the search.
+    private func matches(_ value: Bytes, _ id: Bytes) -> Bool {
+        guard !selector.isEmpty else { return true }
+        var gaveUp = false
+        quotedID.removeAll()
+        quotedID.append(idAsJSON: id)
+        let matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUp: &gaveUp)
+        if gaveUp { failure = .patternTooComplex }
+        return matches && !gaveUp
+    }
+
+    /// Bytes whose order is that of the numbers; SQLite's best rank is the smallest.
+    private static func append(_ rank: Double, to key: inout ByteBuffer) {
+        let bits = rank.bitPattern
+        let ordered = bits >> 63 == 1 ? ~bits : bits | 1 << 63
+        key.append(littleEndian: ordered.byteSwapped)
+    }
+
+    private static func rank(_ key: [UInt8]) -> Double {
+        let ordered = key.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return -Double(bitPattern: ordered >> 63 == 1 ? ordered & ~(1 << 63) : ~ordered)
+    }
+
+    // MARK: Reading
+
+    /// Reads what was found: it may have changed since.
+    private func fetch(
+        _ entries: inout ArraySlice<SmallestEntries.Entry>, _ tables: TableReader, _ snapshot: TableReader.Snapshot,
+        _ visit: (RankedDocument) -> DocumentQuery.Verdict
+    ) throws(SQLiteError) {
+        let box = try tables.scans.row()
+        let maker = try tables.searches.maker(definition)
+        while let entry = entries.first {
+            defer { box.statement.reset() }
+            try box.statement.bind(1, entry.row)
+            if try box.statement.step(), box.statement.int64(3) == 0,
+                matches(box.statement.bytes(4), box.statement.bytes(1))
+            {
+                let value = box.statement.bytes(4)
+                text.read(StoredValue(value), definition)
+                if let snippets = try maker.snippets(of: text, expression, words: snippetWords) {
+                    let document = FoundDocument(
+                        row: entry.row, id: box.statement.bytes(1), rev: UInt64(box.statement.int64(2)), value: value,
+                        key: Bytes())
+                    let ranked = RankedDocument(
+                        document: document, rank: Self.rank(entry.key), snippets: snippets)
+                    guard visit(ranked) == .taken else {
+                        hasMore = true
+                        entries = []
+                        return
+                    }
+                }
+            }
+            if failure != nil { return }
+            position = .sorted(entry.key, row: entry.row)
+            entries.removeFirst()
+            if let fault = control.fault {
+                failure = fault
+                return
+            }
+            if snapshot.isStale { return }
+        }
+    }
+}
+
+extension DocumentsStore {
+    /// A full text search.
+    ///
+    /// - Parameters:
+    ///   - collection: its name; how it is searched is `search(collection)`.
+    ///   - expression: what for.
+    ///   - selector: what documents must fulfil besides.
+    ///   - limit: documents that are wanted at most.
+    ///   - position: where an earlier page ended.
+    ///   - snippetWords: words of a snippet at most, up to 64; 0 for none.
+    ///   - control: ends it.
+    /// - Returns: what a `TableQuery` runs.
+    /// - Throws: `.searchBuilding`, `.searchNotDeclared`.
+    public func search(
+        _ collection: Bytes, for expression: SearchExpression, _ selector: Selector, limit: Int,
+        after position: QueryPosition?, snippetWords: Int, control: QueryControl
+    ) throws(StoreError) -> DocumentSearch {
+        guard let scope = ledger.scopes.find(.documents, collection), let search = scope.search.current else {
+            throw .searchNotDeclared
+        }
+        guard search.isReady else {
+            let rows = numbers(collection)?.rows ?? 0
+            throw .searchBuilding(done: min(search.done, rows), total: rows)
+        }
+        return DocumentSearch(
+            scope, search, expression, selector, limit: limit, after: position, snippetWords: snippetWords,
+            control: control)
+    }
+}
