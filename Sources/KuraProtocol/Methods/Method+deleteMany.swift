@@ -53,3 +53,15 @@ extension Field {
     static let nullified = Field(
         "nullified", .count, "Documents that have lost a reference to what was deleted; left out when there are none.")
 }
+
+extension Field {
+    static let expand = Field(
+        "expand", .list(of: .text(maxBytes: WireLimits.pathBytes), maxItems: 16),
+        "Fields for which references are configured: the documents that they refer to come along, at most 1,000.")
+    static let expanded = Field(
+        "expanded", .map(of: .map(of: .json)),
+        """
+        With `expand`: the documents that are referred to, each once, by collection and id: `{"value":…,"rev":…}`, or \
+        `{"rev":0}` where there is none.
+        """)
+}

@@ -21,6 +21,7 @@ extension Method {
             "documents.get", .documents, .read, needs: .scope(.read, "collection"), "Reads one document.",
             parameters: [
                 collection, documentID, Field("default", .json, "Returned as `value` when the document is absent."),
+                .expand,
             ],
             result: [
                 Field("value", .json, "The document; left out when absent and no default is given."), .rev,
@@ -30,7 +31,9 @@ extension Method {
                 Field(
                     "attachments", .list(of: attachmentFields, maxItems: 256),
                     "Its attachments in the order of their names' bytes; left out when there are none."),
+                .expanded,
             ],
+            errors: [.replyTooLarge],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
             "documents.getMany", .documents, .read, needs: .scope(.read, "collection"),
@@ -38,6 +41,7 @@ extension Method {
             parameters: [
                 collection,
                 Field("ids", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Ids, at most 1,000."),
+                .expand,
             ],
             result: [
                 Field(
@@ -51,7 +55,7 @@ extension Method {
                 Field(
                     "missing", .list(of: .key, maxItems: WireLimits.getManyItems), required: true,
                     "Ids that are absent."),
-                .nowRev,
+                .nowRev, .expanded,
             ],
             errors: [.replyTooLarge],
             example: "{\"collection\":\"countries\",\"ids\":[\"JP\",\"CH\"]}"),

@@ -6,7 +6,7 @@ extension Method {
             "Finds documents by what is in them.",
             parameters: [
                 queried, filter, sort, fields, .limit(WireLimits.findItems, default: 100), longCursor, allowScan,
-                timeout,
+                timeout, .expand,
             ],
             result: [
                 Field(
@@ -17,7 +17,7 @@ extension Method {
                             Field("value", .json, required: true, "The document, or the `fields` of it."), .rev,
                         ]), maxItems: WireLimits.findItems), required: true,
                     "The page; it ends early rather than grow over 1 MiB."),
-                readRev, .nextCursor, plan, warnings,
+                readRev, .nextCursor, plan, warnings, .expanded,
             ],
             errors: queryErrors + [.replyTooLarge],
             example:

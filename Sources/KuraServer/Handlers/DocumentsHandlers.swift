@@ -1,5 +1,6 @@
 import JSONSchema
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
 
@@ -23,9 +24,21 @@ enum DocumentsHandlers {
             try storage.documents.get(call.reader.string(0), call.reader.string(1))
         }
         call.shows(found)
+        if let expansion = try call.expansion(3, storage) {
+            return try append(found, expansion, call, &out, storage)
+        }
+        out.append("{")
+        try append(found, call, &out, storage)
+        out.append("}")
+    }
+
+    /// Appends the members that tell of a document.
+    private static func append(
+        _ found: Lookup, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
         if let item = found.item {
             try call.refuseUnlessRoom(for: item.value.count)
-            out.append("{\"value\":")
+            out.append("\"value\":")
             out.append(item.value)
             out.append(",\"rev\":")
             out.append(unsigned: item.rev)
@@ -41,21 +54,48 @@ enum DocumentsHandlers {
                 out.append(",\"attachments\":")
                 out.append(attachments)
             }
-            out.append("}")
         } else if call.reader.has(2) {
-            out.append("{\"value\":")
+            out.append("\"value\":")
             out.append(call.reader.json(2))
-            out.append(",\"rev\":0}")
+            out.append(",\"rev\":0")
         } else {
-            out.append("{\"rev\":0}")
+            out.append("\"rev\":0")
         }
+    }
+
+    /// The same with what it refers to, all as of one moment: the document is the reply's first element.
+    private static func append(
+        _ found: Lookup, _ expansion: Expansion, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        var reply = GatheredReply(call, storage)
+        call.scratch.removeAll()
+        if reply.isNew {
+            out.append("{")
+            reply.opened(out.count, call)
+        }
+        try reply.checkMoment(found.shownRev, &out, call, storage)
+        if let item = found.item, !expansion.note(StoredValue(item.value)) { throw Expansion.tooMany }
+        if reply.state.done == 0 {
+            try append(found, call, &out, storage)
+            out.append(",\"expanded\":{")
+            reply.addedFirst()
+            reply.advance(found.item?.value.count ?? 0)
+        }
+        try call.append(expansion, after: 1, basis: nil, &reply, to: &out, storage)
+        out.append("}")
     }
 
     static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let collection = call.reader.string(0)
-        var reply = GatheredReply(call, storage)
+        var expansion = call.connection?.state.gathering?.basis as? Expansion
+        if expansion == nil { expansion = try call.expansion(2, storage) }
+        var reply = GatheredReply(call, basis: expansion, storage)
         call.scratch.removeAll()
         call.scratch.append(reply.state.aside)
+        if reply.state.done == 0 { expansion?.removeAll() }
+        let count = expansion == nil ? 0 : call.elements(of: 1)
+        // They stand there, with all that follows them.
+        let hasAll = count > 0 && reply.state.done >= count
         if reply.isNew {
             out.append("{\"documents\":[")
             reply.opened(out.count, call)
@@ -67,7 +107,10 @@ enum DocumentsHandlers {
                 reply.keepIfMuch(out.count, aside: call.scratch, call)
                 throw Refusal(error, call: call)
             }
-            try reply.checkMoment(found.shownRev, &out, call, storage)
+            try reply.checkMoment(found.shownRev, basis: expansion, &out, call, storage)
+            if let expansion, let item = found.item, !expansion.note(StoredValue(item.value)) {
+                throw Expansion.tooMany
+            }
             call.shows(found.shownRev)
             reply.advance(found.item?.value.count ?? 0)
             guard let item = found.item else {
@@ -85,10 +128,16 @@ enum DocumentsHandlers {
             out.append(unsigned: item.rev)
             out.append("}")
         }
-        out.append("],\"missing\":[")
-        out.append(call.scratch.bytes)
-        out.append("],\"rev\":")
-        out.append(unsigned: reply.state.rev)
+        if !hasAll {
+            out.append("],\"missing\":[")
+            out.append(call.scratch.bytes)
+            out.append("],\"rev\":")
+            out.append(unsigned: reply.state.rev)
+        }
+        if let expansion {
+            if !hasAll { out.append(",\"expanded\":{") }
+            try call.append(expansion, after: count, basis: expansion, &reply, to: &out, storage)
+        }
         out.append("}")
         call.shows(reply.state.rev)
     }

@@ -84,6 +84,11 @@ struct GatheredReply {
         if !isNew || end - call.replyStart > Self.keptBytes { keep(end, aside: aside, call) }
     }
 
+    /// The same when making it again costs more than it takes.
+    mutating func keepWhatThereIs(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
+        keep(end, aside: aside, call)
+    }
+
     private mutating func keep(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) {
         // A request that is answered ahead of another one has no place of its own to go on from.
         guard let connection = call.connection, connection.state.wait == .none else { return }

@@ -56,6 +56,14 @@ extension Call {
         shows(storage.rev)
     }
 
+    /// How many elements a list parameter has.
+    func elements(of parameter: Int) -> Int {
+        var walk = JSONWalk(reader.json(parameter), storage: walk)
+        var count = 0
+        while walk.nextElement() != nil { count += 1 }
+        return count
+    }
+
     /// Calls `body` for each name in a list parameter, but for the first `done`.
     /// - Throws: `invalidParams` naming the element that is no name, or the list when it is too long.
     func forEachName(

@@ -15,10 +15,16 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     private let identity: UInt64
     private let fields: Projection?
     private let isSorted: Bool
+    /// What its documents refer to and the reply is to bring along.
+    let expansion: Expansion?
     private var count = 0
     private var json = ByteBuffer()
 
-    init(_ query: DocumentQuery?, identity: UInt64, fields: Projection?, isSorted: Bool, emptyAsOf: UInt64) {
+    init(
+        _ query: DocumentQuery?, identity: UInt64, fields: Projection?, isSorted: Bool, expansion: Expansion? = nil,
+        emptyAsOf: UInt64
+    ) {
+        self.expansion = expansion
         self.identity = identity
         self.fields = fields
         self.isSorted = isSorted
@@ -28,6 +34,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
         json.removeAll()
         count = 0
+        expansion?.removeAll()
         try query.run(tables) { take($0) }
     }
 
@@ -51,10 +58,18 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
             json.truncate(to: start)
             return .refused
         }
+        if let expansion, !expansion.note(StoredValue(document.value)) {
+            guard count == 0 else {
+                json.truncate(to: start)
+                return .refused
+            }
+            expansion.isOver = true
+        }
         count += 1
         return .taken
     }
 
+    /// The result but for its last bracket.
     func append(to out: inout ByteBuffer) throws(Refusal) {
         out.append("{\"documents\":[")
         out.append(json.bytes)
@@ -64,7 +79,6 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         out.append(",")
         append(planTo: &out, isSorted: isSorted)
         appendWarnings(to: &out)
-        out.append("}")
     }
 
     func append(explanationTo out: inout ByteBuffer) {

@@ -11,8 +11,29 @@ enum QueryHandlers {
     ]
 
     static func find(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in try page(call, storage) }
+        var reply: GatheredReply
+        if let expansion = call.connection?.state.gathering?.basis as? Expansion {
+            // What was found stands there; what it refers to is still being gathered.
+            for collection in expansion.collections { try call.demand(.read, of: collection) }
+            reply = GatheredReply(call, basis: expansion, storage)
+            try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
+            out.append("}")
+            return
+        }
+        let found: FindPage = try answer(call, storage) { (call, storage) throws(Refusal) in
+            try page(call, expand: 8, storage)
+        }
         try found.append(to: &out)
+        if let expansion = found.expansion {
+            guard !expansion.isOver else { throw Expansion.tooMany }
+            reply = GatheredReply(call, basis: expansion, storage)
+            call.scratch.removeAll()
+            out.append(",\"expanded\":{")
+            reply.opened(out.count, call)
+            reply.addedFirst()
+            try call.append(expansion, after: 0, basis: expansion, &reply, to: &out, storage)
+        }
+        out.append("}")
     }
 
     static func explain(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -20,7 +41,9 @@ enum QueryHandlers {
         found.append(explanationTo: &out)
     }
 
-    private static func page(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> FindPage {
+    private static func page(
+        _ call: Call, expand: Int? = nil, _ storage: isolated Storage
+    ) throws(Refusal) -> FindPage {
         let identity = call.queryIdentity(1, 2)
         let position = try call.queryPosition(5, of: identity)
         let shape = QueryShape(selector: try call.selector(1), sort: try call.sortFields(2), isPage: true)
@@ -30,6 +53,7 @@ enum QueryHandlers {
         return FindPage(
             query, identity: identity, fields: call.reader.has(3) ? Projection(fields) : nil,
             isSorted: !shape.sort.isEmpty,
+            expansion: try expand.flatMap { expand throws(Refusal) in try call.expansion(expand, storage) },
             emptyAsOf: storage.rev)
     }
 
