@@ -226,6 +226,33 @@ import Testing
         #expect(try put("b", "{\"name\":1}", again)["result"]?["warning"] == nil)
     }
 
+    @Test func `what changes a document, and what brings one back, is held against the schema as well`() throws {
+        _ = try put("a", "{\"name\":\"x\",\"n\":1}")
+        _ = try put("old", "{}")
+        try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"old\"}")
+        try configure(
+            "\"schema\":{\"required\":[\"name\"],\"properties\":{\"n\":{\"maximum\":2}}},\"schemaMode\":\"warn\"")
+        func change(_ method: String, _ id: String, _ more: String) throws -> JSON {
+            try client.call("documents.\(method)", "{\"collection\":\"c\",\"id\":\"\(id)\"\(more)}")
+        }
+        let warned = try change("patch", "a", ",\"mergePatch\":{\"n\":5}")["result"]?["warning"]
+        #expect(warned?["path"]?.text == "/n")
+        #expect(try change("patch", "a", ",\"mergePatch\":{\"n\":2}")["result"]?["warning"] == nil)
+        #expect(try change("increment", "a", ",\"path\":\"n\"")["result"]?["warning"]?["path"]?.text == "/n")
+        #expect(try change("increment", "a", ",\"path\":\"n\",\"by\":-1")["result"]?["warning"] == nil)
+        try configure("\"schemaMode\":\"enforce\"")
+        let rev = try client.result("storage.status")["rev"]?.int
+        for (method, id, more) in [
+            ("patch", "a", ",\"mergePatch\":{\"name\":null}"),
+            ("patch", "a", ",\"jsonPatch\":[{\"op\":\"remove\",\"path\":\"/name\"}]"),
+            ("increment", "a", ",\"path\":\"n\""), ("restore", "old", ""),
+        ] {
+            #expect(try change(method, id, more)["error"]?["data"]?["kind"]?.text == "schemaViolation", "\(method)")
+        }
+        #expect(try client.result("storage.status")["rev"]?.int == rev)
+        #expect(try change("patch", "a", ",\"mergePatch\":{\"n\":1}")["result"]?["changed"]?.bool == true)
+    }
+
     @Test func `a relaxed collection's writes are acknowledged before they are durable`() throws {
         try configure("\"durability\":\"relaxed\",\"flushSeconds\":60")
         #expect(try describe()["durability"]?.text == "relaxed")

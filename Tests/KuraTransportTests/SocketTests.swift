@@ -54,7 +54,8 @@ import Testing
             close(ends[1])
             #expect(receive(socket, into: 64).1 == Array("x".utf8))
             var poll = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-            #expect(Glibc.poll(&poll, 1, 0) == 1)
+            // Many are closed on a thread of their own.
+            #expect(Glibc.poll(&poll, 1, 10_000) == 1)
             #expect(poll.revents & Int16(POLLHUP) != 0, "a writer is left of \(count)")
             close(ends[0])
         }

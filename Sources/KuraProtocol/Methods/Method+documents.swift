@@ -10,10 +10,7 @@ extension Method {
             ],
             result: [
                 Field("id", .key, required: true, "The document's id."), .writtenRev,
-                Field(
-                    "warning", .object(violation),
-                    "The document breaks the collection's schema and is stored all the same."),
-                .durable,
+                schemaWarning, .durable,
             ],
             errors: [.conflict, .schemaViolation, .uniqueViolation, .valueTooLarge, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\",\"value\":{\"name\":\"Japan\"}}"),
@@ -122,9 +119,12 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of this change; the document's when nothing changed."),
-                Field("changed", .boolean, required: true, "Whether the patch made the document another."), .durable,
+                Field("changed", .boolean, required: true, "Whether the patch made the document another."),
+                schemaWarning, .durable,
             ],
-            errors: [.conflict, .notFound, .patchFailed, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: [
+                .conflict, .notFound, .patchFailed, .schemaViolation, .valueTooLarge, .noSpace, .outcomeUnknown,
+            ],
             example:
                 "{\"collection\":\"countries\",\"id\":\"JP\",\"mergePatch\":{\"capital\":\"Tōkyō\",\"draft\":null}}"),
         Method(
@@ -144,9 +144,11 @@ extension Method {
                 Field("value", .json, required: true, "The sum."),
                 Field(
                     "rev", .revision, required: true,
-                    "Revision of this change; the document's when nothing changed."), .durable,
+                    "Revision of this change; the document's when nothing changed."), schemaWarning, .durable,
             ],
-            errors: [.notFound, .typeMismatch, .outOfRange, .valueTooLarge, .noSpace, .outcomeUnknown],
+            errors: [
+                .notFound, .typeMismatch, .outOfRange, .schemaViolation, .valueTooLarge, .noSpace, .outcomeUnknown,
+            ],
             example: "{\"collection\":\"pages\",\"id\":\"home\",\"path\":\"visits.today\",\"by\":1}"),
         Method(
             "documents.restore", .documents, .write, needs: .scope([.read, .create], "collection"),
@@ -156,9 +158,9 @@ extension Method {
                 Field(
                     "rev", .revision, required: true,
                     "Revision of this change; the document's when it is not deleted."),
-                Field("restored", .boolean, required: true, "Whether it was deleted."), .durable,
+                Field("restored", .boolean, required: true, "Whether it was deleted."), schemaWarning, .durable,
             ],
-            errors: [.notFound, .noSpace, .outcomeUnknown],
+            errors: [.notFound, .schemaViolation, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         Method(
             "documents.attach", .documents, .write, needs: .scope(.update, "collection"),
@@ -304,6 +306,9 @@ extension Method {
                 .nowRev,
             ]),
     ]
+
+    private static let schemaWarning = Field(
+        "warning", .object(violation), "The document breaks the collection's schema and is stored all the same.")
 
     private static let violation: [Field] = [
         Field("path", .text(maxBytes: 65_536), required: true, "The place in the document, a JSON pointer."),

@@ -1,3 +1,4 @@
+import JSONSchema
 import KuraBytes
 import KuraJSON
 import KuraProtocol
@@ -15,7 +16,8 @@ extension DocumentsHandlers {
         }
         let isMerge = reader.has(2)
         let patch = StoredValue(reader.json(isMerge ? 2 : 3))
-        let result = try change(call, ifRev: call.condition(4), storage) { (document, output) throws(Refusal) in
+        let (result, warning) = try change(call, ifRev: call.condition(4), storage) {
+            (document, output) throws(Refusal) in
             do throws(PatchFault) {
                 if isMerge {
                     try MergePatch.apply(patch, to: document, into: &output, limits)
@@ -27,6 +29,7 @@ extension DocumentsHandlers {
         out.append("{\"rev\":")
         out.append(unsigned: result.rev)
         out.append(result.changed > 0 ? ",\"changed\":true" : ",\"changed\":false")
+        call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
@@ -46,7 +49,7 @@ extension DocumentsHandlers {
             throw .error(refusal)
         }
         call.scratch.removeAll()
-        let result = try change(call, ifRev: nil, storage) { (document, output) throws(Refusal) in
+        let (result, warning) = try change(call, ifRev: nil, storage) { (document, output) throws(Refusal) in
             do throws(PatchFault) {
                 call.scratch.append(
                     try call.increment.apply(step.text, at: path, in: document, into: &output, limits))
@@ -56,35 +59,54 @@ extension DocumentsHandlers {
         out.append(call.scratch.bytes)
         out.append(",\"rev\":")
         out.append(unsigned: result.rev)
+        call.append(warning: warning, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let result = try call.run { () throws(StoreError) in
-            try storage.documents.restore(call.reader.string(0), call.reader.string(1))
-        }
-        out.append("{\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
-        call.append(durabilityOf: result, to: &out, storage)
-        out.append("}")
-    }
-
-    /// Changes the document that the first two parameters name.
-    private static func change(
-        _ call: Call, ifRev: Precondition, _ storage: isolated Storage,
-        _ body: (StoredValue, inout ByteBuffer) throws(Refusal) -> Void
-    ) throws(Refusal) -> WriteResult {
+        let rules = CollectionRules.of(call.reader.string(0), storage)
         var refusal: Refusal?
+        var warning: Violation?
+        let result: WriteResult
         do throws(StoreError) {
-            return try storage.documents.change(call.reader.string(0), call.reader.string(1), ifRev: ifRev) {
-                (value, output) throws(StoreError) in
-                do throws(Refusal) { try body(StoredValue(value), &output) } catch {
+            result = try storage.documents.restore(call.reader.string(0), call.reader.string(1)) {
+                (value) throws(StoreError) in
+                do throws(Refusal) { warning = try call.check(rules, value) } catch {
                     refusal = error
                     throw .busy
                 }
             }
+        } catch { throw refusal ?? Refusal(error, call: call) }
+        out.append("{\"rev\":")
+        out.append(unsigned: result.rev)
+        out.append(result.changed > 0 ? ",\"restored\":true" : ",\"restored\":false")
+        call.append(warning: warning, to: &out)
+        call.append(durabilityOf: result, to: &out, storage)
+        out.append("}")
+    }
+
+    /// Changes the document that the first two parameters name. What comes of it is held against the collection's schema, unless it is
+    /// what was there.
+    private static func change(
+        _ call: Call, ifRev: Precondition, _ storage: isolated Storage,
+        _ body: (StoredValue, inout ByteBuffer) throws(Refusal) -> Void
+    ) throws(Refusal) -> (WriteResult, Violation?) {
+        let rules = CollectionRules.of(call.reader.string(0), storage)
+        var refusal: Refusal?
+        var warning: Violation?
+        do throws(StoreError) {
+            let result = try storage.documents.change(call.reader.string(0), call.reader.string(1), ifRev: ifRev) {
+                (value, output) throws(StoreError) in
+                do throws(Refusal) {
+                    try body(StoredValue(value), &output)
+                    if !output.bytes.equals(value) { warning = try call.check(rules, output.bytes) }
+                } catch {
+                    refusal = error
+                    throw .busy
+                }
+            }
+            return (result, warning)
         } catch { throw refusal ?? Refusal(error, call: call) }
     }
 }

@@ -267,8 +267,11 @@ public final class DocumentsStore {
     }
 
     /// Brings back the last value of a document that was deleted.
-    /// - Throws: `.absent` when nothing is left of it. A document that is there stays as it is.
-    public func restore(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> WriteResult {
+    /// `admits`: may refuse the value.
+    /// - Throws: `.absent` when nothing is left of it, and what `admits` throws. A document that is there stays as it is.
+    public func restore(
+        _ collection: Bytes, _ id: Bytes, admits: (Bytes) throws(StoreError) -> Void = { (_) throws(StoreError) in }
+    ) throws(StoreError) -> WriteResult {
         guard let scope = ledger.scopes.find(.documents, collection), let old = try find(scope, id) else {
             throw .absent(shownRev: 0)
         }
@@ -278,8 +281,9 @@ public final class DocumentsStore {
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             let deletedAt = old.pointee.rev
-            try stage(
-                scope, id, try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value, old: old)
+            let value = try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value
+            try admits(value)
+            try stage(scope, id, value, old: old)
             try stageRestoration(ofAttachmentsOf: scope, id, deletedAt: deletedAt)
         }
         return WriteResult(rev: rev ?? 0, changed: 1, isRelaxed: ledger.isRelaxed(scope))
