@@ -7,6 +7,8 @@ extension Server {
     /// While there is no room: so many are told so at once, then the listener is left alone for a while, in which the kernel
     /// keeps the others waiting.
     private static let refusals = 16
+    /// So many that wait to be closed may be with one who lets us wait for it.
+    private static let fewDescriptors = 64
     private static let pause: UInt64 = 4_000_000
 
     func accept() {
@@ -38,6 +40,8 @@ extension Server {
             case .exhausted:
                 // Those who stay a while only to hear that they are refused make room first.
                 if crowd.lingering.removeAll(loop) { continue }
+                // Nor is anybody sent away for descriptors that are being closed: there is room in some milliseconds.
+                if DescriptorCloser.waiting > Self.fewDescriptors { return false }
                 guard refuseForWantOfDescriptors(at: door) else { return false }
                 refused += 1
             }

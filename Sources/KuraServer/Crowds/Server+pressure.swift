@@ -127,6 +127,8 @@ extension Server {
     /// It passes more descriptors than it may: not read from for a moment, which doubles each time. The kernel takes longer to hand
     /// over a message of descriptors than its sender to write it.
     private func holdUp(flooding connection: Connection) {
+        // What else one who is gone has sent would take minutes to come to.
+        guard !connection.state.isGone else { return close(connection) }
         let time = monotonicNow()
         let isLate = time &- connection.crowd.floodedAt > 10 * Self.longestHold
         let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)

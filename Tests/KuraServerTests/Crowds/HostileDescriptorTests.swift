@@ -111,6 +111,24 @@ import Testing
         #expect(now() - begun > 0.2)
     }
 
+    @Test func `one who does so and goes is let go at once`() throws {
+        let daemon = try TemporaryDaemon()
+        let other = try daemon.connect()
+        try other.result("storage.ping")
+        let before = daemon.descriptorCount
+        let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(null) }
+        var flooder: Client? = try daemon.connect()
+        let many = [Int32](repeating: null, count: 250)
+        for _ in 0..<40 { try flooder?.send(" ", descriptors: many) }
+        flooder = nil
+        _ = flooder
+        // Read to its end with a second between two messages it would stay for half a minute.
+        let deadline = now() + 10
+        while daemon.descriptorCount > before, now() < deadline { usleep(20_000) }
+        #expect(daemon.descriptorCount <= before)
+    }
+
     @Test func `subscribers who leave take their descriptors with them, also while nothing changes`() throws {
         let daemon = try TemporaryDaemon(configuration: "{\"changes\":{\"progressSeconds\":3600}}")
         let client = try daemon.connect()
