@@ -58,29 +58,9 @@ enum PatchModel {
         }
     }
 
-    /// A pointer's names; nil when it is none (RFC 6901, 3).
     private static func names(_ pointer: PlainJSON?) -> [[UInt8]]? {
         guard case .string(let text)? = pointer else { return nil }
-        guard let first = text.first else { return [] }
-        guard first == UInt8(ascii: "/") else { return nil }
-        var names: [[UInt8]] = []
-        for token in text.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            var name: [UInt8] = []
-            var bytes = token.makeIterator()
-            while let byte = bytes.next() {
-                guard byte == UInt8(ascii: "~") else {
-                    name.append(byte)
-                    continue
-                }
-                switch bytes.next() {
-                case UInt8(ascii: "0")?: name.append(UInt8(ascii: "~"))
-                case UInt8(ascii: "1")?: name.append(UInt8(ascii: "/"))
-                default: return nil
-                }
-            }
-            names.append(name)
-        }
-        return names
+        return pointerNames(text)
     }
 
     /// A position below `count`; no leading zeros, no signs.
