@@ -38,7 +38,7 @@ sqlite_asks() { "$sqlite_documents" "$data/direct.db" "$1" "$set/$1.tsv" "$secon
 asked() {
     local ratio
     ratio=$(divide "$(jq -s 'map(.opsPerSecond) | sort | .[length / 2 | floor]' "$3")" "$(jq -s 'map(.opsPerSecond) | sort | .[length / 2 | floor]' "$5")")
-    record "$1" "$(rate_and_times "$3")" "$4 $(rate_and_times "$5")" "$ratio" "${2:+≥ $2}${2:--}" \
+    record "$1" "$(rate_and_times "$3")" "$4 $(rate_and_times "$5")" "$ratio" "$([ -z "$2" ] && echo - || echo "≥ $2")" \
         "$([ -z "$2" ] && echo - || holds "$ratio" at-least "$2")"
 }
 
