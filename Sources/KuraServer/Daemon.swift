@@ -70,7 +70,7 @@ public enum Daemon {
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
-        let loop = try EventLoop()
+        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
         let storage = try Storage(storageConfiguration, executor: loop, wake: { loop.wake() }) { line in
             journal.log(.warning, "storage", [("message", line)])
