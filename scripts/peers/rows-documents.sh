@@ -93,8 +93,9 @@ row_documents() {
     mkdir -m 755 "$set"
     python3 "$root/scripts/peers/documents.py" "$documents" "$set"
     chmod -R a+rX "$set"
+    # As much memory for the one as for the other: profile large caches 512 MiB of documents.
     postgres_options="-c shared_buffers=512MB" start_postgres
-    start_kurad
+    start_kurad kura "" --profile large
 
     json=$("$bench" replay --target "$kura_target" --requests "$set/single.jsonl" --connections 1 --once --json)
     local one

@@ -38,7 +38,8 @@ struct SelectorParser {
     }
 
     func error(_ cause: SelectorError.Cause, _ message: String, limit: Int? = nil) -> SelectorError {
-        SelectorError(cause: cause, message: message, pointer: place.map { "/" + Self.token($0) }.joined(), limit: limit)
+        SelectorError(
+            cause: cause, message: message, pointer: place.map { "/" + Self.token($0) }.joined(), limit: limit)
     }
 
     /// Runs `body` a level further down.
