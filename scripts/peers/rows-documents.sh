@@ -88,6 +88,28 @@ SQL
     )
 }
 
+# Point reads at a fixed rate, alone and beside a scan of all documents, in turn: the p99 of each.
+beside_a_scan() {
+    local window json idle=() busy=() scans
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"documents.count","params":{"collection":"cards","where":{"serial":{"$mod":[7,3]}},"allowScan":true,"timeoutMs":60000}}' \
+        >"$data/scan.jsonl"
+    preload documents
+    local read=("$bench" latency --target "$kura_target" --room documents --mix read --connections 8 --rate 5000 --seconds "$seconds" --json)
+    for window in $(seq "$rounds"); do
+        idle+=("$("${read[@]}" | jq .p99Us)")
+        "$bench" replay --target "$kura_target" --requests "$data/scan.jsonl" --connections 1 --seconds "$((${seconds%.*} + 1))" --json \
+            >"$data/scan.json" &
+        scans=$!
+        sleep 0.3
+        busy+=("$("${read[@]}" | jq .p99Us)")
+        wait "$scans"
+    done
+    local ratio
+    ratio=$(divide "$(printf '%s\n' "${busy[@]}" | median)" "$(printf '%s\n' "${idle[@]}" | median)")
+    record "p99 of a point read (8 connections, 5,000/s) while $(thousands "$documents") documents are scanned ($(jq '.p50Us / 1000 | round' "$data/scan.json") ms a scan)" \
+        "$(printf '%s\n' "${busy[@]}" | median) µs" "idle $(printf '%s\n' "${idle[@]}" | median) µs" "$ratio" "≤ 2" "$(holds "$ratio" at-most 2)"
+}
+
 row_documents() {
     local set=$data/set question connections round json size
     mkdir -m 755 "$set"
@@ -140,4 +162,7 @@ row_documents() {
     record "file size a document, indexes and full text included" "$(divide "$size" "$documents" 0) B" \
         "PostgreSQL $(divide "$(cd / && as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -Atc "SELECT pg_total_relation_size('cards')")" "$documents" 0) B, SQLite $(divide "$(stat -c %s "$data/direct.db")" "$documents" 0) B" \
         - - -
+    stop_postgres
+    start_kurad kura "" --profile large
+    beside_a_scan
 }
