@@ -12,9 +12,27 @@ kura_rooms() {
     "$bench" replay --target "$kura_target" --requests "$data/configure.jsonl" --once --json | jq -r .seconds
 }
 
-# kura_asks QUESTION CONNECTIONS: {opsPerSecond, p50Us, p99Us}.
+# kura_asks QUESTION CONNECTIONS: {opsPerSecond, p50Us, p99Us}. A patch that changes nothing would be no write: the revision has to rise by
+# one for each.
 kura_asks() {
-    "$bench" replay --target "$kura_target" --requests "$set/$1.jsonl" --connections "$2" --seconds "$seconds" --json
+    local before risen json requests=$set/$1.jsonl
+    if [ "$1" = patch ]; then
+        [ ! -e "$data/again" ] || requests=$set/patch-again.jsonl
+        if [ -e "$data/again" ]; then rm "$data/again"; else touch "$data/again"; fi
+    fi
+    before=$(kura_revision)
+    json=$("$bench" replay --target "$kura_target" --requests "$requests" --connections "$2" --seconds "$seconds" --json)
+    risen=$(($(kura_revision) - before))
+    # What was under way at the end is not counted as an operation.
+    if [ "$1" = patch ] && { [ "$risen" -lt "$(jq .operations <<<"$json")" ] || [ "$risen" -gt "$(($(jq .operations <<<"$json") + $2))" ]; }; then
+        echo "VOID: the revision rose by $risen for $(jq .operations <<<"$json") patches" >&2
+        return 1
+    fi
+    echo "$json"
+}
+
+kura_revision() {
+    echo '{"jsonrpc":"2.0","id":1,"method":"storage.status"}' | socat -t 60 - "UNIX-CONNECT:$sockets/k.sock" | jq .result.rev
 }
 
 # postgres_asks QUESTION CLIENTS: the same, from pgbench's log of every transaction.
