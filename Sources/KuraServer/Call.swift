@@ -38,6 +38,8 @@ final class Call {
     /// Text of the errors that are being answered: they only point at theirs.
     var faultPath = ByteBuffer()
     var faultText = ByteBuffer()
+    /// What stands in the way: an index, or documents that refer. The place in the request may be told besides.
+    var faultName = ByteBuffer()
     /// What changes documents in place.
     var jsonPatch = JSONPatch()
     var increment = Increment()

@@ -51,7 +51,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case interrupted
     /// Holding a text against a regular expression would take too long.
     case patternTooComplex
-    /// The index that a query was to walk over, or that a position stands in, is no longer there.
+    /// The index that a query was to walk over, or that a position stands in, is no longer there, or its collection.
     case indexGone
     /// The collection has no search fields.
     case searchNotDeclared

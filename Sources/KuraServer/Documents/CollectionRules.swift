@@ -73,33 +73,33 @@ extension Call {
             unsafe error.documentID = faultText.bytes
         }
         guard shows(.read, .documents, scope: document.collection) else { return error }
-        faultPath.removeAll()
-        faultPath.append("\"collection\":")
-        document.collection.withBytes { faultPath.append(quoted: $0) }
-        faultPath.append(",\"field\":")
-        document.field.withBytes { faultPath.append(quoted: $0) }
-        faultPath.append(",\"ids\":[")
+        faultName.removeAll()
+        faultName.append("\"collection\":")
+        document.collection.withBytes { faultName.append(quoted: $0) }
+        faultName.append(",\"field\":")
+        document.field.withBytes { faultName.append(quoted: $0) }
+        faultName.append(",\"ids\":[")
         for (position, id) in document.ids.enumerated() {
-            if position > 0 { faultPath.append(",") }
-            id.withBytes { faultPath.append(quoted: $0) }
+            if position > 0 { faultName.append(",") }
+            id.withBytes { faultName.append(quoted: $0) }
         }
-        faultPath.append("],\"count\":")
-        faultPath.append(integer: Int64(document.count))
+        faultName.append("],\"count\":")
+        faultName.append(integer: Int64(document.count))
         // Safety: as above.
-        unsafe error.referrer = faultPath.bytes
+        unsafe error.referrer = faultName.bytes
         return error
     }
 
     /// Another document stands in the way; its id is shown to who may read there (`perform`).
     func fault(_ violation: UniqueViolation) -> RPCError {
         shows(violation.rev)
-        faultPath.removeAll()
-        faultPath.append(violation.index)
+        faultName.removeAll()
+        faultName.append(violation.index)
         faultText.removeAll()
         faultText.append(violation.id)
         var error = RPCError(.uniqueViolation)
         // Safety: both texts are the call's, which outlives the error's rendering.
-        unsafe error.indexName = faultPath.bytes
+        unsafe error.indexName = faultName.bytes
         unsafe error.documentID = faultText.bytes
         return error
     }

@@ -55,6 +55,9 @@ public final class DocumentsStore {
         return (scope.count, scope.lastRev)
     }
 
+    /// Which of the collections is meant that have had this name, one after the other; 0 when there is none now.
+    public func incarnation(_ collection: Bytes) -> UInt32 { ledger.scopes.find(.documents, collection)?.id ?? 0 }
+
     public func scopes() -> [ScopeSummary] { ledger.summaries(.documents) }
 
     /// The collection's indexes, as they are configured now and built so far; nil when it never had any.
