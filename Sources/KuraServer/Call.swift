@@ -141,8 +141,8 @@ enum Refusal: Error {
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
     case query(ticket: UInt64)
-    /// Not yet: begin the request again when who refers to documents by this collection's references can be told.
-    case building([UInt8])
+    /// Not yet: begin the request again when who refers to documents by a reference of this collection can be told.
+    case building([UInt8], index: [UInt8])
     /// Not here: a thread does it, and the reply comes when it has.
     case transfer(any TransferWork)
 }
@@ -172,7 +172,7 @@ extension Refusal {
                 RPCError(
                     .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
                     limit: limit))
-        case .referencesBuilding(let collection): self = .building(collection)
+        case .referencesBuilding(let collection, let index): self = .building(collection, index: index)
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):

@@ -69,6 +69,12 @@ public final class DocumentsStore {
             && !(scope.migrations?.isRunning ?? false)
     }
 
+    /// Whether the index of this name is being built.
+    func isBuilding(_ collection: [UInt8], _ index: [UInt8]) -> Bool {
+        let indexes = collection.withBytes { ledger.scopes.find(.documents, $0) }?.indexes?.all ?? []
+        return indexes.contains { $0.state == .building && $0.definition.name == index }
+    }
+
     /// What is configured for the collection, as its readers have made it out; nil when nothing is.
     public func annex(_ collection: Bytes) -> ScopeAnnex? { ledger.scopes.find(.documents, collection)?.annex }
 

@@ -117,7 +117,8 @@ extension DocumentsStore {
         let scope = referrer.scope
         guard scope.count > 0 else { return [] }
         guard let index = readyIndex(of: referrer) else {
-            throw ledger.isFoldOutOfSpace ? .noSpace : .referencesBuilding(collection: scope.name)
+            throw ledger.isFoldOutOfSpace
+                ? .noSpace : .referencesBuilding(collection: scope.name, index: referrer.definition.index.name)
         }
         let key = ReferenceLooks.key(of: id)
         let field = referrer.definition.field
