@@ -167,6 +167,7 @@ extension Refusal {
             self = .error(RPCError(.conflict, currentRev: currentRev))
         case .uniqueViolation(let violation): self = .error(call.fault(violation))
         case .referenced(let document): self = .error(call.fault(document))
+        case .unfit(let document): self = .error(call.fault(document))
         case .tooManyDocuments(let limit):
             self = .error(
                 RPCError(

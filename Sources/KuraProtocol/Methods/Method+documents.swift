@@ -96,7 +96,7 @@ extension Method {
                 .nullified,
                 .durable,
             ],
-            errors: [.conflict, .referenced, .tooManyDocuments, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .referenced, .schemaViolation, .tooManyDocuments, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         deleteMany,
         Method(

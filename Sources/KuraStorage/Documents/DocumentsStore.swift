@@ -17,7 +17,14 @@ public final class DocumentsStore {
 
     public static let valueLimit = 8 << 20
 
-    private let uniques: UniqueCheck
+    let uniques: UniqueCheck
+
+    /// Holds a document of a collection, which a deletion changes, against what that is configured to be.
+    /// - Returns: where it breaks that, as a JSON pointer, and how; nil when it does not.
+    public var judge: Judge?
+    public typealias Judge = (_ store: DocumentsStore, _ collection: Bytes, _ value: Bytes) -> (
+        pointer: String, message: String
+    )?
 
     init(ledger: Ledger, reader: DocumentReader) {
         self.ledger = ledger

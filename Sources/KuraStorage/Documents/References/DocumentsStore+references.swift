@@ -53,7 +53,7 @@ extension DocumentsStore {
     }
 
     /// Stages the changes, and asks whether anything that is gone is still referred to where that must not be.
-    /// - Throws: `.referenced`, and what `remove` throws.
+    /// - Throws: `.referenced`, `.unfit`, and what `remove` throws.
     func finish(_ effects: inout DeletionEffects) throws(StoreError) {
         for question in effects.questions {
             let children = try children(of: question.id, question.referrer, limit: 1)
@@ -62,9 +62,20 @@ extension DocumentsStore {
         try effects.forEachChange { (scope, id, value) throws(StoreError) in
             try id.withBytes { (id) throws(StoreError) in
                 guard let old = try find(scope, id), !old.isTombstone else { return }
-                try value.withBytes { (value) throws(StoreError) in try stage(scope, id, value, old: old) }
+                try value.withBytes { (value) throws(StoreError) in
+                    try refuse(unfit: value, scope, id)
+                    try stage(scope, id, value, old: old)
+                }
             }
         }
+    }
+
+    private func refuse(unfit value: Bytes, _ scope: Scope, _ id: Bytes) throws(StoreError) {
+        guard let judge, let fault = scope.withName({ judge(self, $0, value) }) else { return }
+        throw .unfit(
+            UnfitDocument(
+                collection: scope.name, id: Array(id), pointer: fault.pointer, message: fault.message,
+                rev: scope.lastRev))
     }
 
     private func referenced(_ referrer: Referrer, _ target: Scope, _ id: [UInt8]) throws(StoreError) -> StoreError {
