@@ -159,6 +159,9 @@ extension Refusal {
         }
     }
 
+    /// The request is begun again when what it has met has been read in.
+    var isCold: Bool { if case .later(isPage: true) = self { true } else { false } }
+
     /// A store's error in the words of the wire. This is the one place where they meet.
     init(_ error: StoreError, call: Call) {
         switch error {

@@ -149,7 +149,7 @@ extension DocumentsStore {
 
     /// Where the lists of a collection's documents are; nil when it never had any. Asked with each read, so it costs no look-up by
     /// name unless a collection somewhere has come to have some.
-    private func lists(of documents: Scope) -> Scope? {
+    func lists(of documents: Scope) -> Scope? {
         if let lists = documents.lists, lists.isInTable { return lists }
         guard documents.listsAsked != ledger.scopes.listScopes else { return nil }
         documents.listsAsked = ledger.scopes.listScopes

@@ -58,6 +58,9 @@ public final class TableReader {
         case .document(let collection, _): scope = collection
         case .index(let number, let key): return try warm(index: number, key)
         case .referring(let number, let key, let scope): return try warm(referring: number, key, scope)
+        case .several(let looks):
+            for look in looks { try warm(look) { _ in } }
+            return
         }
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
