@@ -141,6 +141,27 @@ import Testing
         }
     }
 
+    @Test func `what is brought along does not leave before it is synced`() throws {
+        _ = try fill()
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.sync:sleep=600:1+")
+        for (method, params) in [
+            ("documents.get", "\"id\":\"b1\""), ("documents.getMany", "\"ids\":[\"b1\"]"),
+            ("documents.find", "\"where\":{\"_id\":\"b1\"}"),
+        ] {
+            let (writer, reader) = (try daemon.connect(), try daemon.connect())
+            writer.send(
+                Client.request(
+                    "documents.put", "{\"collection\":\"people\",\"id\":\"ada\",\"value\":\"\(method)\"}", id: "1"))
+            usleep(100_000)
+            let began = now()
+            let result = try reader.result(method, "{\"collection\":\"books\",\(params),\"expand\":[\"author\"]}")
+            #expect(result["expanded"]?["people"]?["ada"]?["value"]?.text == method)
+            #expect(now() - began > 0.3, "\(method)")
+            _ = try writer.reply()
+        }
+    }
+
     @Test func `only references can be asked for, and only what may be read`() throws {
         _ = try fill()
         for (method, params) in [
