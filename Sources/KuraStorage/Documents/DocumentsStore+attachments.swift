@@ -28,12 +28,6 @@ extension DocumentsStore {
         return (AttachmentList(list).find(name), found.shownRev)
     }
 
-    /// Documents with attachments and their contents' bytes.
-    public func attachmentTotals(_ collection: Bytes) -> (count: Int, bytes: Int) {
-        guard let scope = ledger.scopes.find(.attachments, collection) else { return (0, 0) }
-        return (scope.count, scope.bytes)
-    }
-
     // MARK: Writing
 
     /// Gives the document an attachment, in the place of one of the same name. Its content is in its place already, and pinned until

@@ -62,7 +62,16 @@ public final class DocumentsStore {
         return (scope.count, scope.lastRev)
     }
 
-    public func scopes() -> [ScopeSummary] { ledger.summaries(.documents) }
+    public func scopes() -> [ScopeSummary] {
+        let lists = ledger.summaries(.attachments)
+        guard lists.contains(where: { $0.count > 0 }) else { return ledger.summaries(.documents) }
+        let bytes = Dictionary(lists.map { ($0.name, $0.bytes) }) { first, _ in first }
+        return ledger.summaries(.documents).map { scope in
+            var scope = scope
+            scope.attachmentBytes = bytes[scope.name] ?? 0
+            return scope
+        }
+    }
 
     /// The collection's indexes, as they are configured now and built so far; nil when it never had any.
     public func indexes(_ collection: Bytes) -> CollectionIndexes? {

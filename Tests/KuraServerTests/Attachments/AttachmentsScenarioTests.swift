@@ -332,6 +332,38 @@ import Testing
         try world.expectContents(2)
     }
 
+    @Test func `attachments are counted among their collection's sizes and in the write bill`() throws {
+        let client = try world.connect()
+        try AttachmentWorld.put(client, "1")
+        try AttachmentWorld.put(client, "2")
+        func scope(_ client: Client) throws -> JSON? {
+            try client.result("documents.scopes")["scopes"]?.elements.first { $0["collection"]?.text == "cards" }
+        }
+        #expect(try scope(client)?["attachmentBytes"] == nil)
+        func written() throws -> (bytes: Int, syncs: Int) {
+            let disk = try client.result("storage.status")["disk"]?["durable"]
+            return (try #require(disk?["bytesWritten"]?.int), try #require(disk?["syncs"]?.int))
+        }
+        let before = try written()
+        let text = String(repeating: "a", count: 300_000)
+        try AttachmentWorld.attach(client, "1", "x", text)
+        let after = try written()
+        #expect(after.bytes - before.bytes >= 300_000 && after.syncs - before.syncs >= 2)
+        #expect(try scope(client)?["attachmentBytes"]?.int == 300_000)
+        // Equal contents count for each, as in quotas.
+        try AttachmentWorld.attach(client, "2", "y", text)
+        #expect(try scope(client)?["attachmentBytes"]?.int == 600_000)
+        world.daemon.kill()
+        try world.daemon.start()
+        let again = try world.connect()
+        #expect(try scope(again)?["attachmentBytes"]?.int == 600_000)
+        try again.result("documents.delete", AttachmentWorld.params("1"))
+        #expect(try scope(again)?["attachmentBytes"]?.int == 300_000)
+        try again.result("documents.detach", AttachmentWorld.params("2", "y"))
+        #expect(try scope(again)?["attachmentBytes"] == nil)
+        #expect(try scope(again)?["count"]?.int == 1)
+    }
+
     @Test func `what is too large for a reply is had by its descriptor`() throws {
         try World.put(client, "1")
         let file = try world.file([UInt8](repeating: 65, count: (8 << 20) + 1))
