@@ -133,6 +133,19 @@ import Testing
         #expect(try get("notes", "n1", client)["value"]?["node"]?.text == "leaf")
     }
 
+    @Test(arguments: Place.allCases) func `who refers to another document now is found there, and not where it was`(
+        _ place: Place
+    ) throws {
+        try configure("books", [("author", "people", "deny")])
+        for id in ["ada", "bob"] { try put("people", id, "{}") }
+        try put("books", "b", "{\"author\":[\"ada\",\"eve\"]}")
+        try daemon.waitUntilFolded()
+        try put("books", "b", "{\"author\":[\"bob\",\"eve\"]}")
+        let client = try move(to: place)
+        #expect(try client.refusal("documents.delete", key("people", "bob"))["ids"] == JSON("[\"b\"]"))
+        #expect(try client.result("documents.delete", key("people", "ada"))["deleted"]?.bool == true)
+    }
+
     @Test func `what is deleted together does not stand in its own way`() throws {
         try configure("nodes", [("parent", "nodes", "deny")])
         try put("nodes", "a", "{}")
