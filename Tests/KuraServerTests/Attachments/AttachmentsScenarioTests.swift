@@ -174,9 +174,14 @@ import Testing
         try client.result("documents.detach", World.params("1", "a"))
         world.daemon.kill()
         try world.daemon.start()
-        #expect(try World.names(world.connect(), "1") == [])
+        let client = try world.connect()
+        #expect(try World.names(client, "1") == [])
         try world.daemon.waitUntilFolded()
         try world.expectContents(0)
+        // Nor with its document: there is no list of none.
+        try client.result("documents.delete", World.params("1"))
+        try client.result("documents.restore", World.params("1"))
+        #expect(try client.result("documents.get", World.params("1"))["attachments"] == nil)
     }
 
     @Test func `a document and its attachments come in one transaction, or neither does`() throws {
