@@ -28,6 +28,8 @@ public struct StorageConfiguration: Sendable {
     public var retentionSeconds = 7 * 86_400
     /// Bytes of changes that are kept in memory for the change feed.
     public var recentBytes: Int
+    /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
+    public var snapshotMilliseconds = 200
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory

@@ -52,7 +52,16 @@ extension DocumentsHandlers {
                     throw .busy
                 }
             }
-        } catch { throw refusal ?? Refusal(error, call: call) }
+        } catch {
+            let refusal = refusal ?? Refusal(error, call: call)
+            if refusal.isCold {
+                var ids: [[UInt8]] = []
+                // What is wrong with a later one is told when its turn comes.
+                try? call.forEachName(of: Position.ids, limit: WireLimits.listItems) { (id) in ids.append(Array(id)) }
+                storage.documents.alsoLook(toDelete: ids, from: call.reader.string(0))
+            }
+            throw refusal
+        }
         append(deleted, result, slices: nil, call, &out, storage)
     }
 
