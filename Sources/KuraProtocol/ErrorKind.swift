@@ -212,7 +212,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .timeout:
             Facts(
                 name: "timeout", code: -32017, message: "Timeout", retryable: true,
-                when: "A query took longer than its `timeoutMs`, `data.limit` milliseconds. Nothing was changed, but for what `data.deleted` counts.",
+                when: """
+                    A query took longer than its `timeoutMs`, `data.limit` milliseconds. Nothing was changed, but for what \
+                    `data.deleted` counts.
+                    """,
                 remedy: "Narrow it, give it an index, or more time.")
         case .cancelled:
             Facts(

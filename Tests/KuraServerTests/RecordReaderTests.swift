@@ -48,7 +48,8 @@ import Testing
 
     @Test func `anything else is a document with a new id`() throws {
         for text in [
-            "{\"id\":7,\"value\":1,\"x\":2}", "{\"id\":\"a\",\"value\":1,\"x\":2}", "{\"id\":\"a\"}", "[]", "\"text\"", "{}",
+            "{\"id\":7,\"value\":1,\"x\":2}", "{\"id\":\"a\",\"value\":1,\"x\":2}", "{\"id\":\"a\"}", "[]", "\"text\"",
+            "{}",
         ] {
             let found = try read(text)
             #expect(found.isNew)

@@ -69,8 +69,8 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
 
     /// `matched`: the first documents, and where to go on. `milliseconds`: that looking for more may take each time.
     init(
-        _ collection: [UInt8], _ incarnation: UInt32, _ matched: MatchedDocuments, _ selector: Selector, milliseconds: Int,
-        _ configuration: StorageConfiguration
+        _ collection: [UInt8], _ incarnation: UInt32, _ matched: MatchedDocuments, _ selector: Selector,
+        milliseconds: Int, _ configuration: StorageConfiguration
     ) {
         self.collection = collection
         self.incarnation = incarnation

@@ -19,7 +19,9 @@ import Testing
     @Test(arguments: [
         ("documents.find", "sort", 16), ("documents.find", "fields", 100), ("documents.explain", "sort", 16),
         ("documents.aggregate", "groupBy", 16),
-    ]) func `lists of paths have at most as many items as the table says`(_ method: String, _ name: String, _ limit: Int)
+    ]) func `lists of paths have at most as many items as the table says`(
+        _ method: String, _ name: String, _ limit: Int
+    )
         throws
     {
         let more = method == "documents.aggregate" ? ",\"compute\":{}" : ""
