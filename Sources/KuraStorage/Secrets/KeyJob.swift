@@ -29,7 +29,10 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     /// Why it was not done.
     public internal(set) var fault: KeysFault?
 
-    var ticket: UInt64 = 0
+    /// What `takeAnswers` gives back; 0 before it is submitted.
+    public internal(set) var ticket: UInt64 = 0
+    /// What it has come to has been taken in.
+    public internal(set) var isDone = false
     /// Times that the ring had been locked when this was asked for.
     var locks: UInt64 = 0
     private(set) var outcome: Outcome?
@@ -43,13 +46,16 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
 
     /// - Parameters:
     ///   - task: what is to be done.
-    ///   - passphrase: nil for none; the job zeroes it when it is done.
+    ///   - passphrase: nil for none; the job has a copy of its own, and zeroes it when it is done.
     ///   - newPassphrase: for `changePassphrase`.
-    public init(_ task: Task, passphrase: consuming SecretBuffer? = nil, newPassphrase: consuming SecretBuffer? = nil) {
+    public init(_ task: Task, passphrase: Bytes? = nil, newPassphrase: Bytes? = nil) {
         self.task = task
-        self.passphrase = passphrase
-        self.newPassphrase = newPassphrase
+        if let passphrase { self.passphrase = SecretBuffer(copying: passphrase) }
+        if let newPassphrase { self.newPassphrase = SecretBuffer(copying: newPassphrase) }
     }
+
+    /// The keys belong to the ring now.
+    func forget() { outcome = nil }
 
     // MARK: On kura-keys
 

@@ -95,6 +95,13 @@ final class KeyKeeper {
     }
 
     private func adopt(_ job: KeyJob) {
+        job.isDone = true
+        switch job.fault {
+        case .wrongKey: report("a passphrase or key was tried and opens no slot")
+        case .system, .unsynced, .damaged:
+            if let fault = job.fault { report("keys: \(fault)") }
+        default: break
+        }
         switch job.outcome {
         case .opened(let keys):
             // Whoever locked meanwhile wants them locked.

@@ -14,6 +14,9 @@ extension Storage {
         return ticket
     }
 
+    /// A ticket that no answer comes for.
+    public func unusedTicket() -> UInt64 { takeTicket() }
+
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
     public func lockKeys() { keyKeeper.lock() }
 
