@@ -125,8 +125,9 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "schemaViolation", code: -32021, message: "Schema violation", retryable: false,
                 when: """
                     A value breaks the schema of its domain or collection, which is enforced: `data.path` is the place in the \
-                    value (a JSON pointer, empty for the whole), `data.reason` what the schema asks for there. Nothing was \
-                    written.
+                    value (a JSON pointer, empty for the whole), `data.reason` what the schema asks for there. For a deletion \
+                    it is what a document would be that loses its reference: `data.collection` and `data.ids` name it. \
+                    Nothing was written.
                     """,
                 remedy: "Write a value that fits; `settings.describe` and `documents.describe` show the schema.")
         case .uniqueViolation:
@@ -212,7 +213,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .timeout:
             Facts(
                 name: "timeout", code: -32017, message: "Timeout", retryable: true,
-                when: "A query took longer than its `timeoutMs`, `data.limit` milliseconds. Nothing was changed.",
+                when: "A query took longer than its `timeoutMs`, `data.limit` milliseconds. Nothing was changed, but for what `data.deleted` counts.",
                 remedy: "Narrow it, give it an index, or more time.")
         case .cancelled:
             Facts(

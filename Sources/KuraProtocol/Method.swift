@@ -153,6 +153,8 @@ public enum WireLimits {
     public static let pathBytes = 1024
     /// A cursor of a query: it may hold values of a document.
     public static let cursorBytes = 65_536
+    /// Bytes of a selector.
+    public static let selectorBytes = 512 << 10
     /// Longest that a query may take.
     public static let queryMilliseconds: Int64 = 600_000
     /// What a number of days can be.

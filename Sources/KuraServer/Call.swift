@@ -38,6 +38,8 @@ final class Call {
     /// Text of the errors that are being answered: they only point at theirs.
     var faultPath = ByteBuffer()
     var faultText = ByteBuffer()
+    /// What stands in the way: an index, or documents that refer. The place in the request may be told besides.
+    var faultName = ByteBuffer()
     /// What changes documents in place.
     var jsonPatch = JSONPatch()
     var increment = Increment()
@@ -141,8 +143,8 @@ enum Refusal: Error {
     case later(isPage: Bool)
     /// Not yet: begin the request again when the query with this ticket has been run; `Call.takeAnswer` has it then.
     case query(ticket: UInt64)
-    /// Not yet: begin the request again when who refers to documents by this collection's references can be told.
-    case building([UInt8])
+    /// Not yet: begin the request again when who refers to documents by a reference of this collection can be told.
+    case building([UInt8], index: [UInt8])
     /// Not here: a thread does it, and the reply comes when it has.
     case transfer(any TransferWork)
 }
@@ -159,6 +161,9 @@ extension Refusal {
         }
     }
 
+    /// The request is begun again when what it has met has been read in.
+    var isCold: Bool { if case .later(isPage: true) = self { true } else { false } }
+
     /// A store's error in the words of the wire. This is the one place where they meet.
     init(_ error: StoreError, call: Call) {
         switch error {
@@ -167,12 +172,13 @@ extension Refusal {
             self = .error(RPCError(.conflict, currentRev: currentRev))
         case .uniqueViolation(let violation): self = .error(call.fault(violation))
         case .referenced(let document): self = .error(call.fault(document))
+        case .unfit(let document): self = .error(call.fault(document))
         case .tooManyDocuments(let limit):
             self = .error(
                 RPCError(
                     .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
                     limit: limit))
-        case .referencesBuilding(let collection): self = .building(collection)
+        case .referencesBuilding(let collection, let index): self = .building(collection, index: index)
         case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):

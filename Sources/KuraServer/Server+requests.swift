@@ -245,8 +245,8 @@ extension Server {
             case .query(let ticket):
                 wait(for: ticket, connection)
                 return false
-            case .building(let collection):
-                wait(for: collection.withBytes { storage.awaitReferences(of: $0) }, connection)
+            case .building(let collection, let index):
+                wait(for: storage.awaitReference(of: collection, index: index), connection)
                 return false
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)

@@ -138,6 +138,7 @@ public final class Server {
         nonisolated(unsafe) let server = self
         storage.assumeIsolated {
             $0.judgeMigrations(MigrationJudge.of)
+            CollectionRules.judgeDeletions($0)
             unsafe server.apply(server.reload.first, $0)
         }
         supervision.ready("serving, \(sockets.count) sockets")

@@ -30,6 +30,8 @@ public struct StorageConfiguration: Sendable {
     public var recentBytes: Int
     /// Where the keys of the secrets come from.
     public var keys = KeySourcesConfiguration()
+    /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
+    public var snapshotMilliseconds = 200
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory

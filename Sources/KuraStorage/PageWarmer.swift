@@ -6,7 +6,7 @@ import SQLite
 /// stale answer can ever come from here.
 final class PageWarmer: Sendable {
     private struct State {
-        var requests: [(ticket: UInt64, look: ColdLook)] = []
+        var requests: [(ticket: UInt64, looks: ArraySlice<ColdLook>)] = []
         var done: [UInt64] = []
         var isStopping = false
     }
@@ -26,7 +26,7 @@ final class PageWarmer: Sendable {
     }
 
     func warm(_ ticket: UInt64, _ look: ColdLook) {
-        state.withLock { $0.requests.append((ticket, look)) }
+        state.withLock { $0.requests.append((ticket, look.each[...])) }
         pending.signal()
     }
 
@@ -47,6 +47,9 @@ final class PageWarmer: Sendable {
         }
     }
 
+    /// Looks of a request that are read in before others come in between.
+    private static let piece = 16
+
     private func run() {
         var reader: DocumentReader?
         while true {
@@ -60,14 +63,27 @@ final class PageWarmer: Sendable {
             }
             // A failure here is no answer: the loop's own try meets it again and reports it.
             if reader == nil { reader = try? DocumentReader(path: path, mayWait: true) }
-            switch request.look {
-            case .document(let scope, let id): id.withBytes { id in try? reader?.warm(scope: scope, id: id) }
-            case .index(let number, let key): key.withBytes { key in try? reader?.warm(index: number, key: key) }
-            case .referring(let number, let key, let scope):
-                key.withBytes { key in try? reader?.warm(referring: number, key: key, scope: scope) }
+            for look in request.looks.prefix(Self.piece) { read(look, reader) }
+            let rest = request.looks.dropFirst(Self.piece)
+            let isDone = state.withLock { state in
+                guard rest.isEmpty || state.isStopping else {
+                    state.requests.append((request.ticket, rest))
+                    return false
+                }
+                state.done.append(request.ticket)
+                return true
             }
-            state.withLock { $0.done.append(request.ticket) }
-            wake()
+            if isDone { wake() } else { pending.signal() }
+        }
+    }
+
+    private func read(_ look: ColdLook, _ reader: DocumentReader?) {
+        switch look {
+        case .document(let scope, let id): id.withBytes { id in try? reader?.warm(scope: scope, id: id) }
+        case .index(let number, let key): key.withBytes { key in try? reader?.warm(index: number, key: key) }
+        case .referring(let number, let key, let scope):
+            key.withBytes { key in try? reader?.warm(referring: number, key: key, scope: scope) }
+        case .several(let looks): for look in looks { read(look, reader) }
         }
     }
 }

@@ -9,10 +9,12 @@ public enum StoreError: Error, Equatable, Sendable {
     case uniqueViolation(UniqueViolation)
     /// The document is not deleted: others refer to it.
     case referenced(ReferencedDocument)
+    /// The document is not deleted: what would lose its reference to it would not be what its collection's schema asks for.
+    case unfit(UnfitDocument)
     /// More documents would be deleted or changed in one transaction than this.
     case tooManyDocuments(limit: Int)
-    /// Who refers to a document of this collection cannot be told yet: the index is being built.
-    case referencesBuilding(collection: [UInt8])
+    /// Which documents of this collection refer to one cannot be told yet: the index of their reference, of this name, is being built.
+    case referencesBuilding(collection: [UInt8], index: [UInt8])
     /// The value is longer than `limit` bytes.
     case valueTooLarge(limit: Int)
     /// The store would grow over `limit` (bytes, or scopes when they are too many).
@@ -51,7 +53,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case interrupted
     /// Holding a text against a regular expression would take too long.
     case patternTooComplex
-    /// The index that a query was to walk over, or that a position stands in, is no longer there.
+    /// The index that a query was to walk over, or that a position stands in, is no longer there, or its collection.
     case indexGone
     /// The collection has no search fields.
     case searchNotDeclared

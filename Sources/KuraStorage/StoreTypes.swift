@@ -52,6 +52,8 @@ public struct ScopeSummary {
     public var count: Int
     public var bytes: Int
     public var rev: UInt64
+    /// Bytes of what is attached to a collection's documents, each list counted by itself.
+    public var attachmentBytes = 0
 }
 
 /// A condition on the revision of an item: absent, or a revision it must have (0: it must be absent).

@@ -24,6 +24,8 @@ public enum FileRole: Int, CaseIterable, Sendable {
 /// Which of a database's files. Shared memory (`-shm`) is not counted: it is never synced and need not survive.
 public enum FilePart: Int, CaseIterable, Sendable {
     case database, wal, journal
+    /// What lies in files of its own, beside the database that refers to it.
+    case content
     /// Sorters and temporary tables that did not fit into memory.
     case temporary
 }

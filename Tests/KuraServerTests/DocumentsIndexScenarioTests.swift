@@ -251,6 +251,10 @@ import Testing
         }
         #expect(try client.result("storage.status")["rev"]?.int == rev)
         #expect(try change("patch", "a", ",\"mergePatch\":{\"n\":1}")["result"]?["changed"]?.bool == true)
+        // What is there already and stays as it is breaks nothing.
+        try configure("\"schema\":{\"properties\":{\"n\":{\"maximum\":0}}}")
+        #expect(try change("patch", "a", ",\"mergePatch\":{\"n\":1}")["result"]?["changed"]?.bool == false)
+        #expect(try change("increment", "a", ",\"path\":\"n\",\"by\":0")["result"]?["value"]?.int == 1)
     }
 
     @Test func `a relaxed collection's writes are acknowledged before they are durable`() throws {

@@ -48,7 +48,7 @@ import Testing
 
     @Test func `anything else is a document with a new id`() throws {
         for text in [
-            "{\"id\":7,\"value\":1}", "{\"id\":\"a\",\"value\":1,\"x\":2}", "{\"id\":\"a\"}", "[]", "\"text\"", "{}",
+            "{\"id\":7,\"value\":1,\"x\":2}", "{\"id\":\"a\",\"value\":1,\"x\":2}", "{\"id\":\"a\"}", "[]", "\"text\"", "{}",
         ] {
             let found = try read(text)
             #expect(found.isNew)
@@ -76,5 +76,14 @@ import Testing
         let rest = batch.splitLast()
         #expect(batch.count == 2 && rest.count == 1)
         rest.forEach { id, _, _ in #expect(String(decoding: id, as: UTF8.self) == "a") }
+    }
+
+    @Test func `a record of id and value whose id is none is refused, not stored as something else`() throws {
+        for id in [#""""#, "5", "null", #""a\u0001""#, "\"" + String(repeating: "x", count: 513) + "\"", "{}"] {
+            #expect(throws: RecordFault.self, "\(id)") { try read("{\"id\":\(id),\"value\":1}") }
+            #expect(throws: RecordFault.self, "\(id)") { try read("{\"value\":1,\"id\":\(id)}") }
+        }
+        // With another member it is a document that has an id of its own making.
+        #expect(try read(#"{"id":5,"value":1,"more":2}"#).value == #"{"id":5,"value":1,"more":2}"#)
     }
 }

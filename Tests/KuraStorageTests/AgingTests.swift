@@ -80,6 +80,39 @@ import Testing
         #expect(with("c") { storage.documents.count($0).count } == 1)
     }
 
+    @Test(arguments: ["deny", "nullify"]) func `what may not be deleted stays, and holds up nothing`(_ action: String)
+        throws
+    {
+        let now = storage.ledger.now
+        storage.ledger.now = now - 10 * Self.day
+        try storage.configure(
+            references: "[{\"field\":\"p\",\"collection\":\"c\",\"onDelete\":\"\(action)\"}]", in: "children")
+        for id in 0..<200 { try storage.put("old\(id)", "1") }
+        try storage.put("x", "{\"p\":[\"old7\",\"old100\"]}", in: "children")
+        // As a schema may ask for it.
+        storage.documents.judge = { _, _, value in value.text.contains("old100") ? nil : ("/p", "must have old100") }
+        try configure(ConfigurationStore.retainDays, "3")
+        storage.ledger.now = now
+        try storage.settle()
+        guard case .query(let query)? = aging.begin(0, now: now).first else {
+            Issue.record("no query")
+            return
+        }
+        _ = try delete(query)
+        #expect(with("c") { storage.documents.count($0).count } == (action == "deny" ? 2 : 1))
+        let left = try with("c", "old100") { (c, id) throws(StoreError) in try storage.documents.get(c, id) }
+        #expect(left.item != nil)
+        // Once nobody refers to it, the next round takes it along.
+        try storage.delete("x", in: "children")
+        try storage.settle()
+        guard case .query(let again)? = aging.begin(2 * Aging.interval, now: now).first else {
+            Issue.record("no query")
+            return
+        }
+        _ = try delete(again)
+        #expect(with("c") { storage.documents.count($0).count } == 0)
+    }
+
     @Test func `tombstones that are old enough are forgotten, in the tables and in memory`() throws {
         let now = storage.ledger.now
         try configure(ConfigurationStore.tombstoneDays, "5")

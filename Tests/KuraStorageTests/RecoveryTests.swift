@@ -218,6 +218,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a segment's WAL without its file goes when it was folded, and stops the start else`(
+        isFolded: Bool
+    ) throws {
+        try run { try put($0, 0..<5, "1") }
+        let log = configuration.logDirectory
+        let number = try #require(try FileSystem.names(in: log).compactMap(Segment.number(ofFile:)).min())
+        let orphan = Segment.path(log, 90) + "-wal"
+        #expect(copyFile(Segment.path(log, number) + "-wal", to: orphan))
+        do {
+            let tables = try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 512)
+            if isFolded { try tables.execute("INSERT INTO segments VALUES(90, 1, 0, 4096)") }
+        }
+        let names = try FileSystem.names(in: log)
+        if isFolded {
+            try run { try expect($0, 0..<5, "1") }
+            #expect(!FileSystem.exists(orphan))
+        } else {
+            #expect { try run { _ in } } throws: { "\($0)".contains("is missing. Nothing was changed") }
+            #expect(Set(try FileSystem.names(in: log)).isSuperset(of: names))
+        }
+    }
+
+    private func copyFile(_ path: String, to other: String) -> Bool {
+        let (source, target) = (open(path, O_RDONLY), creat(other, 0o600))
+        defer { for descriptor in [source, target] { close(descriptor) } }
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(source, &chunk, chunk.count)
+            guard count > 0 else { return count == 0 }
+            guard write(target, chunk, count) == count else { return false }
+        }
+    }
+
     @Test func `leftovers of a kill while a segment was made or let go are cleared away`() throws {
         try run { try put($0, 0..<5, "1") }
         let log = configuration.logDirectory

@@ -40,7 +40,8 @@ extension Method {
             .cascaded, .nullified, .durable,
         ],
         errors: [
-            .referenced, .tooManyDocuments, .indexNeeded, .timeout, .cancelled, .overloaded, .shuttingDown, .noSpace,
+            .referenced, .schemaViolation, .tooManyDocuments, .indexNeeded, .timeout, .cancelled, .overloaded,
+            .shuttingDown, .noSpace,
             .outcomeUnknown,
         ],
         example: "{\"collection\":\"notes\",\"where\":{\"isDone\":true}}")

@@ -96,7 +96,7 @@ extension Method {
                 .nullified,
                 .durable,
             ],
-            errors: [.conflict, .referenced, .tooManyDocuments, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .referenced, .schemaViolation, .tooManyDocuments, .noSpace, .outcomeUnknown],
             example: "{\"collection\":\"countries\",\"id\":\"JP\"}"),
         deleteMany,
         Method(
@@ -300,6 +300,10 @@ extension Method {
                             Field("collection", .scope, required: true, "Name."),
                             Field("count", .count, required: true, "Documents in it."),
                             Field("bytes", .count, required: true, "Bytes of their values."),
+                            Field(
+                                "attachmentBytes", .count,
+                                "Bytes of their attachments, equal contents counted as often; left out when there are none."
+                            ),
                             Field("rev", .revision, required: true, "Revision of its last change."),
                         ]), maxItems: Int(Int32.max)), required: true, "One object a collection, in the order of names."
                 ),

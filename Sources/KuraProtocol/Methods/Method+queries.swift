@@ -17,7 +17,7 @@ extension Method {
                             Field("value", .json, required: true, "The document, or the `fields` of it."), .rev,
                         ]), maxItems: WireLimits.findItems), required: true,
                     "The page; it ends early rather than grow over 1 MiB."),
-                readRev, .nextCursor, plan, warnings, .expanded,
+                readRev, longNextCursor, plan, warnings, .expanded,
             ],
             errors: queryErrors + [.replyTooLarge],
             example:
@@ -43,7 +43,7 @@ extension Method {
                 Field(
                     "values", .list(of: .json, maxItems: WireLimits.findItems), required: true,
                     "Each once, as one of its documents has it written; documents without the field give none."),
-                readRev, .nextCursor, plan,
+                readRev, longNextCursor, plan,
             ],
             errors: queryErrors, example: "{\"collection\":\"countries\",\"field\":\"continent\"}"),
         Method(
@@ -108,6 +108,8 @@ extension Method {
         "Paths: only these parts of the documents are returned.")
     private static let longCursor = Field(
         "cursor", .text(maxBytes: WireLimits.cursorBytes), "A cursor of the same query's previous page.")
+    private static let longNextCursor = Field(
+        "cursor", .text(maxBytes: WireLimits.cursorBytes), "Where the next page starts; absent at the end.")
     private static let allowScan = Field(
         "allowScan", .boolean, "true: look at every document, though there are more than 10,000 and no index helps.")
     private static let timeout = Field(

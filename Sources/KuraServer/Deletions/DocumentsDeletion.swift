@@ -19,6 +19,8 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     static let sliceItems = 256
 
     let collection: [UInt8]
+    /// Which of those that have had this name one after the other.
+    let incarnation: UInt32
     /// The loop's own: patterns are asked by one at a time.
     let selector: Selector
     var need: (verbs: Verbs, collection: [UInt8]) { ([.list, .read, .delete], collection) }
@@ -67,10 +69,11 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
 
     /// `matched`: the first documents, and where to go on. `milliseconds`: that looking for more may take each time.
     init(
-        _ collection: [UInt8], _ matched: MatchedDocuments, _ selector: Selector, milliseconds: Int,
+        _ collection: [UInt8], _ incarnation: UInt32, _ matched: MatchedDocuments, _ selector: Selector, milliseconds: Int,
         _ configuration: StorageConfiguration
     ) {
         self.collection = collection
+        self.incarnation = incarnation
         self.matched = matched
         self.selector = selector
         self.milliseconds = milliseconds
@@ -107,7 +110,11 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
             guard let next = matched.following(control) else { return }
             self.control.withLock { $0 = control }
             if channel.interruption.isInterrupted { throw .cancelled }
-            try next.run(tables)
+            do throws(StoreError) { try next.run(tables) } catch {
+                // What was left of it went with the collection.
+                if error == .indexGone { return }
+                throw error
+            }
             matched = next
         }
     }

@@ -52,7 +52,16 @@ extension DocumentsHandlers {
                     throw .busy
                 }
             }
-        } catch { throw refusal ?? Refusal(error, call: call) }
+        } catch {
+            let refusal = refusal ?? Refusal(error, call: call)
+            if refusal.isCold {
+                var ids: [[UInt8]] = []
+                // What is wrong with a later one is told when its turn comes.
+                try? call.forEachName(of: Position.ids, limit: WireLimits.listItems) { (id) in ids.append(Array(id)) }
+                storage.documents.alsoLook(toDelete: ids, from: call.reader.string(0))
+            }
+            throw refusal
+        }
         append(deleted, result, slices: nil, call, &out, storage)
     }
 
@@ -93,17 +102,12 @@ extension DocumentsHandlers {
         let answer = call.connection?.answer
         let matched = try matching(call, storage)
         guard !matched.isOver else {
-            guard !reader.boolean(Position.atomic), reader.requestKey == nil else {
-                throw .error(
-                    RPCError(
-                        .tooManyDocuments, hint: "with atomic, or a requestKey, all go in one transaction or none",
-                        limit: MatchedDocuments.limit))
-            }
+            guard !isWhole(call) else { throw tooMany }
             try call.refuseUnlessTransferFree()
             let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }
             throw .transfer(
                 DocumentsDeletion(
-                    Array(reader.string(0)), matched, selector,
+                    Array(reader.string(0)), storage.documents.incarnation(reader.string(0)), matched, selector,
                     milliseconds: Int(reader.integer(Position.timeout) ?? 5000), storage.configuration))
         }
         var deleted = 0
@@ -120,8 +124,20 @@ extension DocumentsHandlers {
         }
     }
 
+    /// All go in one transaction or none.
+    private static func isWhole(_ call: Call) -> Bool {
+        call.reader.boolean(Position.atomic) || call.reader.requestKey != nil
+    }
+
+    private static var tooMany: Refusal {
+        .error(
+            RPCError(
+                .tooManyDocuments, hint: "with atomic, or a requestKey, all go in one transaction or none",
+                limit: MatchedDocuments.limit))
+    }
+
     private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
-        let identity = call.queryIdentity(Position.selector)
+        let identity = call.queryIdentity(Position.selector, in: storage)
         if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
             _ = call.takeAnswer()
         }
@@ -144,8 +160,10 @@ extension DocumentsHandlers {
                 timeout: Position.timeout, countsOnly: true, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
+        let matched = found.query?.cost.matched ?? 0
+        guard matched <= MatchedDocuments.limit || !isWhole(call) else { throw tooMany }
         out.append("{\"deleted\":")
-        out.append(integer: Int64(found.query?.cost.matched ?? 0))
+        out.append(integer: Int64(matched))
         out.append(",\"dryRun\":true,\"rev\":")
         out.append(unsigned: found.rev)
         out.append("}")

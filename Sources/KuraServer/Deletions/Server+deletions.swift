@@ -17,6 +17,11 @@ extension Server {
             work.judge(.failed(.cancelled))
             return
         }
+        // Dropped, and perhaps made anew: its documents are gone, and others are none of this request's.
+        guard work.collection.withBytes({ storage.documents.incarnation($0) }) == work.incarnation else {
+            work.judge(.stored(rev: storage.rev, DocumentsDeletion.Sums()))
+            return
+        }
         storage.setWriter(connection.clientName)
         storage.setWriterAccounts(connection.admission.accounts)
         var deleted = 0

@@ -31,12 +31,26 @@ final class CollectionRules {
 
     /// The collection's; nil when nothing is configured for it.
     static func of(_ collection: Bytes, _ storage: isolated Storage) -> CollectionRules? {
-        guard let annex = storage.documents.annex(collection) else { return nil }
+        of(collection, storage.documents, storage.configurations)
+    }
+
+    /// From now on what deletions change is held against schemas that are enforced.
+    static func judgeDeletions(_ storage: isolated Storage) {
+        let configured = storage.configurations
+        storage.documents.judge = { documents, collection, value in
+            guard let rules = of(collection, documents, configured), rules.mode == .enforce else { return nil }
+            return rules.violation(value).map { ($0.instancePointer, $0.message) }
+        }
+    }
+
+    private static func of(
+        _ collection: Bytes, _ documents: DocumentsStore, _ configured: ConfigurationStore
+    ) -> CollectionRules? {
+        guard let annex = documents.annex(collection) else { return nil }
         if !annex.isStale, let reading = annex.reading {
             // Safety: an annex of documents is kept here alone, with rules.
             return unsafe unsafeDowncast(reading, to: CollectionRules.self)
         }
-        let configured = storage.configurations
         let schema = configured.get(.documents, collection, CollectionItem.schema).item
         let mode = configured.get(.documents, collection, CollectionItem.mode).item.flatMap { Mode($0.value) }
         let rules = CollectionRules(schema.flatMap { try? compile($0.value) }, mode: mode ?? .warn)
@@ -73,33 +87,49 @@ extension Call {
             unsafe error.documentID = faultText.bytes
         }
         guard shows(.read, .documents, scope: document.collection) else { return error }
-        faultPath.removeAll()
-        faultPath.append("\"collection\":")
-        document.collection.withBytes { faultPath.append(quoted: $0) }
-        faultPath.append(",\"field\":")
-        document.field.withBytes { faultPath.append(quoted: $0) }
-        faultPath.append(",\"ids\":[")
+        faultName.removeAll()
+        faultName.append("\"collection\":")
+        document.collection.withBytes { faultName.append(quoted: $0) }
+        faultName.append(",\"field\":")
+        document.field.withBytes { faultName.append(quoted: $0) }
+        faultName.append(",\"ids\":[")
         for (position, id) in document.ids.enumerated() {
-            if position > 0 { faultPath.append(",") }
-            id.withBytes { faultPath.append(quoted: $0) }
+            if position > 0 { faultName.append(",") }
+            id.withBytes { faultName.append(quoted: $0) }
         }
-        faultPath.append("],\"count\":")
-        faultPath.append(integer: Int64(document.count))
+        faultName.append("],\"count\":")
+        faultName.append(integer: Int64(document.count))
         // Safety: as above.
-        unsafe error.referrer = faultPath.bytes
+        unsafe error.referrer = faultName.bytes
+        return error
+    }
+
+    /// What would lose its reference would break its schema: that is told to who may read there.
+    func fault(_ document: UnfitDocument) -> RPCError {
+        shows(document.rev)
+        guard shows(.read, .documents, scope: document.collection) else { return RPCError(.schemaViolation) }
+        var error = fault(.schemaViolation, path: document.pointer, document.message)
+        otherScratch.removeAll()
+        otherScratch.append("\"collection\":")
+        document.collection.withBytes { otherScratch.append(quoted: $0) }
+        otherScratch.append(",\"ids\":[")
+        document.id.withBytes { otherScratch.append(quoted: $0) }
+        otherScratch.append("]")
+        // Safety: as above.
+        unsafe error.referrer = otherScratch.bytes
         return error
     }
 
     /// Another document stands in the way; its id is shown to who may read there (`perform`).
     func fault(_ violation: UniqueViolation) -> RPCError {
         shows(violation.rev)
-        faultPath.removeAll()
-        faultPath.append(violation.index)
+        faultName.removeAll()
+        faultName.append(violation.index)
         faultText.removeAll()
         faultText.append(violation.id)
         var error = RPCError(.uniqueViolation)
         // Safety: both texts are the call's, which outlives the error's rendering.
-        unsafe error.indexName = faultPath.bytes
+        unsafe error.indexName = faultName.bytes
         unsafe error.documentID = faultText.bytes
         return error
     }

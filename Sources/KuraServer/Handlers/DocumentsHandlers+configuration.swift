@@ -33,14 +33,16 @@ extension DocumentsHandlers {
         let indexes = try wantedIndexes(call, references, storage)
         let search = try call.wantedSearch(Position.searchFields, Position.searchTokenizer, storage)
         try checkSchema(call)
-        for parameter in [Position.tombstoneDays, Position.retainDays] { _ = try days(parameter, call) }
+        let days = (
+            tombstones: try days(Position.tombstoneDays, call), documents: try days(Position.retainDays, call)
+        )
         let declaration = try declaration(call, storage)
         if let declaration, call.reader.boolean(Position.dryRun) {
             return try dryRun(declaration, call, &out, storage)
         }
         let transaction = storage.beginTransaction()
         do throws(Refusal) {
-            try stage(call, indexes, references, search, storage)
+            try stage(call, indexes, references, search, days, storage)
             if let declaration {
                 try call.run { () throws(StoreError) in
                     try storage.declare(version: declaration.version, declaration.plan, of: collection)
@@ -133,12 +135,10 @@ extension DocumentsHandlers {
     /// Stages what the request says; what it does not name stays.
     private static func stage(
         _ call: Call, _ indexes: [UInt8]?, _ references: [ReferenceDefinition]?,
-        _ search: [UInt8]?, _ storage: isolated Storage
+        _ search: [UInt8]?, _ days: (tombstones: [UInt8]?, documents: [UInt8]?), _ storage: isolated Storage
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
-        let tombstoneDays = try days(Position.tombstoneDays, call)
-        let retainDays = try days(Position.retainDays, call)
         try call.run { () throws(StoreError) in
             if let indexes {
                 try indexes.withBytes { (text) throws(StoreError) in
@@ -179,7 +179,8 @@ extension DocumentsHandlers {
                 }
             }
             for (days, key) in [
-                (tombstoneDays, ConfigurationStore.tombstoneDays), (retainDays, ConfigurationStore.retainDays),
+                (days.tombstones, ConfigurationStore.tombstoneDays),
+                (days.documents, ConfigurationStore.retainDays),
             ] {
                 guard let days else { continue }
                 try days.withBytes { (text) throws(StoreError) in

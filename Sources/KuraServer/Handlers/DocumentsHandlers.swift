@@ -185,7 +185,9 @@ enum DocumentsHandlers {
         do throws(StoreError) {
             // `out` is borrowed by the closure, which ends before it is used again.
             result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
-                do throws(Refusal) { try fill(batch, call, &out, idsStart, &warnings, storage) } catch {
+                var index = 0
+                do throws(Refusal) { try fill(batch, call, &out, idsStart, &index, &warnings, storage) } catch {
+                    if error.isCold { alsoLook(for: call, after: index, storage) }
                     refusal = error
                     throw .busy
                 }
@@ -196,6 +198,20 @@ enum DocumentsHandlers {
         append(warnings: warnings, to: &out)
         call.append(durabilityOf: result, to: &out, storage)
         out.append("}")
+    }
+
+    /// Has what the documents of the request from `done` on will be held against read in together.
+    private static func alsoLook(for call: Call, after done: Int, _ storage: isolated Storage) {
+        var documents: [(id: [UInt8]?, value: Bytes)] = []
+        var walk = JSONWalk(call.reader.json(1), storage: call.walk)
+        var index = 0
+        while let element = walk.nextElement(), index < WireLimits.listItems {
+            index += 1
+            // What is wrong with one is told when its turn comes.
+            guard index > done, let entry = try? DocumentEntry(element, call) else { continue }
+            documents.append((entry.id.map { Array($0) }, entry.value))
+        }
+        storage.documents.alsoLook(toWrite: documents, into: call.reader.string(0))
     }
 
     private static func append(warnings: [(index: Int, violation: Violation)], to out: inout ByteBuffer) {
@@ -214,12 +230,11 @@ enum DocumentsHandlers {
     }
 
     private static func fill(
-        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int,
+        _ batch: DocumentsStore.Batch, _ call: Call, _ out: inout ByteBuffer, _ idsStart: Int, _ index: inout Int,
         _ warnings: inout [(index: Int, violation: Violation)], _ storage: isolated Storage
     ) throws(Refusal) {
         let rules = CollectionRules.of(call.reader.string(0), storage)
         var walk = JSONWalk(call.reader.json(1), storage: call.walk)
-        var index = 0
         while let element = walk.nextElement() {
             guard index < WireLimits.listItems else {
                 throw .error(

@@ -5,7 +5,8 @@ import KuraStorage
 /// Answers `documents.list`: a page of the tables, read on a reader thread.
 extension DocumentsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        if let answer = call.takeAnswer(), let page = answer.query as? DocumentPage {
+        // A collection that has been dropped since is looked for anew: another one may have its name.
+        if let answer = call.takeAnswer(), let page = answer.query as? DocumentPage, !page.isGone {
             switch answer.error {
             case .overloaded?:
                 throw .error(
@@ -18,12 +19,14 @@ extension DocumentsHandlers {
             call.shows(page.rev)
             return
         }
-        let after = try Cursor.key(call, parameter: 1)
+        let identity = call.queryIdentity(in: storage)
+        var after: [UInt8] = []
+        if case .id(let id)? = try call.queryPosition(1, of: identity) { after = id }
         try call.refuseWhenTight()
         let page = DocumentPage(
-            limit: Int(call.reader.integer(2) ?? 100),
+            limit: Int(call.reader.integer(2) ?? 100), identity: identity,
             byteLimit: min(DocumentPage.byteLimit, call.server.limits.replyBytes))
-        let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after ?? []) { [unowned page] in
+        let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after) { [unowned page] in
             page.take($0)
         }
         guard let walk else {
@@ -47,17 +50,21 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
 
     var walk: DocumentWalk!
     private let limit: Int
+    /// What its cursor stands for.
+    private let identity: UInt64
     private let byteLimit: Int
     private var count = 0
     private var json = ByteBuffer()
     private var lastID = ByteBuffer()
 
-    init(limit: Int, byteLimit: Int) {
+    init(limit: Int, identity: UInt64, byteLimit: Int) {
         self.limit = limit
+        self.identity = identity
         self.byteLimit = byteLimit
     }
 
     var foldedTo: UInt64 { walk.foldedTo }
+    var isGone: Bool { walk.isGone }
     /// What the page was read as of.
     var rev: UInt64 { walk.rev }
 
@@ -92,7 +99,7 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
         out.append(unsigned: walk.rev)
         if !walk.isAtEnd {
             out.append(",\"cursor\":")
-            Cursor.append(key: lastID.bytes, to: &out)
+            QueryPosition.id(Array(lastID.bytes)).encoded(for: identity).withBytes { Cursor.append(key: $0, to: &out) }
         }
         out.append("}")
     }

@@ -46,6 +46,10 @@ extension Call {
             out.append(integer: Int64(scope.count))
             out.append(",\"bytes\":")
             out.append(integer: Int64(scope.bytes))
+            if scope.attachmentBytes > 0 {
+                out.append(",\"attachmentBytes\":")
+                out.append(integer: Int64(scope.attachmentBytes))
+            }
             out.append(",\"rev\":")
             out.append(unsigned: scope.rev)
             out.append("}")

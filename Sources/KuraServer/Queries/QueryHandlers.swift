@@ -44,7 +44,7 @@ enum QueryHandlers {
     private static func page(
         _ call: Call, expand: Int? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> FindPage {
-        let identity = call.queryIdentity(1, 2)
+        let identity = call.queryIdentity(1, 2, in: storage)
         let position = try call.queryPosition(5, of: identity)
         let shape = QueryShape(selector: try call.selector(1), sort: try call.sortFields(2), isPage: true)
         let fields = try call.paths(3)
@@ -58,7 +58,7 @@ enum QueryHandlers {
     }
 
     static func count(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard call.reader.has(1) else {
+        guard call.reader.has(1), !call.reader.json(1).equals("{}") else {
             let counted = storage.documents.count(call.reader.string(0))
             return call.appendCount(counted.count, to: &out, storage)
         }
@@ -72,7 +72,7 @@ enum QueryHandlers {
 
     static func distinct(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let found: DistinctPage = try answer(call, storage) { (call, storage) throws(Refusal) in
-            let identity = call.queryIdentity(1, 2)
+            let identity = call.queryIdentity(1, 2, in: storage)
             let position = try call.queryPosition(4, of: identity)
             let path = try call.fieldPath(StoredValue(call.reader.json(1)), 1, "")
             let shape = QueryShape(selector: try call.selector(2), values: path)

@@ -10,6 +10,10 @@ extension Call {
     func selector(_ parameter: Int) throws(Refusal) -> Selector {
         guard reader.has(parameter) else { return .everything }
         let value = StoredValue(reader.json(parameter))
+        // It is compiled on the loop, and what it lists is sorted there.
+        guard value.text.count <= WireLimits.selectorBytes else {
+            throw refusal(parameter, path: "", "a selector is too long", limit: WireLimits.selectorBytes)
+        }
         do throws(SelectorError) {
             return try Selector(value) { (text) throws(TextPatternError) in try BoundedPattern(text) }
         } catch { throw refusal(parameter, path: error.pointer, error.message, limit: error.limit) }
@@ -21,6 +25,7 @@ extension Call {
         var fields: [SortField] = []
         for element in StoredValue(reader.json(parameter)).elements {
             let place = "/\(fields.count)"
+            try refuse(itemsBeyond: fields.count, parameter, place)
             var path = element
             var isDescending = false
             if element.kind == .object {
@@ -43,11 +48,18 @@ extension Call {
         return fields
     }
 
+    /// - Throws: when a list that has `count` items already has no room for another.
+    private func refuse(itemsBeyond count: Int, _ parameter: Int, _ place: String) throws(Refusal) {
+        let limit = reader.listLimit(parameter)
+        guard count < limit else { throw refusal(parameter, path: place, "too many items", limit: limit) }
+    }
+
     /// A list of paths.
     func paths(_ parameter: Int) throws(Refusal) -> [FieldPath] {
         guard reader.has(parameter) else { return [] }
         var paths: [FieldPath] = []
         for element in StoredValue(reader.json(parameter)).elements {
+            try refuse(itemsBeyond: paths.count, parameter, "/\(paths.count)")
             paths.append(try fieldPath(element, parameter, "/\(paths.count)"))
         }
         return paths
@@ -68,9 +80,10 @@ extension Call {
         QueryControl(milliseconds: Int(reader.integer(parameter) ?? 5000))
     }
 
-    /// What tells this query from others, for its cursors.
-    func queryIdentity(_ parameters: Int...) -> UInt64 {
-        var identity = Hash.bytes(reader.string(0), seed: 0x6B75_7261)
+    /// What tells this query from others, for its cursors. A collection that was dropped and made anew is another one.
+    func queryIdentity(_ parameters: Int..., in storage: isolated Storage) -> UInt64 {
+        let incarnation = UInt64(storage.documents.incarnation(reader.string(0)))
+        var identity = Hash.bytes(reader.string(0), seed: 0x6B75_7261 &+ incarnation << 32)
         for parameter in parameters {
             identity = Hash.bytes(reader.has(parameter) ? reader.json(parameter) : Bytes(), seed: identity)
         }

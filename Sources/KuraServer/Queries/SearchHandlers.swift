@@ -38,7 +38,7 @@ enum SearchHandlers {
         // What the query means depends on how the collection is searched; without that there is nothing to say about it.
         let tokenizer = storage.documents.search(collection)?.definition.tokenizer
         let expression = try expression(call, tokenizer ?? .unicode61)
-        let identity = call.queryIdentity(Position.query, Position.filter)
+        let identity = call.queryIdentity(Position.query, Position.filter, in: storage)
         let position = try call.queryPosition(Position.cursor, of: identity)
         let selector = try call.selector(Position.filter)
         let fields = try call.paths(Position.fields)

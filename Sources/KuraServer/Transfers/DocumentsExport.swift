@@ -58,6 +58,10 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
                     try send(to: descriptor, channel)
                 }
             } catch { throw refusal(error) }
+            // Its revision would say that what has come to be under the name since is there.
+            guard !walk.isGone else {
+                throw RPCError(.transferFailed, hint: "the collection was dropped meanwhile; begin anew")
+            }
         }
         var information = stat()
         // Safety: the kernel fills one `stat`, which is ours.

@@ -37,7 +37,7 @@ final class RecordReader {
             guard text.first == UInt8(ascii: "{") else { throw RecordFault(message: "no object, so it has no id") }
             guard let id = member(idField, of: text) else { throw RecordFault(message: "no member of idField's name") }
             try store(id: try name(id), text, batch)
-        } else if let (id, value) = exported(text) {
+        } else if let (id, value) = try exported(text) {
             try store(id: id, value, batch)
         } else {
             try checkSize(text)
@@ -92,20 +92,16 @@ final class RecordReader {
         return id
     }
 
-    /// Id and value of a record that is an object of just these two, the id being a name.
-    private func exported(
-        _ text: Bytes
-    ) -> (id: Bytes, value: Bytes)? {
+    /// Id and value of a record that is an object of just these two: what an export has written, or somebody who writes the same.
+    /// - Throws: when its id is none. Taken for a document without one it would be stored as what it is not.
+    private func exported(_ text: Bytes) throws(RecordFault) -> (id: Bytes, value: Bytes)? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         var walk = JSONWalk(text, storage: walk)
         var id: Bytes?
         var value: Bytes?
         while let (name, found) = walk.nextMember() {
             if name.elementsEqual("id".utf8) {
-                guard found.first == UInt8(ascii: "\""), let contents = JSONWalk.string(found, storage: idWalk),
-                    JSONWalk.isName(contents, limit: WireLimits.keyBytes)
-                else { return nil }
-                id = contents
+                id = found
             } else if name.elementsEqual("value".utf8) {
                 value = found
             } else {
@@ -113,7 +109,13 @@ final class RecordReader {
             }
         }
         guard let id, let value else { return nil }
-        return (id, value)
+        guard id.first == UInt8(ascii: "\""), let contents = JSONWalk.string(id, storage: idWalk),
+            JSONWalk.isName(contents, limit: WireLimits.keyBytes)
+        else {
+            throw RecordFault(
+                message: "the id of a record of id and value is a string of 1 to 512 bytes without control characters")
+        }
+        return (contents, value)
     }
 }
 

@@ -91,7 +91,7 @@ final class Aging {
                 switch error {
                 case .conflict: break
                 // It stays as long as others refer to it, or too much would go with it.
-                case .referenced, .tooManyDocuments: break
+                case .referenced, .unfit, .tooManyDocuments: break
                 default:
                     failures += 1
                     if failures > 100 { found = nil }

@@ -27,6 +27,8 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
     public let count: Int
     /// What the first snapshot was as of: a reader of changes that starts here misses nothing.
     public private(set) var rev: UInt64 = 0
+    /// The collection was dropped before the walk was through.
+    public private(set) var isGone = false
     /// No document is left.
     public private(set) var isAtEnd = false
 
@@ -63,8 +65,9 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
         try tables.snapshot { (snapshot) throws(SQLiteError) in
             if rev == 0 { rev = snapshot.rev }
             guard try tables.hasCollection(scope) else {
-                // Dropped: what is left of it is nobody's.
+                // Dropped: what is left of it is nobody's, and another one may have its name by now.
                 isAtEnd = true
+                isGone = true
                 return
             }
             goesOn =

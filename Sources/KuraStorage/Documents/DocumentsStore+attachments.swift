@@ -28,12 +28,6 @@ extension DocumentsStore {
         return (AttachmentList(list).find(name), found.shownRev)
     }
 
-    /// Documents with attachments and their contents' bytes.
-    public func attachmentTotals(_ collection: Bytes) -> (count: Int, bytes: Int) {
-        guard let scope = ledger.scopes.find(.attachments, collection) else { return (0, 0) }
-        return (scope.count, scope.bytes)
-    }
-
     // MARK: Writing
 
     /// Gives the document an attachment, in the place of one of the same name. Its content is in its place already, and pinned until
@@ -149,7 +143,7 @@ extension DocumentsStore {
 
     /// Where the lists of a collection's documents are; nil when it never had any. Asked with each read, so it costs no look-up by
     /// name unless a collection somewhere has come to have some.
-    private func lists(of documents: Scope) -> Scope? {
+    func lists(of documents: Scope) -> Scope? {
         if let lists = documents.lists, lists.isInTable { return lists }
         guard documents.listsAsked != ledger.scopes.listScopes else { return nil }
         documents.listsAsked = ledger.scopes.listScopes

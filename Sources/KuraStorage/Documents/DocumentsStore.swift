@@ -17,7 +17,14 @@ public final class DocumentsStore {
 
     public static let valueLimit = 8 << 20
 
-    private let uniques: UniqueCheck
+    let uniques: UniqueCheck
+
+    /// Holds a document of a collection, which a deletion changes, against what that is configured to be.
+    /// - Returns: where it breaks that, as a JSON pointer, and how; nil when it does not.
+    public var judge: Judge?
+    public typealias Judge = (_ store: DocumentsStore, _ collection: Bytes, _ value: Bytes) -> (
+        pointer: String, message: String
+    )?
 
     init(ledger: Ledger, reader: DocumentReader) {
         self.ledger = ledger
@@ -55,7 +62,19 @@ public final class DocumentsStore {
         return (scope.count, scope.lastRev)
     }
 
-    public func scopes() -> [ScopeSummary] { ledger.summaries(.documents) }
+    /// Which of the collections is meant that have had this name, one after the other; 0 when there is none now.
+    public func incarnation(_ collection: Bytes) -> UInt32 { ledger.scopes.find(.documents, collection)?.id ?? 0 }
+
+    public func scopes() -> [ScopeSummary] {
+        let lists = ledger.summaries(.attachments)
+        guard lists.contains(where: { $0.count > 0 }) else { return ledger.summaries(.documents) }
+        let bytes = Dictionary(lists.map { ($0.name, $0.bytes) }) { first, _ in first }
+        return ledger.summaries(.documents).map { scope in
+            var scope = scope
+            scope.attachmentBytes = bytes[scope.name] ?? 0
+            return scope
+        }
+    }
 
     /// The collection's indexes, as they are configured now and built so far; nil when it never had any.
     public func indexes(_ collection: Bytes) -> CollectionIndexes? {
@@ -67,6 +86,12 @@ public final class DocumentsStore {
         guard let scope = ledger.scopes.find(.documents, collection) else { return true }
         return scope.indexes?.isSettled ?? true && scope.search.current?.isReady ?? true
             && !(scope.migrations?.isRunning ?? false)
+    }
+
+    /// Whether the index of this name is being built.
+    func isBuilding(_ collection: [UInt8], _ index: [UInt8]) -> Bool {
+        let indexes = collection.withBytes { ledger.scopes.find(.documents, $0) }?.indexes?.all ?? []
+        return indexes.contains { $0.state == .building && $0.definition.name == index }
     }
 
     /// What is configured for the collection, as its readers have made it out; nil when nothing is.

@@ -143,8 +143,8 @@ final class CandidateScan {
         // The loop's plan is of this moment; but an index that was unique may just have failed.
         let isHere = try memory != nil ? true : tables.hasCollection(scope)
         guard isHere else {
-            // Dropped: what is left of it is nobody's.
-            isAtEnd = true
+            // Dropped: what is left of it is nobody's, and another one may have its name by now.
+            failure = .indexGone
             return false
         }
         if case .index(let index, _, _) = plan.access, try !tables.isReady(index: index.number) { failure = .indexGone }

@@ -66,11 +66,15 @@ extension Storage {
         }
     }
 
-    /// Waits until who refers to documents by this collection's references can be told: its indexes are built, and the tables are as
-    /// of its configuration.
+    /// Waits until who refers to documents by a reference of this collection can be told: its index is built, and the tables are as of
+    /// the collection's configuration. What else is built for the collection is not waited for.
+    /// `index`: the name of the reference's index.
     /// - Returns: a ticket that `takeAnswers` gives back.
-    public func awaitReferences(of collection: Bytes) -> UInt64 {
-        awaitIndexes(collection, milliseconds: 600_000) ?? submit(TablesReached(ledger.rev))
+    public func awaitReference(of collection: [UInt8], index: [UInt8]) -> UInt64 {
+        guard documents.isBuilding(collection, index) else { return submit(TablesReached(ledger.rev)) }
+        let ticket = takeTicket()
+        indexWaits.add(ticket, collection, index: index, milliseconds: 600_000)
+        return ticket
     }
 
     /// Waits until no index of the collection is being built and no migration is under way, so long at most.
@@ -78,7 +82,7 @@ extension Storage {
     public func awaitIndexes(_ collection: Bytes, milliseconds: Int) -> UInt64? {
         guard !documents.isSettled(collection) else { return nil }
         let ticket = takeTicket()
-        indexWaits.add(ticket, Array(collection), milliseconds: milliseconds)
+        indexWaits.add(ticket, Array(collection), index: nil, milliseconds: milliseconds)
         return ticket
     }
 }

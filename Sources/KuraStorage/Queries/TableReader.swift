@@ -18,6 +18,7 @@ public final class TableReader {
     private let isCancelled: @Sendable () -> Bool
 
     private let mayWait: Bool
+    private let snapshotMilliseconds: Int
     /// The loop's: one snapshot serves all that is asked in a turn.
     private var shared: Snapshot?
     /// Indexes that are ready in it.
@@ -33,6 +34,7 @@ public final class TableReader {
     ) throws(StoreError) {
         self.isCancelled = isCancelled
         self.mayWait = mayWait
+        snapshotMilliseconds = configuration.snapshotMilliseconds
         do throws(SQLiteError) {
             connection = try Connection(
                 path: configuration.tablesPath, mode: .readOnly, vfs: mayWait ? .counting : .nonBlockingReads)
@@ -58,6 +60,9 @@ public final class TableReader {
         case .document(let collection, _): scope = collection
         case .index(let number, let key): return try warm(index: number, key)
         case .referring(let number, let key, let scope): return try warm(referring: number, key, scope)
+        case .several(let looks):
+            for look in looks { try warm(look) { _ in } }
+            return
         }
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
@@ -111,14 +116,15 @@ public final class TableReader {
     struct Snapshot {
         /// The tables are as of this revision.
         let rev: UInt64
-        private let until = monotonicNanoseconds() + 200_000_000
+        private let until: UInt64
         private let walBytes = CountingVFS.count(.durable, .wal).bytesWritten
 
-        init(rev: UInt64) {
+        init(rev: UInt64, milliseconds: Int) {
             self.rev = rev
+            until = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
         }
 
-        /// Held for 200 ms, or while 32 MiB were written behind it.
+        /// Held for its time, or while 32 MiB were written behind it.
         var isStale: Bool {
             monotonicNanoseconds() >= until
                 || CountingVFS.count(.durable, .wal).bytesWritten - walBytes >= 32 << 20
@@ -137,7 +143,9 @@ public final class TableReader {
         if shared != nil, readyIndexes.contains(number) { return true }
         defer { indexState.reset() }
         try indexState.bind(1, number)
-        guard try indexState.step(), indexState.int64(0) == Int64(IndexStatus.State.ready.rawValue) else { return false }
+        guard try indexState.step(), indexState.int64(0) == Int64(IndexStatus.State.ready.rawValue) else {
+            return false
+        }
         if shared != nil { readyIndexes.append(number) }
         return true
     }
@@ -163,7 +171,8 @@ public final class TableReader {
     private func take() throws(SQLiteError) -> Snapshot {
         try begin.run()
         defer { foldedRev.reset() }
-        return Snapshot(rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0)
+        return Snapshot(
+            rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0, milliseconds: snapshotMilliseconds)
     }
 
     /// Gives up the snapshot that the turn's queries have shared: one that is held keeps the WAL from starting over.

@@ -174,9 +174,14 @@ import Testing
         try client.result("documents.detach", World.params("1", "a"))
         world.daemon.kill()
         try world.daemon.start()
-        #expect(try World.names(world.connect(), "1") == [])
+        let client = try world.connect()
+        #expect(try World.names(client, "1") == [])
         try world.daemon.waitUntilFolded()
         try world.expectContents(0)
+        // Nor with its document: there is no list of none.
+        try client.result("documents.delete", World.params("1"))
+        try client.result("documents.restore", World.params("1"))
+        #expect(try client.result("documents.get", World.params("1"))["attachments"] == nil)
     }
 
     @Test func `a document and its attachments come in one transaction, or neither does`() throws {
@@ -330,6 +335,38 @@ import Testing
         #expect(full["kind"]?.text == "quotaExceeded" && full["limit"]?.int == 256)
         try world.daemon.waitUntilFolded()
         try world.expectContents(2)
+    }
+
+    @Test func `attachments are counted among their collection's sizes and in the write bill`() throws {
+        let client = try world.connect()
+        try AttachmentWorld.put(client, "1")
+        try AttachmentWorld.put(client, "2")
+        func scope(_ client: Client) throws -> JSON? {
+            try client.result("documents.scopes")["scopes"]?.elements.first { $0["collection"]?.text == "cards" }
+        }
+        #expect(try scope(client)?["attachmentBytes"] == nil)
+        func written() throws -> (bytes: Int, syncs: Int) {
+            let disk = try client.result("storage.status")["disk"]?["durable"]
+            return (try #require(disk?["bytesWritten"]?.int), try #require(disk?["syncs"]?.int))
+        }
+        let before = try written()
+        let text = String(repeating: "a", count: 300_000)
+        try AttachmentWorld.attach(client, "1", "x", text)
+        let after = try written()
+        #expect(after.bytes - before.bytes >= 300_000 && after.syncs - before.syncs >= 2)
+        #expect(try scope(client)?["attachmentBytes"]?.int == 300_000)
+        // Equal contents count for each, as in quotas.
+        try AttachmentWorld.attach(client, "2", "y", text)
+        #expect(try scope(client)?["attachmentBytes"]?.int == 600_000)
+        world.daemon.kill()
+        try world.daemon.start()
+        let again = try world.connect()
+        #expect(try scope(again)?["attachmentBytes"]?.int == 600_000)
+        try again.result("documents.delete", AttachmentWorld.params("1"))
+        #expect(try scope(again)?["attachmentBytes"]?.int == 300_000)
+        try again.result("documents.detach", AttachmentWorld.params("2", "y"))
+        #expect(try scope(again)?["attachmentBytes"] == nil)
+        #expect(try scope(again)?["count"]?.int == 1)
     }
 
     @Test func `what is too large for a reply is had by its descriptor`() throws {

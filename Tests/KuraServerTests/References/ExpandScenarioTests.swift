@@ -129,6 +129,21 @@ import Testing
         let cursor = try #require(page["cursor"]?.text)
         let next = try client.result("documents.find", "{\"collection\":\"books\",\"cursor\":\"\(cursor)\",\(expand)}")
         #expect(next["documents"]?[0]?["id"]?.text == "b" && next["expanded"]?["people"]?.members.count == 600)
+        // Over an index too, where documents are taken out of memory the second time.
+        try client.result(
+            "documents.configure", "{\"collection\":\"books\",\"indexes\":[{\"name\":\"byK\",\"fields\":[\"k\"]}]}")
+        try put("books", "a", "{\"k\":1,\"editors\":[\(ids)]}")
+        try put("books", "b", "{\"k\":1,\"editors\":[\(others)]}")
+        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        for _ in 0..<2 {
+            let found = try client.result("documents.find", "{\"collection\":\"books\",\"where\":{\"k\":1},\(expand)}")
+            #expect(found["plan"]?["index"]?.text == "byK" && found["documents"]?.elements.count == 1)
+            let cursor = try #require(found["cursor"]?.text)
+            let rest = try client.result(
+                "documents.find",
+                "{\"collection\":\"books\",\"where\":{\"k\":1},\"cursor\":\"\(cursor)\",\(expand)}")
+            #expect(rest["documents"]?[0]?["id"]?.text == "b")
+        }
         let many = try client.refusal("documents.getMany", "{\"collection\":\"books\",\"ids\":[\"a\",\"b\"],\(expand)}")
         #expect(many["kind"]?.text == "replyTooLarge" && many["limit"]?.int == 1000)
         try put("books", "c", "{\"editors\":[\(ids),\(others)]}")
@@ -138,6 +153,27 @@ import Testing
         ] {
             let data = try client.refusal(method, "{\"collection\":\"books\",\(params),\(expand)}")
             #expect(data["kind"]?.text == "replyTooLarge", "\(method)")
+        }
+    }
+
+    @Test func `what is brought along does not leave before it is synced`() throws {
+        _ = try fill()
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.sync:sleep=600:1+")
+        for (method, params) in [
+            ("documents.get", "\"id\":\"b1\""), ("documents.getMany", "\"ids\":[\"b1\"]"),
+            ("documents.find", "\"where\":{\"_id\":\"b1\"}"),
+        ] {
+            let (writer, reader) = (try daemon.connect(), try daemon.connect())
+            writer.send(
+                Client.request(
+                    "documents.put", "{\"collection\":\"people\",\"id\":\"ada\",\"value\":\"\(method)\"}", id: "1"))
+            usleep(100_000)
+            let began = now()
+            let result = try reader.result(method, "{\"collection\":\"books\",\(params),\"expand\":[\"author\"]}")
+            #expect(result["expanded"]?["people"]?["ada"]?["value"]?.text == method)
+            #expect(now() - began > 0.3, "\(method)")
+            _ = try writer.reply()
         }
     }
 

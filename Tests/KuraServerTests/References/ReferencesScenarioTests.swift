@@ -133,6 +133,19 @@ import Testing
         #expect(try get("notes", "n1", client)["value"]?["node"]?.text == "leaf")
     }
 
+    @Test(arguments: Place.allCases) func `who refers to another document now is found there, and not where it was`(
+        _ place: Place
+    ) throws {
+        try configure("books", [("author", "people", "deny")])
+        for id in ["ada", "bob"] { try put("people", id, "{}") }
+        try put("books", "b", "{\"author\":[\"ada\",\"eve\"]}")
+        try daemon.waitUntilFolded()
+        try put("books", "b", "{\"author\":[\"bob\",\"eve\"]}")
+        let client = try move(to: place)
+        #expect(try client.refusal("documents.delete", key("people", "bob"))["ids"] == JSON("[\"b\"]"))
+        #expect(try client.result("documents.delete", key("people", "ada"))["deleted"]?.bool == true)
+    }
+
     @Test func `what is deleted together does not stand in its own way`() throws {
         try configure("nodes", [("parent", "nodes", "deny")])
         try put("nodes", "a", "{}")
@@ -148,8 +161,15 @@ import Testing
         try configure("nodes", [("parent", "nodes", "cascade")])
         try put("nodes", "a", "{}")
         try put("nodes", "b", "{\"parent\":\"a\"}")
-        let result = try client.result("documents.deleteMany", "{\"collection\":\"nodes\",\"ids\":[\"a\",\"b\"]}")
+        let both = "{\"collection\":\"nodes\",\"ids\":[\"a\",\"b\"]}"
+        let result = try client.result("documents.deleteMany", both)
         #expect(result["deleted"]?.int == 2 && result["cascaded"] == nil, "\(result)")
+        // What has lost its reference and then goes has lost nothing.
+        try configure("nodes", [("parent", "nodes", "nullify")])
+        try put("nodes", "a", "{}")
+        try put("nodes", "b", "{\"parent\":\"a\"}")
+        let pair = try client.result("documents.deleteMany", both)
+        #expect(pair["deleted"]?.int == 2 && pair["nullified"] == nil, "\(pair)")
     }
 
     @Test func `in a transaction the order counts, and a refusal takes all of it back`() throws {
@@ -256,6 +276,39 @@ import Testing
         #expect(try client.refusal("documents.delete", key("people", "ada"))["ids"] == JSON("[\"last\"]"))
         let index = try client.result("documents.describe", "{\"collection\":\"books\"}")["indexes"]?[0]
         #expect(index?["state"]?.text == "ready" && index?["entries"]?.int == 20_001)
+    }
+
+    @Test(arguments: ["deny", "nullify", "cascade"]) func `what the log alone has of who refers is seen after a kill`(
+        _ action: String
+    ) throws {
+        try configure("books", [("author", "people", action)])
+        try put("people", "ada", "{}")
+        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        try daemon.waitUntilFolded()
+        #expect(daemon.terminate() == 0)
+        // Nothing that follows comes to be in the tables.
+        try daemon.start(faults: "fold.slice:sleep=5000:1+")
+        try put("books", "one", "{\"author\":[\"eve\",\"ada\"]}", daemon.connect())
+        // So many that the field alone leads to it.
+        let ids = (0..<300).map { "\"p\($0)\"" }.joined(separator: ",")
+        try put("books", "many", "{\"author\":[\(ids),\"ada\"]}", daemon.connect())
+        for isReplayed in [false, true] {
+            if isReplayed {
+                daemon.kill()
+                try daemon.start(faults: "fold.slice:sleep=5000:1+")
+            }
+            let client = try daemon.connect()
+            guard action != "deny" else {
+                let data = try client.refusal("documents.delete", key("people", "ada"))
+                #expect(data["count"]?.int == 2, "\(data)")
+                continue
+            }
+            guard isReplayed else { continue }
+            let result = try client.result("documents.delete", key("people", "ada"))
+            #expect(result[action == "cascade" ? "cascaded" : "nullified"]?.int == 2, "\(result)")
+            let left = try get("books", "one", client)["value"]?["author"]
+            #expect(left == (action == "cascade" ? nil : .array([.string("eve")])))
+        }
     }
 
     @Test func `a kill at any point loses neither the reference nor what follows from it`() throws {

@@ -67,6 +67,33 @@ final class IndexHarness {
         }
     }
 
+    /// `list`: JSON text of the fields.
+    func configure(searchFields list: String, in collection: String = "c") throws {
+        let text = try with(list) { (list) throws(IndexDefinition.Fault) in
+            try SearchDefinition(fields: list, tokenizer: .unicode61).text
+        }
+        try text.withBytes { text in
+            _ = try with(collection) { (collection) throws(StoreError) in
+                try configurations.put(.documents, collection, ConfigurationStore.search, text)
+            }
+        }
+    }
+
+    /// `list`: JSON text of the definitions; the collection's indexes are theirs alone.
+    func configure(references list: String, in collection: String = "c") throws {
+        let definitions = try with(list) { (list) throws(IndexDefinition.Fault) in try ReferenceDefinition.list(list) }
+        for (key, text) in [
+            (ConfigurationStore.references, ReferenceDefinition.text(of: definitions)),
+            (ConfigurationStore.indexes, IndexDefinition.text(of: definitions.map(\.index))),
+        ] {
+            try text.withBytes { text in
+                _ = try with(collection) { (collection) throws(StoreError) in
+                    try configurations.put(.documents, collection, key, text)
+                }
+            }
+        }
+    }
+
     /// Everything staged is in the log, and counts as synced.
     func commit() throws {
         switch ledger.commit(to: recovery.log, syncedRev: ledger.committedRev) {
@@ -92,7 +119,7 @@ final class IndexHarness {
         while folded == nil {
             woken.wait()
             for outcome in folder.outcomes() {
-                if let statuses = outcome.indexes { ledger.publish(statuses) }
+                publish(outcome)
                 if case .slice = outcome.work { folded = .some(outcome.error) }
             }
         }
@@ -122,15 +149,21 @@ final class IndexHarness {
             try fold()
             if try isSettled() { return }
             usleep(1000)
-            for outcome in folder.outcomes() {
-                if let statuses = outcome.indexes { ledger.publish(statuses) }
-            }
+            for outcome in folder.outcomes() { publish(outcome) }
         }
         throw StorageFault.refused("indexes do not settle")
     }
 
+    private func publish(_ outcome: Folder.Outcome) {
+        if let statuses = outcome.indexes { ledger.publish(statuses) }
+        if let statuses = outcome.searches { ledger.publish(statuses) }
+    }
+
     private func isSettled() throws -> Bool {
-        guard ledger.scopes.all.allSatisfy({ $0.indexes?.isSettled ?? true }) else { return false }
+        let scopes = ledger.scopes.all
+        guard scopes.allSatisfy({ $0.indexes?.isSettled ?? true && $0.search.current?.isReady ?? true }) else {
+            return false
+        }
         return try query("SELECT count(*) FROM indexes WHERE state IN (1, 2, 5)") { $0.int64(0) } == [0]
     }
 

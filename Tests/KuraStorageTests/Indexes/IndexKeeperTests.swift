@@ -1,3 +1,4 @@
+import KuraJSON
 import SQLite
 import Testing
 
@@ -62,6 +63,33 @@ import Testing
         try storage.settle()
         // Numbers are never used again: a query that was planned with one finds another's entries under none.
         #expect(storage.indexes().map(\.number) == [4])
+    }
+
+    @Test func `a query whose index goes before it is run is told so`() throws {
+        let storage = try IndexHarness(configuration)
+        try fill(storage, 0..<50)
+        try storage.configure(Self.byAge)
+        try storage.settle()
+        let selector = try with("{\"age\":7}") { (text) throws(SelectorError) in try Selector(StoredValue(text)) }
+        func query() throws -> DocumentQuery {
+            let query = try with("c") { (c) throws(StoreError) in
+                try storage.documents.query(
+                    c, QueryShape(selector: selector), control: QueryControl(milliseconds: 5000), allowsScan: true)
+            }
+            return try #require(query)
+        }
+        let tables = try TableReader(configuration)
+        var found = 0
+        let (first, second) = (try query(), try query())
+        try first.run(tables) { _ in
+            found += 1
+            return .taken
+        }
+        #expect(found == 1)
+        try storage.configure("[]")
+        try storage.fold()
+        #expect(throws: StoreError.indexGone) { try second.run(tables) { _ in .taken } }
+        try storage.settle()
     }
 
     @Test func `indexes of two collections have nothing to do with each other`() throws {

@@ -20,6 +20,29 @@ import Testing
         return nil
     }
 
+    @Test func `a change that was staged before the index was known, and folded after it was built, makes it fail`()
+        throws
+    {
+        let storage = try IndexHarness(configuration)
+        try storage.put("a", mail("x"))
+        try storage.fold()
+        try storage.configure(Self.byMail)
+        try storage.commit()
+        let slice = try #require(storage.ledger.cutSlice(syncedRev: storage.ledger.committedRev, log: nil))
+        #expect(try conflict(storage, "b", mail("x")) == nil)
+        #expect(try storage.submit(slice) == nil)
+        // Everything that was there when it was configured is in it.
+        let deadline = monotonicNanoseconds() + 20_000_000_000
+        while try storage.query("SELECT state FROM indexes", { $0.int64(0) }) != [2] {
+            try #require(monotonicNanoseconds() < deadline)
+        }
+        try storage.settle()
+        #expect(storage.indexes().map(\.state) == [.failed])
+        #expect(storage.indexes().first?.conflict?.second == Array("b".utf8))
+        // Nobody is held to it any more.
+        #expect(try conflict(storage, "c", mail("x")) == nil)
+    }
+
     @Test(arguments: [false, true]) func `a key that another document has is refused, wherever that one is`(
         isFolded: Bool
     ) throws {

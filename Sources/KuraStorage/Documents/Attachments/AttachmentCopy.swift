@@ -84,6 +84,7 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         }
         _ = FaultPoints.hit(.attachmentCopied)
         guard fdatasync(target) == 0 else { throw .failed }
+        CountingVFS.count(role: .durable, part: .content, syncs: 1)
         return ContentDigest(hash.finish())
     }
 
@@ -134,6 +135,7 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         do throws(StorageFault) { try FileSystem.write(target, piece, at: bytes, path: "") } catch {
             throw error.isFull ? .noSpace : .failed
         }
+        CountingVFS.count(role: .durable, part: .content, writes: 1, bytesWritten: piece.count)
         bytes += piece.count
     }
 }

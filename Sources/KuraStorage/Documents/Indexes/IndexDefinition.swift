@@ -203,19 +203,5 @@ public final class IndexDefinition: Sendable {
 
 extension ByteBuffer {
     /// A string's JSON text, of UTF-8.
-    mutating func append(jsonString utf8: [UInt8]) {
-        append(UInt8(ascii: "\""))
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                append(UInt8(ascii: "\\"))
-                append(byte)
-            case 0..<0x20:
-                append("\\u00")
-                for digit in [byte >> 4, byte & 15] { append(digit + (digit < 10 ? 0x30 : 0x57)) }
-            default: append(byte)
-            }
-        }
-        append(UInt8(ascii: "\""))
-    }
+    mutating func append(jsonString utf8: [UInt8]) { utf8.withBytes { append(quotedName: $0) } }
 }

@@ -1,20 +1,22 @@
 import KuraBytes
 
-/// Requests that wait until a collection's indexes are built and its documents migrated. Belongs to the loop.
+/// Requests that wait until one index of a collection is built, or all are and its documents migrated. Belongs to the loop.
 struct IndexWaits {
     private struct Wait {
         var ticket: UInt64
         var collection: [UInt8]
+        /// The index's name; nil for everything.
+        var index: [UInt8]?
         /// When it is answered in any case.
         var deadline: UInt64
     }
     private var waits: [Wait] = []
     private var done: [QueryAnswer] = []
 
-    mutating func add(_ ticket: UInt64, _ collection: [UInt8], milliseconds: Int) {
+    mutating func add(_ ticket: UInt64, _ collection: [UInt8], index: [UInt8]?, milliseconds: Int) {
         waits.append(
             Wait(
-                ticket: ticket, collection: collection,
+                ticket: ticket, collection: collection, index: index,
                 deadline: monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000))
     }
 
@@ -23,7 +25,9 @@ struct IndexWaits {
     mutating func settle(_ documents: DocumentsStore, _ time: UInt64) -> UInt64? {
         guard !waits.isEmpty else { return nil }
         waits.removeAll { wait in
-            let isSettled = wait.collection.withBytes { documents.isSettled($0) }
+            let isSettled =
+                wait.index.map { !documents.isBuilding(wait.collection, $0) }
+                ?? wait.collection.withBytes { documents.isSettled($0) }
             guard isSettled || time >= wait.deadline else { return false }
             done.append(QueryAnswer(ticket: wait.ticket, query: IndexesSettled()))
             return true

@@ -35,6 +35,14 @@ final class UniqueCheck {
         }
     }
 
+    /// What checking a new version will look for in the tables.
+    func looks(_ scope: Scope, _ uniques: [UniqueIndex], _ value: Bytes) -> [ColdLook] {
+        uniques.compactMap { index in
+            guard index.number > 0, hash(of: value, in: index, scope) != nil else { return nil }
+            return .index(index.number, key: Array(key.bytes))
+        }
+    }
+
     /// The same without looking: what the log has was free.
     func prepare(_ scope: Scope, _ uniques: [UniqueIndex], _ value: Bytes) {
         hashes.removeAll(keepingCapacity: true)
@@ -87,15 +95,6 @@ final class UniqueCheck {
     private func violation(_ index: UniqueIndex, _ id: Bytes, _ rev: UInt64) -> StoreError {
         .uniqueViolation(UniqueViolation(index: index.definition.name, id: Array(id), rev: rev))
     }
-}
-
-/// What a look-up on the loop would have had to wait for.
-public enum ColdLook: Sendable {
-    case document(scope: UInt32, id: [UInt8])
-    /// The documents with a key in an index.
-    case index(Int64, key: [UInt8])
-    /// The same, and these documents of a collection whole.
-    case referring(index: Int64, key: [UInt8], scope: UInt32)
 }
 
 /// A document was not written: another one has the key in a unique index.

@@ -18,7 +18,7 @@ extension DocumentsStore {
         let indexes = ledger.referrers(to: scope).compactMap { referrer in
             readyIndex(of: referrer).map { (index: $0, scope: referrer.scope.id) }
         }
-        return ReferenceLooks(scope: scope.id, referring: indexes)
+        return ReferenceLooks(scope: scope.id, lists: lists(of: scope)?.id, referring: indexes)
     }
 
     /// Stages the deletion of a document with all that follows from it but changes, which `finish` stages.
@@ -32,28 +32,39 @@ extension DocumentsStore {
         effects.forgetChange(scope, id)
         var pending = [(scope: scope, id: Array(id))]
         while let target = pending.popLast() {
-            for referrer in ledger.referrers(to: target.scope) {
-                guard referrer.definition.onDelete != .deny else {
-                    effects.ask(referrer, about: target.id, of: target.scope)
+            do throws(StoreError) { try follow(target.scope, target.id, &pending, &effects) } catch {
+                if error == .cold { alsoLook(forReferrersTo: pending) }
+                throw error
+            }
+        }
+    }
+
+    /// Stages what follows at once from the deletion of a document; `pending` gets those whose deletion has been staged with it.
+    private func follow(
+        _ target: Scope, _ id: [UInt8], _ pending: inout [(scope: Scope, id: [UInt8])],
+        _ effects: inout DeletionEffects
+    ) throws(StoreError) {
+        for referrer in ledger.referrers(to: target) {
+            guard referrer.definition.onDelete != .deny else {
+                effects.ask(referrer, about: id, of: target)
+                continue
+            }
+            // One more than there may be, so that too many are noticed.
+            for child in try children(of: id, referrer, limit: effects.left + 1) {
+                guard let item = try findChild(child, referrer, of: id), !item.isTombstone else { continue }
+                if referrer.definition.onDelete == .nullify {
+                    try nullify(child, item, referrer, id, &effects)
                     continue
                 }
-                // One more than there may be, so that too many are noticed.
-                for child in try children(of: target.id, referrer, limit: effects.left + 1) {
-                    guard let item = try findChild(child, referrer, of: target.id), !item.isTombstone else { continue }
-                    if referrer.definition.onDelete == .nullify {
-                        try nullify(child, item, referrer, target.id, &effects)
-                        continue
-                    }
-                    try effects.noteCascade(referrer.scope, child, bytes: item.value.count)
-                    try child.withBytes { (id) throws(StoreError) in try stageDeletion(referrer.scope, id, item) }
-                    pending.append((referrer.scope, child))
-                }
+                try effects.noteCascade(referrer.scope, child, bytes: item.value.count)
+                try child.withBytes { (id) throws(StoreError) in try stageDeletion(referrer.scope, id, item) }
+                pending.append((referrer.scope, child))
             }
         }
     }
 
     /// Stages the changes, and asks whether anything that is gone is still referred to where that must not be.
-    /// - Throws: `.referenced`, and what `remove` throws.
+    /// - Throws: `.referenced`, `.unfit`, and what `remove` throws.
     func finish(_ effects: inout DeletionEffects) throws(StoreError) {
         for question in effects.questions {
             let children = try children(of: question.id, question.referrer, limit: 1)
@@ -62,9 +73,20 @@ extension DocumentsStore {
         try effects.forEachChange { (scope, id, value) throws(StoreError) in
             try id.withBytes { (id) throws(StoreError) in
                 guard let old = try find(scope, id), !old.isTombstone else { return }
-                try value.withBytes { (value) throws(StoreError) in try stage(scope, id, value, old: old) }
+                try value.withBytes { (value) throws(StoreError) in
+                    try refuse(unfit: value, scope, id)
+                    try stage(scope, id, value, old: old)
+                }
             }
         }
+    }
+
+    private func refuse(unfit value: Bytes, _ scope: Scope, _ id: Bytes) throws(StoreError) {
+        guard let judge, let fault = scope.withName({ judge(self, $0, value) }) else { return }
+        throw .unfit(
+            UnfitDocument(
+                collection: scope.name, id: Array(id), pointer: fault.pointer, message: fault.message,
+                rev: scope.lastRev))
     }
 
     private func referenced(_ referrer: Referrer, _ target: Scope, _ id: [UInt8]) throws(StoreError) -> StoreError {
@@ -103,7 +125,7 @@ extension DocumentsStore {
     // MARK: Searching
 
     /// The index that finds who refers to something; nil while it cannot.
-    private func readyIndex(of referrer: Referrer) -> Int64? {
+    func readyIndex(of referrer: Referrer) -> Int64? {
         let text = referrer.definition.index.text
         // An index of an earlier definition may be known still, until the tables have this one.
         guard ledger.foldedRev >= referrer.scope.referencesRev,
@@ -117,7 +139,8 @@ extension DocumentsStore {
         let scope = referrer.scope
         guard scope.count > 0 else { return [] }
         guard let index = readyIndex(of: referrer) else {
-            throw ledger.isFoldOutOfSpace ? .noSpace : .referencesBuilding(collection: scope.name)
+            throw ledger.isFoldOutOfSpace
+                ? .noSpace : .referencesBuilding(collection: scope.name, index: referrer.definition.index.name)
         }
         let key = ReferenceLooks.key(of: id)
         let field = referrer.definition.field
@@ -156,6 +179,8 @@ extension DocumentsStore {
 public struct ReferenceLooks: Sendable {
     /// The collection's number, and what refers to its documents.
     let scope: UInt32
+    /// Where the lists of their attachments are.
+    let lists: UInt32?
     let referring: [(index: Int64, scope: UInt32)]
 
     /// The index key of an id.
@@ -169,8 +194,10 @@ public struct ReferenceLooks: Sendable {
 
     /// Reads in what deleting these documents will look for. On a thread that may wait.
     public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(StoreError) {
-        try tables.warm(.document(scope: scope, id: [])) { read in
-            for id in ids { id.withBytes { read($0) } }
+        for scope in [scope, lists].compactMap(\.self) {
+            try tables.warm(.document(scope: scope, id: [])) { read in
+                for id in ids { id.withBytes { read($0) } }
+            }
         }
         for (index, scope) in referring {
             for id in ids { try tables.warm(.referring(index: index, key: Self.key(of: id), scope: scope)) { _ in } }

@@ -150,3 +150,15 @@ public struct ReferencedDocument: Equatable, Sendable {
     public static let countLimit = 1000
     static let shownIDs = 10
 }
+
+/// A document was not deleted: another one would have lost its reference, and not be as it has to be then.
+public struct UnfitDocument: Equatable, Sendable {
+    /// The other document.
+    public var collection: [UInt8]
+    public var id: [UInt8]
+    /// Where it would break its schema, as a JSON pointer, and how.
+    public var pointer: String
+    public var message: String
+    /// Newest revision that this gives away.
+    public var rev: UInt64
+}

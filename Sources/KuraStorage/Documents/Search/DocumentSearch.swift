@@ -104,9 +104,8 @@ public final class DocumentSearch: @unchecked Sendable {
     private func walk(
         _ tables: TableReader, _ snapshot: TableReader.Snapshot, behind last: inout Int64, _ best: inout SmallestEntries
     ) throws(SQLiteError) -> Bool {
-        // When it has been dropped, what is left of it is nobody's.
-        guard try tables.hasCollection(scope) else { return false }
-        guard try tables.searches.isReady(number) else {
+        // When the collection has been dropped, what is left of it is nobody's.
+        guard try tables.hasCollection(scope), try tables.searches.isReady(number) else {
             failure = .indexGone
             return false
         }

@@ -1,0 +1,74 @@
+public import KuraBytes
+
+/// What a look-up on the loop would have had to wait for.
+public enum ColdLook: Sendable {
+    case document(scope: UInt32, id: [UInt8])
+    /// The documents with a key in an index.
+    case index(Int64, key: [UInt8])
+    /// The same, and these documents of a collection whole.
+    case referring(index: Int64, key: [UInt8], scope: UInt32)
+    /// All of these; the first is what was met.
+    case several([ColdLook])
+
+    /// One by one.
+    var each: [ColdLook] { if case .several(let looks) = self { looks } else { [self] } }
+}
+
+/// A request that meets something cold is begun again when that has been read in. One that is about thousands of documents would so be
+/// begun thousands of times: what it will look for besides is read in along with what it has met.
+extension DocumentsStore {
+    /// Looks that are gathered at most; what is beyond them is met in its turn.
+    private static let lookLimit = 20_000
+
+    /// The request goes on to delete these documents.
+    public func alsoLook(toDelete ids: [[UInt8]], from collection: Bytes) {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return }
+        let lists = lists(of: scope)
+        alsoLook { add in
+            for id in ids {
+                if let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
+                if let lists, let look = id.withBytes({ look(for: $0, lists) }) { add(look) }
+                for look in looks(forReferrersTo: id, scope) { add(look) }
+            }
+        }
+    }
+
+    /// The request goes on to write these documents.
+    /// `id`: nil for one that is new.
+    public func alsoLook(toWrite documents: [(id: [UInt8]?, value: Bytes)], into collection: Bytes) {
+        guard let scope = ledger.scopes.find(.documents, collection) else { return }
+        let unique = scope.indexes?.uniques ?? []
+        alsoLook { add in
+            for document in documents {
+                if let id = document.id, let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
+                if !unique.isEmpty { for look in uniques.looks(scope, unique, document.value) { add(look) } }
+            }
+        }
+    }
+
+    /// What deleting goes on to look for: who refers to these documents.
+    func alsoLook(forReferrersTo targets: [(scope: Scope, id: [UInt8])]) {
+        alsoLook { add in
+            for target in targets { for look in looks(forReferrersTo: target.id, target.scope) { add(look) } }
+        }
+    }
+
+    private func alsoLook(_ gather: ((ColdLook) -> Void) -> Void) {
+        guard let first = coldLook else { return }
+        var looks = first.each
+        gather { look in if looks.count < Self.lookLimit { looks.append(look) } }
+        if looks.count > 1 { coldLook = .several(looks) }
+    }
+
+    /// Nil when the document is in memory, or cannot be in the tables.
+    private func look(for id: Bytes, _ scope: Scope) -> ColdLook? {
+        scope.mayHaveRows && ledger.find(scope, id) == nil ? .document(scope: scope.id, id: Array(id)) : nil
+    }
+
+    private func looks(forReferrersTo id: [UInt8], _ scope: Scope) -> [ColdLook] {
+        ledger.referrers(to: scope).compactMap { referrer in
+            guard referrer.scope.count > 0, let index = readyIndex(of: referrer) else { return nil }
+            return .referring(index: index, key: ReferenceLooks.key(of: id), scope: referrer.scope.id)
+        }
+    }
+}
