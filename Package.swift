@@ -55,12 +55,12 @@ let package = Package(
         tool("kura-bench", []),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
-        tests("SodiumTests", ["KuraBytes", "Sodium"]),
+        tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),
         tests("KuraProtocolTests", ["KuraBytes", "KuraProtocol"]),
         tests("KuraJSONTests", ["KuraBytes", "KuraJSON", "KuraProtocol"]),
         tests("JSONSchemaTests", ["KuraBytes", "JSONSchema", "KuraProtocol"]),
         tests("KuraTransportTests", ["KuraBytes", "KuraTransport", "CSyscalls"]),
-        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite"]),
+        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite", "Sodium"]),
         tests(
             "KuraServerTests",
             [

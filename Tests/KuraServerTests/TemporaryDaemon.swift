@@ -40,8 +40,13 @@ final class TemporaryDaemon {
     // MARK: Running
 
     /// Starts a daemon and waits until it answers.
-    func start(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
-        try launch(profile: profile, configuration: configuration, faults: faults)
+    func start(
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
+        more: [String] = [], through: [String] = []
+    ) throws {
+        try launch(
+            profile: profile, configuration: configuration, faults: faults, environment: environment, more: more,
+            through: through)
         let deadline = now() + 30
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
@@ -60,16 +65,18 @@ final class TemporaryDaemon {
 
     /// Starts a daemon without waiting for it.
     func launch(
-        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = []
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
+        more: [String] = [], through: [String] = []
     ) throws {
-        var arguments = ["--data-dir", data, "--profile", profile]
+        var arguments = ["--data-dir", data, "--profile", profile] + more
         // A configuration with sockets of its own has one at the usual place too.
         if configuration?.contains("\"sockets\"") != true { arguments += ["--socket", socket] }
         if let configuration {
             Self.write(configuration, to: root + "/config.json")
             arguments += ["--config", root + "/config.json"]
         }
-        pid = try Self.spawn(arguments, faults: faults, standardError: logPath, more: environment)
+        pid = try Self.spawn(
+            arguments, faults: faults, standardError: logPath, more: environment, through: through)
     }
 
     /// Runs kurad with these arguments to its end; one that serves instead is killed after ten seconds.
@@ -97,7 +104,7 @@ final class TemporaryDaemon {
 
     private static func spawn(
         _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp",
-        more: [String] = []
+        more: [String] = [], through: [String] = []
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -112,14 +119,17 @@ final class TemporaryDaemon {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var argv = ([binary] + arguments).map { strdup($0) } + [nil]
-        var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
+        // `through`: a program that becomes the one that follows it.
+        var argv = (through + [binary] + arguments).map { strdup($0) } + [nil]
+        // The tests look into /proc; of two of a name the first one holds.
+        var environment =
+            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more + ["KURA_DUMPABLE=1"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]
         defer { for pointer in argv + envp { free(pointer) } }
         var pid: pid_t = 0
-        let result = posix_spawn(&pid, binary, &actions, &attributes, &argv, &envp)
+        let result = posix_spawn(&pid, through.first ?? binary, &actions, &attributes, &argv, &envp)
         try #require(result == 0, "posix_spawn \(binary): \(result)")
         return pid
     }

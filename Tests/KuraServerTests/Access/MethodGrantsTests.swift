@@ -33,6 +33,9 @@ import Testing
         "documents.configure": ["admin", "list", "read"],
         "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
         "documents.purge": ["delete", "admin"],
+        "secrets.status": ["list"], "secrets.slots": ["admin"], "secrets.addSlot": ["admin"],
+        "secrets.removeSlot": ["admin"], "secrets.unlock": ["admin"], "secrets.lock": ["admin"],
+        "secrets.changePassphrase": ["admin"], "secrets.rotate": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
@@ -85,6 +88,7 @@ import Testing
         // What only names things of the connection's own, or shows what it may see, is not refused.
         let shown = exempt.union([
             "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch", "documents.unwatch",
+            "secrets.status",
         ])
         for (method, line) in elsewhere {
             #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")
