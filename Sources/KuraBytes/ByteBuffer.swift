@@ -188,6 +188,23 @@ public struct ByteBuffer: ~Copyable {
         length = 0
     }
 
+    /// Empties the buffer and zeroes all of its memory, which is kept: for one that has held a secret.
+    ///
+    /// What an earlier, smaller block held is not reached: room for a secret is reserved before it comes.
+    public mutating func wipe() {
+        guard let base = unsafe base else { return }
+        // Unlike memset, no compiler takes this for writing what nobody reads.
+        unsafe explicit_bzero(base, room)
+        length = 0
+    }
+
+    /// Zeroes a range in its place, which a secret stood in.
+    public mutating func wipe(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= length)
+        guard let base = unsafe base, !range.isEmpty else { return }
+        unsafe explicit_bzero(base + range.lowerBound, range.count)
+    }
+
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
         if wipes { wipe(0..<length) }
