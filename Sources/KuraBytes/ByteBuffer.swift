@@ -26,7 +26,7 @@ public struct ByteBuffer: ~Copyable {
     }
 
     deinit {
-        if wipes { wipe(0..<length) }
+        if wipes, let base = unsafe base { unsafe explicit_bzero(base, length) }
         unsafe free(base)
     }
 
@@ -76,13 +76,6 @@ public struct ByteBuffer: ~Copyable {
         unsafe free(old)
         unsafe base = moved
         room = wanted
-    }
-
-    /// Overwrites filled bytes with zeros, in a way that no optimisation leaves out.
-    func wipe(_ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= length)
-        guard let base = unsafe base, !range.isEmpty else { return }
-        unsafe explicit_bzero(base + range.lowerBound, range.count)
     }
 
     /// What `capacity` will be when room for `additional` bytes has been made.

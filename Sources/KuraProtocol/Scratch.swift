@@ -21,9 +21,8 @@ final class Scratch {
 
     /// Overwrites with zeros what it was used for last.
     func wipe() {
-        buffer.wipes = true
+        buffer.wipe(0..<buffer.count)
         buffer.removeAll()
-        buffer.wipes = false
     }
 
     /// Gives back what one large value has made it grow to.

@@ -52,7 +52,7 @@ extension Store {
         switch self {
         case .settings: .settings
         case .documents: .documents
-        case .requests, .configuration, .attachments: nil
+        case .requests, .configuration, .attachments, .secrets, .secretVersions: nil
         }
     }
 }

@@ -111,6 +111,8 @@ extension Store {
         case .requests: "requests"
         case .configuration: "configuration"
         case .attachments: "attachments"
+        case .secrets: "secrets"
+        case .secretVersions: "secretVersions"
         }
     }
 

@@ -74,7 +74,7 @@ final class ScopeTable {
     private var nextID: UInt32 = 1
     private var new: [Scope] = []
     /// The scope asked for last in each store: clients mostly stay in one.
-    private var recent: [Scope?] = [nil, nil, nil, nil, nil, nil, nil, nil]
+    private var recent: [Scope?] = Array(repeating: nil, count: 16)
     private var byID: [UInt32: Scope] = [:]
     /// How many scopes of lists of attachments have come to be.
     private(set) var listScopes: UInt32 = 0
