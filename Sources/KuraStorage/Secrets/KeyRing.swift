@@ -1,0 +1,207 @@
+public import KuraBytes
+public import Sodium
+
+/// What a key that follows from the root key is for.
+///
+/// Those of an epoch follow from that epoch's root key, and others take their places when it is rotated. Lasting ones stay the same for as long
+/// as the store.
+public enum KeyPurpose: Sendable, Hashable, CaseIterable {
+    /// Seals the keys of namespaces.
+    case wrap
+    /// Seals what is kept about items and namespaces.
+    case heads
+    /// Seals what the audit says.
+    case audit
+    /// The daemon's X25519 pair, which clients seal to.
+    case box
+    /// Lasting: hashes names, so that they can be looked up and not be read.
+    case names
+    /// Lasting: hashes what a namespace has, so that what is missing shows.
+    case chain
+
+    /// It outlives rotations.
+    public var isLasting: Bool { self == .names || self == .chain }
+
+    var context: KeyContext {
+        switch self {
+        case .wrap: KeyContext("wrapping")
+        case .heads: KeyContext("headseal")
+        case .audit: KeyContext("auditing")
+        case .box: KeyContext("boxseeds")
+        case .names: KeyContext("namehash")
+        case .chain: KeyContext("chaining")
+        }
+    }
+}
+
+/// The keys that are at hand: sealed or unlocked, and everything that follows from the root key.
+///
+/// Lives on the loop and never waits: what takes long (files, passphrases) is a `KeyJob`, whose outcome is taken in by a turn.
+/// Keys are given out as references; whoever keeps one past `lock` keeps it in memory.
+public final class KeyRing {
+    public enum State: Equatable, Sendable {
+        case sealed, unlocked
+        /// keys/slots.json cannot be read, or not be made; `secrets.unlock` tries again.
+        case unusable(KeysFault)
+    }
+
+    public private(set) var state: State
+    /// Rises with each change of `state` and of the root key: whoever keeps what follows from keys compares it.
+    public private(set) var generation: UInt64 = 0
+    /// There was a time since the start at which it was unlocked.
+    public private(set) var hasBeenUnlocked = false
+    /// For what must not leave this host (keys/host.key, never in a backup): at hand as long as the daemon runs, sealed or not; nil when
+    /// it cannot be read or made.
+    public let hostKey: SecretKey?
+
+    var slots: KeySlots?
+    private var roots: [(epoch: UInt32, key: SecretKey)] = []
+    private var lasting: SecretKey?
+    private var derived: [Derivation: SecretKey] = [:]
+    private var boxes: [UInt32: BoxKeyPair] = [:]
+
+    private struct Derivation: Hashable {
+        var purpose: KeyPurpose
+        var epoch: UInt32
+    }
+
+    init(hostKey: SecretKey?, _ opened: Result<OpenedKeys?, KeysFault>, slots: KeySlots?) {
+        self.hostKey = hostKey
+        self.slots = slots
+        switch opened {
+        case .success(let keys?):
+            state = .sealed
+            adopt(keys)
+        case .success(nil): state = .sealed
+        case .failure(let fault): state = .unusable(fault)
+        }
+    }
+
+    // MARK: Reading
+
+    public var isUnlocked: Bool { state == .unlocked }
+
+    /// 16 bytes, which every seal of the store names; empty while the slots cannot be read.
+    public var storeID: [UInt8] { slots?.storeID ?? [] }
+
+    /// Epoch of the newest root key, which new things are sealed with; 0 while the slots cannot be read.
+    public var epoch: UInt32 { slots?.epoch ?? 0 }
+
+    /// Epochs whose root keys are at hand, the newest last; none while sealed.
+    public var epochs: [UInt32] { roots.map(\.epoch) }
+
+    /// What is known of the slots, without keys.
+    public var allSlots: [KeySlot] { slots?.slots ?? [] }
+
+    /// The key for a purpose.
+    ///
+    /// - Parameters:
+    ///   - purpose: what it is for.
+    ///   - epoch: whose root key it follows from; nil for the newest. Lasting keys have no epoch.
+    /// - Throws: `sealed`, or `damaged` when the slots are; `noSuchEpoch`; `outOfMemory`.
+    public func key(_ purpose: KeyPurpose, epoch: UInt32? = nil) throws(KeysFault) -> SecretKey {
+        let derivation = Derivation(purpose: purpose, epoch: purpose.isLasting ? 0 : epoch ?? self.epoch)
+        if let key = derived[derivation] { return key }
+        if case .unusable(let fault) = state { throw fault }
+        guard state == .unlocked else { throw .sealed }
+        guard
+            let root = purpose.isLasting ? lasting : roots.first(where: { $0.epoch == derivation.epoch })?.key
+        else { throw .noSuchEpoch }
+        do throws(SodiumError) {
+            let key = try root.derive(purpose.context, id: UInt64(derivation.epoch))
+            derived[derivation] = key
+            return key
+        } catch { throw .outOfMemory }
+    }
+
+    /// The pair that clients seal secrets to.
+    ///
+    /// - Throws: as `key`.
+    public func boxKeyPair(epoch: UInt32? = nil) throws(KeysFault) -> BoxKeyPair {
+        let epoch = epoch ?? self.epoch
+        if let pair = boxes[epoch] { return pair }
+        let seed = try key(.box, epoch: epoch)
+        do throws(SodiumError) {
+            let pair = try BoxKeyPair(seed: seed)
+            boxes[epoch] = pair
+            return pair
+        } catch { throw .outOfMemory }
+    }
+
+    // MARK: Changing
+
+    /// Forgets every key but the host's: their memory is zeroed as soon as nobody else keeps them.
+    public func lock() {
+        roots = []
+        lasting = nil
+        derived = [:]
+        boxes = [:]
+        if state == .unlocked {
+            state = .sealed
+            generation += 1
+        }
+    }
+
+    /// From now on these are the keys.
+    func adopt(_ keys: OpenedKeys) {
+        slots = keys.slots
+        roots = keys.roots
+        lasting = keys.lasting
+        derived = [:]
+        boxes = [:]
+        state = .unlocked
+        hasBeenUnlocked = true
+        generation += 1
+    }
+
+    /// The slots have been read, or changed, and the keys are what they were.
+    func adopt(_ slots: KeySlots) {
+        self.slots = slots
+        if case .unusable = state {
+            state = .sealed
+            generation += 1
+        }
+    }
+
+    func adopt(_ fault: KeysFault) {
+        guard state != .unlocked else { return }
+        state = .unusable(fault)
+        generation += 1
+    }
+
+    /// The newest root key, for jobs; nil while sealed.
+    var root: SecretKey? { state == .unlocked ? roots.last?.key : nil }
+    var opened: OpenedKeys? {
+        guard state == .unlocked, let slots, let lasting else { return nil }
+        return OpenedKeys(slots: slots, roots: roots, lasting: lasting)
+    }
+}
+
+/// The slots with the keys that they lead to.
+struct OpenedKeys: Sendable {
+    var slots: KeySlots
+    /// By epoch, the newest last.
+    var roots: [(epoch: UInt32, key: SecretKey)]
+    var lasting: SecretKey
+
+    init(slots: KeySlots, roots: [(epoch: UInt32, key: SecretKey)], lasting: SecretKey) {
+        self.slots = slots
+        self.roots = roots
+        self.lasting = lasting
+    }
+
+    /// Everything that the newest root key opens.
+    ///
+    /// - Throws: `damaged` when the text was not written with it.
+    init(_ slots: KeySlots, text: [UInt8], root: SecretKey) throws(KeysFault) {
+        do throws(SodiumError) {
+            guard try KeySlots.isAuthentic(text, slots, root: root) else { throw .forged }
+            var roots: [(epoch: UInt32, key: SecretKey)] = []
+            for retired in slots.retired { roots.append((retired.epoch, try slots.root(of: retired, under: root))) }
+            roots.append((slots.epoch, root))
+            self.init(slots: slots, roots: roots, lasting: try slots.lasting(under: root))
+        } catch {
+            throw error == .outOfMemory ? .outOfMemory : .damaged("somebody without the key has changed it")
+        }
+    }
+}
