@@ -62,8 +62,14 @@ final class Scope {
     /// Nothing was ever in it, and nothing hangs on it.
     var isVacant: Bool { lastRev == 0 && !mayHaveRows && annex == nil }
 
-    func withName<R>(_ body: (Bytes) -> R) -> R {
-        name.withBytes(body)
+    func withName<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+        try name.withBytes(body)
+    }
+
+    /// The row of a new document.
+    func takeRow() -> Int64 {
+        defer { nextRow += 1 }
+        return nextRow
     }
 }
 

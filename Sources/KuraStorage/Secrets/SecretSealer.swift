@@ -1,38 +1,5 @@
 import KuraBytes
-public import Sodium
-
-/// The keys that secrets are kept with, as the key ring hands them out while it is unlocked.
-///
-/// Keys of an epoch that the ring does not know any more are nil: what they sealed cannot be opened.
-public struct SecretsKeys {
-    /// 16 random bytes that name the store: what belongs to another cannot be brought in.
-    public let storeID: [UInt8]
-    /// The epoch that new seals are made in.
-    public let epoch: UInt32
-    /// Hashes names. The same in all epochs: rows are called by it.
-    public let names: SecretKey
-    /// Hashes rows for sums and the chain. The same in all epochs.
-    public let chain: SecretKey
-    /// Of this host alone; without it what is `deviceOnly` stays closed.
-    public let host: SecretKey?
-    /// Seals heads and records, by epoch.
-    public let heads: (UInt32) -> SecretKey?
-    /// Seals services' keys, by epoch.
-    public let wrap: (UInt32) -> SecretKey?
-
-    public init(
-        storeID: [UInt8], epoch: UInt32, names: SecretKey, chain: SecretKey, host: SecretKey?,
-        heads: @escaping (UInt32) -> SecretKey?, wrap: @escaping (UInt32) -> SecretKey?
-    ) {
-        self.storeID = storeID
-        self.epoch = epoch
-        self.names = names
-        self.chain = chain
-        self.host = host
-        self.heads = heads
-        self.wrap = wrap
-    }
-}
+import Sodium
 
 /// Seals and opens what the room keeps: the one place that composes associated data.
 ///
@@ -60,27 +27,49 @@ final class SecretSealer {
     /// Bytes of a data key or a service's key as it is kept.
     static let sealedKeyBytes = prefixBytes + AEAD.sealedKeyBytes
 
-    let keys: SecretsKeys
+    private let ring: KeyRing
+    private let storeID: [UInt8]
+    /// What new seals are made in.
+    let epoch: UInt32
+    private let newestHeads: SecretKey
+    private let newestWrap: SecretKey
+    let names: SecretKey
+    let chain: SecretKey
     /// Names of items may be in it.
     private var associated = ByteBuffer()
 
-    init(_ keys: SecretsKeys) {
-        self.keys = keys
+    /// Good as long as `ring` is of the same generation.
+    /// - Throws: `.sealed` when it is.
+    init(_ ring: KeyRing) throws(StoreError) {
+        self.ring = ring
+        storeID = ring.storeID
+        epoch = ring.epoch
+        do throws(KeysFault) {
+            (newestHeads, newestWrap) = (try ring.key(.heads), try ring.key(.wrap))
+            (names, chain) = (try ring.key(.names), try ring.key(.chain))
+        } catch { throw .sealed }
         associated.wipes = true
+    }
+
+    private func heads(_ epoch: UInt32) throws(StoreError) -> SecretKey {
+        if epoch == self.epoch { return newestHeads }
+        do throws(KeysFault) { return try ring.key(.heads, epoch: epoch) } catch { throw .integrity }
+    }
+
+    private func wrap(_ epoch: UInt32) throws(StoreError) -> SecretKey {
+        if epoch == self.epoch { return newestWrap }
+        do throws(KeysFault) { return try ring.key(.wrap, epoch: epoch) } catch { throw .integrity }
     }
 
     // MARK: Rows
 
     /// Appends a row's contents, sealed in the newest epoch.
-    func seal(row plaintext: Bytes, _ kind: Kind, scope: Bytes, key: Bytes, to output: inout ByteBuffer)
-        throws(StoreError)
-    {
-        guard let sealing = keys.heads(keys.epoch) else { throw .sealed }
-        begin(kind, keys.epoch)
+    func seal(row plaintext: Bytes, _ kind: Kind, scope: Bytes, key: Bytes, to output: inout ByteBuffer) {
+        begin(kind, epoch)
         associated.append(prefixed: scope)
         associated.append(prefixed: key)
-        appendPrefix(kind, keys.epoch, to: &output)
-        AEAD.seal(plaintext, to: &output, key: sealing, associated: associated.bytes)
+        appendPrefix(kind, epoch, to: &output)
+        AEAD.seal(plaintext, to: &output, key: newestHeads, associated: associated.bytes)
         associated.removeAll()
     }
 
@@ -91,7 +80,7 @@ final class SecretSealer {
     {
         output.removeAll()
         let epoch = try epoch(of: sealed, kind)
-        guard let opening = keys.heads(epoch) else { throw .integrity }
+        let opening = try heads(epoch)
         begin(kind, epoch)
         associated.append(prefixed: scope)
         associated.append(prefixed: key)
@@ -101,21 +90,18 @@ final class SecretSealer {
 
     // MARK: Services' keys
 
-    func seal(serviceKey: SecretKey, number: UInt32, of service: Bytes, to output: inout ByteBuffer)
-        throws(StoreError)
-    {
-        guard let wrapping = keys.wrap(keys.epoch) else { throw .sealed }
-        begin(.serviceKey, keys.epoch)
+    func seal(serviceKey: SecretKey, number: UInt32, of service: Bytes, to output: inout ByteBuffer) {
+        begin(.serviceKey, epoch)
         associated.append(prefixed: service)
         associated.append(littleEndian: number)
-        appendPrefix(.serviceKey, keys.epoch, to: &output)
-        AEAD.seal(key: serviceKey, to: &output, key: wrapping, associated: associated.bytes)
+        appendPrefix(.serviceKey, epoch, to: &output)
+        AEAD.seal(key: serviceKey, to: &output, key: newestWrap, associated: associated.bytes)
         associated.removeAll()
     }
 
     func open(serviceKey sealed: Bytes, number: UInt32, of service: Bytes) throws(StoreError) -> SecretKey {
         let epoch = try epoch(of: sealed, .serviceKey)
-        guard let wrapping = keys.wrap(epoch) else { throw .integrity }
+        let wrapping = try wrap(epoch)
         begin(.serviceKey, epoch)
         associated.append(prefixed: service)
         associated.append(littleEndian: number)
@@ -173,7 +159,7 @@ final class SecretSealer {
     /// The key that data keys are sealed with: the service's, and for what must not leave this host one of both.
     private func wrapping(_ place: Place) throws(StoreError) -> SecretKey {
         guard place.isDeviceOnly else { return place.serviceKey }
-        guard let host = keys.host else { throw .integrity }
+        guard let host = ring.hostKey else { throw .integrity }
         var mixed = ByteBuffer(capacity: KeyedHash.digestBytes)
         mixed.wipes = true
         place.serviceKey.withBytes { KeyedHash.append($0, key: host, to: &mixed) }
@@ -190,7 +176,20 @@ final class SecretSealer {
         associated.append(littleEndian: rev)
         associated.append(prefixed: row)
         var digest = ByteBuffer(capacity: KeyedHash.digestBytes)
-        KeyedHash.append(associated.bytes, key: keys.chain, to: &digest)
+        KeyedHash.append(associated.bytes, key: chain, to: &digest)
+        associated.removeAll()
+        return SetSum(digest.bytes)
+    }
+
+    /// The chain's head behind a change that has made `element` of its service's record.
+    func link(_ chain: SetSum, _ changes: UInt64, _ element: SetSum) -> SetSum {
+        associated.removeAll()
+        associated.append("chain")
+        chain.append(to: &associated)
+        associated.append(littleEndian: changes)
+        element.append(to: &associated)
+        var digest = ByteBuffer(capacity: KeyedHash.digestBytes)
+        KeyedHash.append(associated.bytes, key: self.chain, to: &digest)
         associated.removeAll()
         return SetSum(digest.bytes)
     }
@@ -203,7 +202,7 @@ final class SecretSealer {
         associated.append(Self.suite)
         associated.append(kind.rawValue)
         associated.append(littleEndian: epoch)
-        associated.append(prefixed: keys.storeID)
+        associated.append(prefixed: storeID)
     }
 
     private func begin(_ kind: Kind, _ place: Place, _ number: UInt32? = nil) {

@@ -56,9 +56,10 @@ struct SetSum: Equatable {
     }
 
     func append(to output: inout SecretBuffer) {
-        output.append(littleEndian: words.0)
-        output.append(littleEndian: words.1)
-        output.append(littleEndian: words.2)
-        output.append(littleEndian: words.3)
+        for word in [words.0, words.1, words.2, words.3] { output.append(littleEndian: word) }
+    }
+
+    func append(to output: inout ByteBuffer) {
+        for word in [words.0, words.1, words.2, words.3] { output.append(littleEndian: word) }
     }
 }
