@@ -16,6 +16,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case referenced, tooManyDocuments
     case schemaTooNew
     case indexBuilding
+    case sealed, integrity, wrongKey
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -293,6 +294,28 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     or earlier on this connection. Nothing was written.
                     """,
                 remedy: "Update the application: another one, which is newer, has migrated the collection.")
+        case .sealed:
+            Facts(
+                name: "sealed", code: -32060, message: "Sealed", retryable: true,
+                when: """
+                    The secrets are sealed: no key is at hand that opens them, or they were locked. All else works. Nothing was looked up.
+                    """,
+                remedy: "Have somebody unlock them (`secrets.unlock`), then send it again; `secrets.status` shows the state.")
+        case .integrity:
+            Facts(
+                name: "integrity", code: -32061, message: "Integrity", retryable: false,
+                when: """
+                    What is on the disk is not what was written there: damaged, taken from another place, or an older state; \
+                    `data.hint` says what. Nothing of it is shown.
+                    """,
+                remedy: "Look for who changed the data directory, and bring it back from a backup.")
+        case .wrongKey:
+            Facts(
+                name: "wrongKey", code: -32062, message: "Wrong key", retryable: false,
+                when: """
+                    The passphrase opens no slot; without one: the keys that the daemon can read by itself open none.
+                    """,
+                remedy: "Say the right passphrase; `secrets.slots` shows which slots there are.")
         }
     }
 }

@@ -25,12 +25,18 @@ public struct Field: Sendable {
     public let type: ValueType
     public let isRequired: Bool
     public let summary: String
+    /// Nobody but the two ends may see it: the command line reads it from standard input or asks for it without an echo, and the daemon
+    /// zeroes the memory that it came through.
+    public let isSecret: Bool
 
-    public init(_ name: String, _ type: ValueType, required: Bool = false, _ summary: String) {
+    public init(
+        _ name: String, _ type: ValueType, required: Bool = false, secret: Bool = false, _ summary: String
+    ) {
         self.name = name
         self.type = type
         self.isRequired = required
         self.summary = summary
+        isSecret = secret
     }
 }
 
@@ -38,7 +44,7 @@ public struct Field: Sendable {
 /// test are all made from this.
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, transaction, settings, documents, changes
+        case rpc, session, storage, transaction, settings, secrets, documents, changes
 
         /// What it is for, in one sentence.
         public var summary: String {
@@ -48,6 +54,7 @@ public struct Method: Sendable {
             case .storage: "The daemon as a whole."
             case .transaction: "Changes of several items and rooms: all or nothing."
             case .settings: "Small values by domain and key, kept in memory whole."
+            case .secrets: "Sealed values by service and account, and the keys that lead to them."
             case .documents: "JSON documents of any shape by collection and id."
             case .changes: "What has changed, in the order of revisions."
             }
@@ -75,11 +82,13 @@ public struct Method: Sendable {
     public let requestKeyPosition: Int?
     /// May be answered ahead of requests of the same connection that came before and wait.
     public let isOutOfBand: Bool
+    /// What it changes is not in the log: it has no part in transactions, and takes no request key.
+    public let isApart: Bool
 
     public init(
         _ name: String, _ store: Store, _ access: Access, needs need: Need, _ summary: String, parameters: [Field] = [],
         result: [Field], errors: [ErrorKind] = [], example: String = "{}",
-        outOfBand: Bool = false
+        outOfBand: Bool = false, apart: Bool = false
     ) {
         self.name = name
         self.store = store
@@ -87,14 +96,18 @@ public struct Method: Sendable {
         self.need = need
         self.summary = summary
         // A long job is resumed, not answered again: its result is not in one commit with its changes.
-        let takesKey = access == .write && !outOfBand
+        let takesKey = access == .write && !outOfBand && !apart
         requestKeyPosition = takesKey ? parameters.count : nil
         self.parameters = takesKey ? parameters + [.requestKey] : parameters
         self.result = result
         self.errors = takesKey ? errors + [.requestKeyReused] : errors
         self.example = example
         self.isOutOfBand = outOfBand
+        isApart = apart
     }
+
+    /// Some parameter or result is a secret.
+    public var hasSecrets: Bool { parameters.contains(where: \.isSecret) || result.contains(where: \.isSecret) }
 
     /// Whether one request may take much longer than most: anything but the work on a single item.
     var isExtensive: Bool {
@@ -104,7 +117,7 @@ public struct Method: Sendable {
     }
 
     /// Whether `transaction.apply` takes it as an operation.
-    public var isOperation: Bool { access == .write && store != .transaction && !isOutOfBand }
+    public var isOperation: Bool { access == .write && store != .transaction && !isOutOfBand && !isApart }
 }
 
 /// The limits that the wire states; `session.hello` and `storage.status` repeat them.
@@ -126,6 +139,8 @@ public enum WireLimits {
     /// Operations of a JSON patch.
     public static let patchOperations = 1000
     public static let requestKeyBytes = 128
+    public static let passphraseBytes = 4096
+    public static let slotLabelBytes = 128
     public static let transactionItems = 1000
     public static let getManyItems = 1000
     public static let listItems = 10_000

@@ -30,6 +30,8 @@ public final class MethodTable: @unchecked Sendable {
         var isOutOfBand: Bool
         var isRead: Bool
         var isExtensive: Bool
+        /// Some parameter or result is a secret.
+        var hasSecrets: Bool
     }
 
     public let methods: [Method]
@@ -60,7 +62,7 @@ public final class MethodTable: @unchecked Sendable {
                     name: name, hash: hash, parameters: KeptRow(method.parameters.map(Self.compile)),
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
                     isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
-                    isExtensive: method.isExtensive))
+                    isExtensive: method.isExtensive, hasSecrets: method.hasSecrets))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)

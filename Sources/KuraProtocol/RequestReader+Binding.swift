@@ -124,6 +124,9 @@ extension RequestReader {
     /// Whether the method changes nothing.
     public var isRead: Bool { table.entries[methodIndex].isRead }
 
+    /// Whether its method takes or returns a secret: the line, or the reply, is to be zeroed where it was.
+    public var hasSecrets: Bool { table.entries[methodIndex].hasSecrets }
+
     /// Whether one request may take much longer than most, whatever its bytes.
     public var isExtensive: Bool { table.entries[methodIndex].isExtensive }
 

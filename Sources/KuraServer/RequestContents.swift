@@ -1,7 +1,7 @@
 import KuraStorage
 
-/// The contents of attachments that a request has waited for: it is begun again with each that comes, and finds them here in the order
-/// in which its operations ask for them. Belongs to the loop.
+/// The contents of attachments, and jobs with keys, that a request has waited for: it is begun again with each that comes, and finds them here
+/// in the order in which its operations ask for them. Belongs to the loop.
 ///
 /// Those of requests that the turn has answered stay until its end: a turn that is taken back answers them again.
 struct RequestContents {
@@ -11,6 +11,8 @@ struct RequestContents {
     /// How many the request has asked for.
     private var asked = 0
     private var isAhead = false
+    /// What the request waits for, and would be done twice if it were asked for twice.
+    private var job: KeyJob?
 
     var isEmpty: Bool { contents.isEmpty }
 
@@ -42,9 +44,21 @@ struct RequestContents {
     /// What comes is this request's own.
     var takesAnswers: Bool { !isAhead }
 
+    /// The request waits for a job, which has been begun.
+    mutating func wait(for job: KeyJob) { self.job = job }
+
+    /// The job that the request has begun in an earlier round, done or not.
+    mutating func takeJob() -> KeyJob? {
+        guard !isAhead, let job else { return nil }
+        if job.isDone { self.job = nil }
+        return job
+    }
+
     /// The request is answered.
     mutating func end() {
-        if !isAhead { answered = contents.count }
+        guard !isAhead else { return }
+        answered = contents.count
+        if job != nil { job = nil }
     }
 
     mutating func rewind() { answered = 0 }

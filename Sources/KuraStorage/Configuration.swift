@@ -28,6 +28,8 @@ public struct StorageConfiguration: Sendable {
     public var retentionSeconds = 7 * 86_400
     /// Bytes of changes that are kept in memory for the change feed.
     public var recentBytes: Int
+    /// Where the keys of the secrets come from.
+    public var keys = KeySourcesConfiguration()
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory
@@ -67,6 +69,8 @@ public struct StorageConfiguration: Sendable {
     var durableDirectory: String { dataDirectory + "/durable" }
     var attachmentsDirectory: String { durableDirectory + "/attachments" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
+    /// What leads to the root key of the secrets; never in a backup.
+    var keysDirectory: String { dataDirectory + "/keys" }
     /// What a recovery set aside; nothing in it is ever removed by itself.
     var quarantineDirectory: String { dataDirectory + "/quarantine" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }

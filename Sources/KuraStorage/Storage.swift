@@ -47,6 +47,7 @@ public actor Storage {
     var agingTickets: Set<UInt64> = []
     let contents: QueryPool
     let attachments: AttachmentFiles
+    let keyKeeper: KeyKeeper
     private let reserve: Reserve
     private let wake: @Sendable () -> Void
     public nonisolated let configuration: StorageConfiguration
@@ -91,6 +92,7 @@ public actor Storage {
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
+        keyKeeper = try KeyKeeper(configuration, wake: wake, report: report)
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
@@ -475,6 +477,7 @@ public actor Storage {
         if failure == nil { drainFold() }
         queries.stop()
         stopContents()
+        keyKeeper.stop()
         warmer.stop()
         logSync.stop()
         folder.stop()

@@ -212,6 +212,7 @@ extension Method.Store {
         switch self {
         case .storage: "storage"
         case .settings: "settings"
+        case .secrets: "secrets"
         case .documents: "documents"
         case .rpc, .session, .transaction, .changes: "*"
         }

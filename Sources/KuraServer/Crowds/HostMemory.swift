@@ -9,39 +9,58 @@ enum HostMemory {
     /// Bytes; the smallest bound that is found, at least a mebibyte.
     /// `root`: the directory in which `proc` and `sys` are looked for.
     static func limit(root: String = "") -> Int {
-        var limit = total(root) ?? Int.max
-        for line in lines(of: root + "/proc/self/cgroup") {
-            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count == 3 else { continue }
-            let path = String(parts[2])
-            if parts[1].isEmpty {
-                limit = min(limit, smallest("memory.max", path, beneath: root + "/sys/fs/cgroup"))
-            } else if parts[1].split(separator: ",").contains("memory") {
-                limit = min(limit, smallest("memory.limit_in_bytes", path, beneath: root + "/sys/fs/cgroup/memory"))
-            }
+        var limit = number("MemTotal:", in: root + "/proc/meminfo").map { $0 << 10 } ?? Int.max
+        forEachGroup(root) { group, isFirstVersion in
+            let name = isFirstVersion ? "memory.limit_in_bytes" : "memory.max"
+            // "max" is no number; v1 writes its largest one.
+            if let line = lines(of: group + "/" + name).first, let bytes = Int(line) { limit = min(limit, bytes) }
         }
         return max(limit, 1 << 20)
     }
 
-    /// Walks from the group up to the mount's root, which in a container is the container's own group.
-    private static func smallest(_ name: String, _ path: String, beneath mount: String) -> Int {
-        var groups = path.split(separator: "/").map(String.init)
-        // A path out of another namespace's root shows nothing of ours.
-        if groups.contains("..") { groups = [] }
-        var limit = Int.max
-        while true {
-            let group = groups.isEmpty ? mount : mount + "/" + groups.joined(separator: "/")
-            // "max" is no number; v1 writes its largest one.
-            if let line = lines(of: group + "/" + name).first, let bytes = Int(line) { limit = min(limit, bytes) }
-            if groups.isEmpty { return limit }
-            groups.removeLast()
+    /// Bytes that can still be taken: of every group its bound less what it uses, file pages that the kernel can take back counted as
+    /// free; and what the machine has available.
+    /// `root`: the directory in which `proc` and `sys` are looked for.
+    static func free(root: String = "") -> Int {
+        var free = number("MemAvailable:", in: root + "/proc/meminfo").map { $0 << 10 } ?? Int.max
+        forEachGroup(root) { group, isFirstVersion in
+            let name = isFirstVersion ? "memory.limit_in_bytes" : "memory.max"
+            guard let line = lines(of: group + "/" + name).first, let limit = Int(line) else { return }
+            let usage = isFirstVersion ? "memory.usage_in_bytes" : "memory.current"
+            guard let line = lines(of: group + "/" + usage).first, let used = Int(line) else { return }
+            let prefix = isFirstVersion ? "total_" : ""
+            let files = ["inactive_file", "active_file"].reduce(0) {
+                $0 + (number(prefix + $1, in: group + "/memory.stat") ?? 0)
+            }
+            free = min(free, max(0, limit - max(0, used - files)))
+        }
+        return free
+    }
+
+    /// Walks from the process's groups up to the mounts' roots, which in a container are the container's own groups.
+    private static func forEachGroup(_ root: String, _ body: (String, _ isFirstVersion: Bool) -> Void) {
+        for line in lines(of: root + "/proc/self/cgroup") {
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { continue }
+            let isFirstVersion = !parts[1].isEmpty
+            guard !isFirstVersion || parts[1].split(separator: ",").contains("memory") else { continue }
+            let mount = root + (isFirstVersion ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup")
+            var groups = parts[2].split(separator: "/").map(String.init)
+            // A path out of another namespace's root shows nothing of ours.
+            if groups.contains("..") { groups = [] }
+            while true {
+                body(groups.isEmpty ? mount : mount + "/" + groups.joined(separator: "/"), isFirstVersion)
+                if groups.isEmpty { break }
+                groups.removeLast()
+            }
         }
     }
 
-    private static func total(_ root: String) -> Int? {
-        for line in lines(of: root + "/proc/meminfo") where line.hasPrefix("MemTotal:") {
+    /// The number behind a word at the beginning of a line.
+    private static func number(_ word: String, in path: String) -> Int? {
+        for line in lines(of: path) where line.hasPrefix(word + " ") {
             let words = line.split(separator: " ")
-            return words.count > 1 ? Int(words[1]).map { $0 << 10 } : nil
+            return words.count > 1 ? Int(words[1]) : nil
         }
         return nil
     }

@@ -146,6 +146,11 @@ struct ObjectWriter {
         out.append(integer: Int64(value))
     }
 
+    mutating func boolean(_ name: String, _ value: Bool, _ out: inout ByteBuffer) {
+        self.name(name, &out)
+        out.append(value ? "true" : "false")
+    }
+
     mutating func numbers(_ name: String, _ values: [(String, Int)], _ out: inout ByteBuffer) {
         self.name(name, &out)
         var inner = ObjectWriter(&out)

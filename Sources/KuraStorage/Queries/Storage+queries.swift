@@ -26,6 +26,7 @@ extension Storage {
     public func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() + contents.takeDone()
         answers += indexWaits.takeDone()
+        answers += takeKeyAnswers()
         if !purged.isEmpty {
             answers += purged
             purged = []

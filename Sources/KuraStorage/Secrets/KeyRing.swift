@@ -90,6 +90,9 @@ public final class KeyRing {
     /// Epochs whose root keys are at hand, the newest last; none while sealed.
     public var epochs: [UInt32] { roots.map(\.epoch) }
 
+    /// Epochs of earlier root keys that something may still be sealed with.
+    public var retiredEpochs: [UInt32] { slots?.retired.map(\.epoch) ?? [] }
+
     /// What is known of the slots, without keys.
     public var allSlots: [KeySlot] { slots?.slots ?? [] }
 
@@ -127,6 +130,12 @@ public final class KeyRing {
             return pair
         } catch { throw .outOfMemory }
     }
+
+    /// The X25519 key that clients seal to; nil while sealed.
+    public var publicKey: [UInt8]? { (try? boxKeyPair())?.publicKey }
+
+    /// Whether the memory of all keys is locked into RAM, as the kernel tells.
+    public var isMemoryLocked: Bool { LockedMemory.isLocked() }
 
     // MARK: Changing
 

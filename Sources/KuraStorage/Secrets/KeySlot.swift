@@ -36,6 +36,11 @@ public struct KeySlot: Equatable, Sendable {
     public var sealedRoot: [UInt8]
 
     public static let labelBytes = 128
+
+    /// What hashing its passphrase takes; nil for other kinds.
+    public var cost: (passes: Int, memoryBytes: Int)? {
+        hashing.map { ($0.parameters.passes, $0.parameters.memoryBytes) }
+    }
 }
 
 /// What keys/slots.json says: which store it is, and everything that leads to its root key.

@@ -1,0 +1,285 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and is
+/// begun again when the job is done.
+enum SecretsKeysHandlers {
+    static let all: [String: Handler] = [
+        "secrets.status": status, "secrets.slots": slots, "secrets.addSlot": addSlot, "secrets.removeSlot": removeSlot,
+        "secrets.unlock": unlock, "secrets.lock": lock, "secrets.changePassphrase": changePassphrase,
+        "secrets.rotate": rotate,
+    ]
+
+    // MARK: Reading
+
+    static func status(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let keys = storage.keys
+        var object = ObjectWriter(&out)
+        object.text("state", keys.word, &out)
+        if case .unusable(let fault) = keys.state { object.text("reason", fault.reason, &out) }
+        object.boolean("hasBeenUnlocked", keys.hasBeenUnlocked, &out)
+        object.boolean("memoryLocked", keys.isMemoryLocked, &out)
+        object.number("slots", keys.allSlots.count, &out)
+        if keys.epoch > 0 {
+            object.name("storeId", &out)
+            out.append("\"")
+            keys.storeID.withBytes { out.append(hexadecimal: $0) }
+            out.append("\"")
+            object.number("keyEpoch", Int(keys.epoch), &out)
+        }
+        if let publicKey = keys.publicKey {
+            object.name("publicKey", &out)
+            out.append("\"")
+            publicKey.withBytes { Base64.encode($0, into: &out) }
+            out.append("\"")
+        }
+        out.append("}")
+    }
+
+    static func slots(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let keys = storage.keys
+        guard keys.epoch > 0 else {
+            if case .unusable(let fault) = keys.state { throw Refusal(fault, call: call) }
+            throw .error(RPCError(.sealed))
+        }
+        out.append("{\"slots\":[")
+        for (index, slot) in keys.allSlots.enumerated() {
+            if index > 0 { out.append(",") }
+            out.append(slot)
+        }
+        out.append("],\"keyEpoch\":")
+        out.append(unsigned: UInt64(keys.epoch))
+        out.append(",\"retiredEpochs\":[")
+        for (index, epoch) in keys.retiredEpochs.enumerated() {
+            if index > 0 { out.append(",") }
+            out.append(unsigned: UInt64(epoch))
+        }
+        out.append("]}")
+    }
+
+    // MARK: Changing
+
+    static func addSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let job = try call.job(storage) { () throws(Refusal) in
+            guard let kind = KeySlot.Kind(rawValue: String(reader.string(0))) else {
+                throw .error(RPCError(.invalidParams, parameter: reader.name(0)))
+            }
+            guard (kind == .passphrase) == reader.has(1), !reader.has(1) || reader.string(1).count > 0 else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
+                        parameter: reader.name(1)))
+            }
+            let label = reader.has(2) ? Array(reader.string(2)) : []
+            guard !label.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw .error(RPCError(.invalidParams, hint: "no control characters", parameter: reader.name(2)))
+            }
+            return KeyJob(.addSlot(kind, label: label), passphrase: reader.has(1) ? reader.string(1) : nil)
+        }
+        try append(job, call, to: &out, storage)
+    }
+
+    static func removeSlot(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let id = UInt32(truncatingIfNeeded: call.reader.integer(0) ?? 0)
+        let job = try call.job(storage) { () throws(Refusal) in KeyJob(.removeSlot(id)) }
+        try append(job, call, to: &out, storage)
+    }
+
+    static func changePassphrase(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let reader = call.reader
+        let job = try call.job(storage) { () throws(Refusal) in
+            guard reader.string(1).count > 0 else {
+                throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(1)))
+            }
+            return KeyJob(.changePassphrase, passphrase: reader.string(0), newPassphrase: reader.string(1))
+        }
+        guard job.fault == nil, let slot = job.slot else { throw Refusal(job.fault ?? .sealed, call: call) }
+        out.append("{\"slot\":")
+        out.append(slot)
+        out.append("}")
+    }
+
+    static func unlock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let job = try call.job(storage) { () throws(Refusal) in
+            KeyJob(.unlock, passphrase: reader.has(0) ? reader.string(0) : nil)
+        }
+        switch job.fault {
+        case nil: break
+        // Said of the sources: there was nothing to open with.
+        case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
+        case .sealed where !reader.has(0):
+            throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
+        case let fault?: throw Refusal(fault, call: call)
+        }
+        out.append("{\"state\":\"")
+        out.append(text: storage.keys.word)
+        out.append("\"")
+        if let slot = job.slot {
+            out.append(",\"slot\":")
+            out.append(unsigned: UInt64(slot.id))
+        }
+        out.append("}")
+    }
+
+    static func lock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        storage.lockKeys()
+        out.append("{\"state\":\"sealed\"}")
+    }
+
+    static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let job = try call.job(storage) { () throws(Refusal) in
+            guard reader.boolean(0) else {
+                throw .error(RPCError(.invalidParams, hint: "say what: rootKey true", parameter: reader.name(0)))
+            }
+            return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
+        }
+        if let fault = job.fault { throw Refusal(fault, call: call) }
+        out.append("{\"keyEpoch\":")
+        out.append(unsigned: UInt64(storage.keys.epoch))
+        out.append("}")
+    }
+
+    /// The slot that came or went, and how many there are.
+    private static func append(
+        _ job: KeyJob, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard job.fault == nil, let slot = job.slot else { throw Refusal(job.fault ?? .sealed, call: call) }
+        out.append("{\"slot\":")
+        out.append(slot)
+        out.append(",\"slots\":")
+        out.append(unsigned: UInt64(storage.keys.allSlots.count))
+        out.append("}")
+    }
+}
+
+extension Call {
+    /// The job that the request is about, done; before that the request waits.
+    ///
+    /// A job is begun once for each request, whatever becomes of turns: it changes files.
+    func job(
+        _ storage: isolated Storage, _ make: () throws(Refusal) -> KeyJob
+    ) throws(Refusal) -> KeyJob {
+        guard let connection else { throw .error(RPCError(.internalError)) }
+        if let job = connection.contents.next() as? KeyJob { return job }
+        if let job = connection.contents.takeJob() {
+            connection.answer = nil
+            guard job.isDone else { throw .query(ticket: job.ticket) }
+            connection.contents.append(job)
+            return job
+        }
+        let job = try make()
+        // Another request waits, and this one's turn comes: until then it is not begun.
+        guard connection.contents.takesAnswers else { throw .query(ticket: storage.unusedTicket()) }
+        let ticket: UInt64
+        do throws(KeysFault) { ticket = try storage.submit(job) } catch { throw Refusal(error, call: self) }
+        connection.contents.wait(for: job)
+        throw .query(ticket: ticket)
+    }
+}
+
+extension KeyRing {
+    /// The state as the wire calls it.
+    var word: String {
+        switch state {
+        case .sealed: "sealed"
+        case .unlocked: "unlocked"
+        case .unusable: "unusable"
+        }
+    }
+}
+
+extension KeysFault {
+    /// For `secrets.status`: no paths.
+    fileprivate var reason: String {
+        switch self {
+        case .damaged(let what): "keys/slots.json: \(what.text)"
+        case .noSuchSource(let what): "\(what.text)"
+        case .noSpace: "the disk is full"
+        default: "the files of the keys cannot be read or written; the log says why"
+        }
+    }
+}
+
+extension Refusal {
+    /// A fault of the keys in the words of the wire.
+    init(_ fault: KeysFault, call: Call) {
+        switch fault {
+        case .sealed: self = .error(RPCError(.sealed))
+        case .damaged(let what): self = .error(RPCError(.integrity, hint: what.text))
+        case .wrongKey: self = .error(RPCError(.wrongKey))
+        case .noSuchSlot: self = .error(RPCError(.notFound))
+        case .lastSlot:
+            self = .error(
+                RPCError(
+                    .invalidParams, hint: "it is the last slot: add another one first", parameter: call.reader.name(0)))
+        case .tooManySlots: self = .error(RPCError(.quotaExceeded, hint: "slots, or root keys that are still in use"))
+        case .slotExists:
+            self = .error(
+                RPCError(.invalidParams, hint: "there is a slot of that kind", parameter: call.reader.name(0)))
+        case .noSuchSource(let what):
+            self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(0)))
+        case .keysNeeded(let slots):
+            var error = RPCError(
+                .wrongKey, hint: "the key of every slot is needed: say the passphrase, or remove those of `reason` first")
+            call.faultText.removeAll()
+            call.faultText.append("slots ")
+            for (index, slot) in slots.enumerated() {
+                if index > 0 { call.faultText.append(", ") }
+                call.faultText.append(unsigned: UInt64(slot))
+            }
+            // Safety: the call keeps its texts until the next request.
+            unsafe error.explanation = call.faultText.bytes
+            self = .error(error)
+        case .noRoom(let bytes):
+            self = .error(
+                RPCError(
+                    .overloaded, hint: "hashing the passphrase takes `limit` bytes of memory, and they are not free",
+                    limit: bytes))
+        case .busy: self = .error(RPCError(.overloaded, hint: "too many passphrases wait to be hashed"))
+        case .outOfMemory: self = .error(RPCError(.overloaded, hint: "no memory for keys"))
+        case .noSpace: self = .error(RPCError(.noSpace))
+        case .unsynced:
+            self = .error(
+                RPCError(.internalError, hint: "the new slots are in their place, and may be gone after a power cut"))
+        case .ending: self = .error(RPCError(.shuttingDown))
+        case .noSuchEpoch, .system:
+            self = .error(
+                RPCError(.internalError, hint: "the files of the keys could not be read or written; the log says why"))
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// A slot as the wire shows it.
+    fileprivate mutating func append(_ slot: KeySlot) {
+        append("{\"id\":")
+        append(unsigned: UInt64(slot.id))
+        append(",\"kind\":\"")
+        append(text: slot.kind.rawValue)
+        append("\",\"label\":")
+        slot.label.withBytes { append(quoted: $0) }
+        append(",\"createdAt\":")
+        append(timestamp: slot.createdAt)
+        if let cost = slot.cost {
+            append(",\"passes\":")
+            append(integer: Int64(cost.passes))
+            append(",\"memoryBytes\":")
+            append(integer: Int64(cost.memoryBytes))
+        }
+        append("}")
+    }
+
+    fileprivate mutating func append(hexadecimal bytes: Bytes) {
+        let digits = Bytes("0123456789abcdef")
+        for byte in bytes {
+            append(digits[Int(byte >> 4)])
+            append(digits[Int(byte & 15)])
+        }
+    }
+}

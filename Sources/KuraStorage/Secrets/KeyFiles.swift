@@ -1,0 +1,126 @@
+import Glibc
+import KuraBytes
+import SQLite
+import Sodium
+
+/// The files under DATA/keys: slots.json, root.key and host.key, all 0600.
+///
+/// A file is written under another name, synced, read back, and only then renamed into its place, and the directory synced: whatever kills the
+/// daemon, and whenever, one of both is there whole.
+struct KeyFiles: Sendable {
+    private let directory: String
+
+    init(_ configuration: StorageConfiguration) {
+        directory = configuration.keysDirectory
+    }
+
+    var slotsPath: String { directory + "/slots.json" }
+    var rootKeyPath: String { directory + "/root.key" }
+    var hostKeyPath: String { directory + "/host.key" }
+
+    /// More than the largest file of slots.
+    private static let mostBytes = 64 << 10
+
+    // MARK: Slots
+
+    /// The text of slots.json; nil when there is none.
+    func slotsText() throws(KeysFault) -> [UInt8]? {
+        guard FileSystem.exists(slotsPath) else {
+            guard errno == ENOENT else { throw KeysFault(FileSystem.fail("access", slotsPath)) }
+            return nil
+        }
+        return try text(at: slotsPath)
+    }
+
+    private func text(at path: String) throws(KeysFault) -> [UInt8] {
+        do throws(StorageFault) {
+            let descriptor = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
+            defer { close(descriptor) }
+            var buffer = ByteBuffer()
+            while buffer.count <= Self.mostBytes {
+                let count = try FileSystem.read(
+                    descriptor, atMost: Self.mostBytes, at: buffer.count, into: &buffer, path: path)
+                if count == 0 { return [UInt8](buffer.bytes) }
+            }
+        } catch { throw KeysFault(error) }
+        throw .damaged("it is too long")
+    }
+
+    /// Puts a new text in the place of the old one.
+    ///
+    /// - Parameters:
+    ///   - text: of the slots.
+    ///   - verify: holds what was read back against what it should be, before the old text goes.
+    /// - Throws: what keeps it from being written, and then the old text stays; `unsynced` when the new one is there.
+    func replaceSlots(_ text: [UInt8], verify: ([UInt8]) throws(KeysFault) -> Void) throws(KeysFault) {
+        let fresh = slotsPath + ".new"
+        do throws(KeysFault) {
+            try text.withBytes { (text) throws(KeysFault) in try write(text, to: fresh) }
+            try verify(try self.text(at: fresh))
+        } catch {
+            FileSystem.tryToRemove(fresh)
+            throw error
+        }
+        try place(fresh, slotsPath)
+    }
+
+    // MARK: Keys
+
+    /// Makes a file with a new random key; one that is there is replaced.
+    func makeKey(_ path: String) throws(KeysFault) -> SecretKey {
+        let key: SecretKey
+        do throws(SodiumError) { key = try SecretKey() } catch { throw .outOfMemory }
+        do throws(KeysFault) {
+            try key.withBytes { (bytes) throws(KeysFault) in try write(bytes, to: path + ".new") }
+        } catch {
+            FileSystem.tryToRemove(path + ".new")
+            throw error
+        }
+        try place(path + ".new", path)
+        return key
+    }
+
+    /// Overwrites root.key and takes it away. What the disk itself keeps of overwritten blocks is out of reach.
+    func destroyRootKey() {
+        if let descriptor = try? FileSystem.open(rootKeyPath, O_WRONLY | O_NOFOLLOW) {
+            let zeros = [UInt8](repeating: 0, count: SecretKey.byteCount)
+            zeros.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: rootKeyPath) }
+            fsync(descriptor)
+            close(descriptor)
+        }
+        FileSystem.tryToRemove(rootKeyPath)
+        try? FileSystem.syncDirectory(directory)
+    }
+
+    // MARK: Writing
+
+    private func write(_ bytes: Bytes, to path: String) throws(KeysFault) {
+        do throws(StorageFault) {
+            let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+            defer { close(descriptor) }
+            try Self.strike(.keysWrite, path)
+            try FileSystem.write(descriptor, bytes, at: 0, path: path)
+            try Self.strike(.keysSync, path)
+            guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
+        } catch { throw KeysFault(error) }
+    }
+
+    private func place(_ fresh: String, _ path: String) throws(KeysFault) {
+        do throws(StorageFault) {
+            try Self.strike(.keysRename, path)
+            try FileSystem.rename(fresh, path)
+        } catch {
+            FileSystem.tryToRemove(fresh)
+            throw KeysFault(error)
+        }
+        do throws(StorageFault) {
+            try Self.strike(.keysRenamed, path)
+            try FileSystem.syncDirectory(directory)
+        } catch { throw .unsynced }
+    }
+
+    private static func strike(_ point: FaultPoint, _ path: String) throws(StorageFault) {
+        guard let code = FaultPoints.hit(point)?.errno else { return }
+        throw .system(errno: code, call: "write", path: path)
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+public import KuraBytes
+public import Sodium
+
+/// Something done with the slots that takes files or a passphrase's hash, and so a thread: made on the loop, run on kura-keys one after
+/// the other, adopted by the storage on the loop, and then looked at by whoever asked.
+///
+/// Each begins with what slots.json says now, so it never writes over what it has not seen.
+public final class KeyJob: TableQuery, @unchecked Sendable {
+    // Has one user at a time: who made it, then the thread, then the loop again.
+
+    public enum Task: Sendable {
+        /// With a passphrase, or with the sources that can be read.
+        case unlock
+        /// The passphrase is the new slot's.
+        case addSlot(KeySlot.Kind, label: [UInt8])
+        case removeSlot(UInt32)
+        /// The second passphrase takes the first one's place.
+        case changePassphrase
+        /// A new root key; the passphrase opens the slots that have it.
+        case rotate
+        /// Nothing is sealed any more with what follows from that epoch's root key.
+        case retire(epoch: UInt32)
+    }
+
+    public let task: Task
+    /// The slot that was made, or that opened.
+    public internal(set) var slot: KeySlot?
+    /// Why it was not done.
+    public internal(set) var fault: KeysFault?
+
+    /// What `takeAnswers` gives back; 0 before it is submitted.
+    public internal(set) var ticket: UInt64 = 0
+    /// What it has come to has been taken in.
+    public internal(set) var isDone = false
+    /// Times that the ring had been locked when this was asked for.
+    var locks: UInt64 = 0
+    private(set) var outcome: Outcome?
+    private var passphrase: SecretBuffer?
+    private var newPassphrase: SecretBuffer?
+
+    enum Outcome {
+        case opened(OpenedKeys)
+        case changed(KeySlots)
+    }
+
+    /// - Parameters:
+    ///   - task: what is to be done.
+    ///   - passphrase: nil for none; the job has a copy of its own, and zeroes it when it is done.
+    ///   - newPassphrase: for `changePassphrase`.
+    public init(_ task: Task, passphrase: Bytes? = nil, newPassphrase: Bytes? = nil) {
+        self.task = task
+        if let passphrase { self.passphrase = SecretBuffer(copying: passphrase) }
+        if let newPassphrase { self.newPassphrase = SecretBuffer(copying: newPassphrase) }
+    }
+
+    /// The keys belong to the ring now.
+    func forget() { outcome = nil }
+
+    // MARK: On kura-keys
+
+    public var foldedTo: UInt64 { 0 }
+    public func run(_ tables: TableReader) {}
+
+    /// - Parameters:
+    ///   - opened: the keys that were at hand when it was begun.
+    ///   - sources: where others can be read.
+    func run(opened: OpenedKeys?, _ sources: KeySources) {
+        defer {
+            passphrase = nil
+            newPassphrase = nil
+        }
+        do throws(KeysFault) {
+            outcome = try perform(opened, KeyOpener(sources))
+        } catch { fault = error }
+    }
+
+    private func perform(_ opened: OpenedKeys?, _ opener: KeyOpener) throws(KeysFault) -> Outcome? {
+        guard let text = try opener.sources.files.slotsText() else {
+            guard case .unlock = task, passphrase == nil else { throw .sealed }
+            return .opened(try opener.create())
+        }
+        let slots = try KeySlots(reading: text)
+        if case .changePassphrase = task { return try changePassphrase(slots, text, opener) }
+        if case .unlock = task {
+            let (keys, slot) = try passphrase == nil ? opener.open(slots, text) : open(slots, text, opener)
+            self.slot = slot
+            return .opened(keys)
+        }
+        guard var keys = opened else { throw .sealed }
+        // Somebody else has put another file there: what is in memory is not what leads to its root key.
+        guard slots == keys.slots else { throw .damaged("it is not what this daemon wrote") }
+        switch task {
+        case .addSlot(let kind, let label): try addSlot(kind, label, to: &keys, opener)
+        case .removeSlot(let id): try removeSlot(id, from: &keys, opener)
+        case .rotate:
+            try opener.rotate(&keys, passphrase: passphrase?.bytes ?? Bytes())
+            return .opened(keys)
+        case .retire(let epoch):
+            guard keys.slots.retired.contains(where: { $0.epoch == epoch }) else { throw .noSuchEpoch }
+            keys.slots.retired.removeAll { $0.epoch == epoch }
+            keys.roots.removeAll { $0.epoch == epoch }
+            try opener.write(keys)
+            return .opened(keys)
+        case .unlock, .changePassphrase: return nil
+        }
+        return .changed(keys.slots)
+    }
+
+    private func open(
+        _ slots: KeySlots, _ text: [UInt8], _ opener: KeyOpener
+    ) throws(KeysFault) -> (OpenedKeys, KeySlot) {
+        let (root, slot, _) = try opener.root(slots, passphrase: passphrase?.bytes ?? Bytes())
+        return (try OpenedKeys(slots, text: text, root: root), slot)
+    }
+
+    private func addSlot(
+        _ kind: KeySlot.Kind, _ label: [UInt8], to keys: inout OpenedKeys, _ opener: KeyOpener
+    ) throws(KeysFault) {
+        let slots = keys.slots
+        guard slots.slots.count < KeySlots.mostSlots, slots.nextID < .max else { throw .tooManySlots }
+        guard kind == .passphrase || !slots.slots.contains(where: { $0.kind == kind }) else { throw .slotExists }
+        var slot = KeySlot(id: slots.nextID, kind: kind, label: label, createdAt: nowMilliseconds(), sealedRoot: [])
+        let key: SecretKey
+        switch kind {
+        case .passphrase:
+            let hashing = try opener.newHashing()
+            slot.hashing = hashing
+            key = try opener.key(from: passphrase?.bytes ?? Bytes(), hashing)
+        case .keyFile: key = try opener.sources.files.makeKey(opener.sources.files.rootKeyPath)
+        case .descriptor, .credential, .container: key = try opener.sources.key(kind)
+        }
+        guard let root = keys.roots.last?.key else { throw .sealed }
+        slot = slots.sealing(root, in: slot, under: key)
+        keys.slots.slots.append(slot)
+        keys.slots.nextID += 1
+        try opener.write(keys, knowing: [slot.id: key])
+        self.slot = slot
+    }
+
+    private func removeSlot(_ id: UInt32, from keys: inout OpenedKeys, _ opener: KeyOpener) throws(KeysFault) {
+        guard let index = keys.slots.slots.firstIndex(where: { $0.id == id }) else { throw .noSuchSlot }
+        guard keys.slots.slots.count > 1 else { throw .lastSlot }
+        let gone = keys.slots.slots.remove(at: index)
+        try opener.write(keys)
+        // It opens nothing any more.
+        if gone.kind == .keyFile { opener.sources.files.destroyRootKey() }
+        slot = gone
+    }
+
+    private func changePassphrase(
+        _ slots: KeySlots, _ text: [UInt8], _ opener: KeyOpener
+    ) throws(KeysFault) -> Outcome {
+        let (root, found, _) = try opener.root(slots, passphrase: passphrase?.bytes ?? Bytes())
+        var keys = try OpenedKeys(slots, text: text, root: root)
+        guard let index = slots.slots.firstIndex(where: { $0.id == found.id }) else { throw .noSuchSlot }
+        var slot = found
+        let hashing = try opener.newHashing()
+        slot.hashing = hashing
+        let key = try opener.key(from: newPassphrase?.bytes ?? Bytes(), hashing)
+        slot = slots.sealing(root, in: slot, under: key)
+        keys.slots.slots[index] = slot
+        try opener.write(keys, knowing: [slot.id: key])
+        self.slot = slot
+        return .changed(keys.slots)
+    }
+}

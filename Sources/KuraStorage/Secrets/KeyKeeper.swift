@@ -1,0 +1,140 @@
+import KuraBytes
+import Sodium
+
+/// The ring with what changes it: on the loop, it has one job run after the other and takes in what they come to.
+final class KeyKeeper {
+    let ring: KeyRing
+    private var sources: KeySources
+    private let thread: KeyThread
+    private var waiting: [KeyJob] = []
+    private var isRunning = false
+    /// Times that the ring was locked.
+    private var locks: UInt64 = 0
+    private let report: @Sendable (String) -> Void
+
+    /// Jobs that may wait, the one that runs included.
+    static let mostWaiting = 8
+
+    /// Opens what can be opened without anybody's help, and makes what a first start needs. Never keeps the daemon from starting, unless it was
+    /// told of a key that is none: without keys everything but the secrets works.
+    ///
+    /// - Parameters:
+    ///   - configuration: names the directory, and the sources.
+    ///   - wake: called when a job is done.
+    ///   - report: takes lines for the operator.
+    /// - Throws: `refused` when `--key-fd` gives no key.
+    init(
+        _ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void,
+        report: @escaping @Sendable (String) -> Void
+    ) throws(StorageFault) {
+        let files = KeyFiles(configuration)
+        sources = try KeySources(configuration.keys, files)
+        thread = KeyThread(wake: wake)
+        self.report = report
+        var slots: KeySlots?
+        var opened: Result<OpenedKeys?, KeysFault>
+        do throws(KeysFault) {
+            try FileSystem.makeKeysDirectory(configuration)
+            let opener = KeyOpener(sources)
+            if let text = try files.slotsText() {
+                let found = try KeySlots(reading: text)
+                slots = found
+                do throws(KeysFault) { opened = .success(try opener.open(found, text).0) } catch {
+                    if case .damaged = error { throw error }
+                    // Passphrases alone are as it should be.
+                    if error != .sealed { report("the secrets stay sealed: \(error)") }
+                    opened = .success(nil)
+                }
+            } else {
+                opened = .success(try opener.create())
+            }
+        } catch {
+            report("the secrets cannot be used: \(error)")
+            opened = .failure(error)
+        }
+        ring = KeyRing(hostKey: Self.hostKey(files, report), opened, slots: slots)
+    }
+
+    private static func hostKey(_ files: KeyFiles, _ report: @Sendable (String) -> Void) -> SecretKey? {
+        do throws(KeysFault) {
+            guard FileSystem.exists(files.hostKeyPath) else { return try files.makeKey(files.hostKeyPath) }
+            return try KeySources.key(ofOurs: files.hostKeyPath)
+        } catch {
+            report("what is bound to this host cannot be opened: \(error)")
+            return nil
+        }
+    }
+
+    // MARK: Jobs
+
+    /// - Throws: `busy` when too many wait.
+    func submit(_ job: KeyJob, ticket: UInt64) throws(KeysFault) {
+        guard waiting.count + (isRunning ? 1 : 0) < Self.mostWaiting else { throw .busy }
+        job.ticket = ticket
+        job.locks = locks
+        waiting.append(job)
+        beginNext()
+    }
+
+    private func beginNext() {
+        guard !isRunning, !waiting.isEmpty else { return }
+        isRunning = true
+        let job = waiting.removeFirst()
+        thread.begin(job, opened: ring.opened, sources)
+    }
+
+    /// Takes in what the jobs that are done have come to.
+    func takeDone() -> [KeyJob] {
+        let done = thread.takeDone()
+        for job in done {
+            adopt(job)
+            isRunning = false
+        }
+        beginNext()
+        return done
+    }
+
+    private func adopt(_ job: KeyJob) {
+        job.isDone = true
+        switch job.fault {
+        case .wrongKey: report("a passphrase or key was tried and opens no slot")
+        case .system, .unsynced, .damaged:
+            if let fault = job.fault { report("keys: \(fault)") }
+        default: break
+        }
+        switch job.outcome {
+        case .opened(let keys):
+            // Whoever locked meanwhile wants them locked.
+            if job.locks == locks { ring.adopt(keys) } else {
+                ring.adopt(keys.slots)
+                if case .unlock = job.task { job.fault = .sealed }
+            }
+            job.forget()
+        case .changed(let slots): ring.adopt(slots)
+        case nil:
+            // The daemon goes on with the keys that it has; what is wrong with the file shows at the next start as well.
+            if case .damaged = job.fault, case .unlock = job.task, let fault = job.fault { ring.adopt(fault) }
+        }
+    }
+
+    func lock() {
+        locks += 1
+        ring.lock()
+        sources = sources.locked
+    }
+
+    func stop() {
+        thread.stop()
+        waiting = []
+    }
+}
+
+extension FileSystem {
+    fileprivate static func makeKeysDirectory(_ configuration: StorageConfiguration) throws(KeysFault) {
+        do throws(StorageFault) {
+            guard !exists(configuration.keysDirectory) else { return }
+            try makeDirectory(configuration.keysDirectory)
+            try syncDirectory(configuration.dataDirectory)
+        } catch { throw KeysFault(error) }
+    }
+}

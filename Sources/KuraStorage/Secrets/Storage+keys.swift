@@ -1,0 +1,27 @@
+public import KuraBytes
+
+/// The keys of the secrets, for the server.
+extension Storage {
+    public var keys: KeyRing { keyKeeper.ring }
+
+    /// Has a job done with the slots.
+    ///
+    /// - Returns: a ticket that `takeAnswers` gives back, with the job.
+    /// - Throws: `busy`.
+    public func submit(_ job: KeyJob) throws(KeysFault) -> UInt64 {
+        let ticket = takeTicket()
+        try keyKeeper.submit(job, ticket: ticket)
+        return ticket
+    }
+
+    /// A ticket that no answer comes for.
+    public func unusedTicket() -> UInt64 { takeTicket() }
+
+    /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
+    public func lockKeys() { keyKeeper.lock() }
+
+    /// Key jobs that are done, as answers.
+    func takeKeyAnswers() -> [QueryAnswer] {
+        keyKeeper.takeDone().map { QueryAnswer(ticket: $0.ticket, query: $0) }
+    }
+}
