@@ -20,6 +20,7 @@ public actor Storage {
     public let documents: DocumentsStore
     public let requests: RequestKeys
     public let configurations: ConfigurationStore
+    public let secrets: SecretsStore
     private let directory: DataDirectory
     let ledger: Ledger
     let log: Log
@@ -119,6 +120,8 @@ public actor Storage {
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
+        secrets = SecretsStore(
+            ledger: ledger, reader: recovery.documents.reader, ring: keyKeeper.ring, report: report)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.
@@ -167,6 +170,7 @@ public actor Storage {
         ledger.now = nowMilliseconds()
         ledger.syncedRev = logSync.syncedRev
         if migrations.hasFound { storeMigrated() }
+        sweepSecrets()
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -224,6 +228,7 @@ public actor Storage {
         case .nothing:
             return .nothing
         case .committed:
+            secrets.noteSwept(isStored: true)
             if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
             if let seconds = ledger.takeFlushSeconds() {
                 let due = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
@@ -234,6 +239,7 @@ public actor Storage {
             settings.recount()
             attachments.letGo(above: ledger.rev)
             migrations.takeBack()
+            secrets.noteSwept(isStored: false)
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -279,7 +285,7 @@ public actor Storage {
         let ticket = nextTicket
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
-        if let look = documents.coldLook { warmer.warm(ticket, look) }
+        if let look = secrets.takeColdLook() ?? documents.coldLook { warmer.warm(ticket, look) }
         return ticket
     }
 
@@ -297,7 +303,7 @@ public actor Storage {
         if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
-        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max)
+        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }

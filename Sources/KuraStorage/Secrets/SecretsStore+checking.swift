@@ -108,6 +108,7 @@ extension SecretsStore {
     func checkSome() -> Bool {
         follow()
         guard ring.isUnlocked else { return false }
+        if let vault, vault.hasReadRecords, vault.position == vault.unread.count { return false }
         let deadline = monotonicNanoseconds() + Self.slice
         do throws(StoreError) {
             let vault = try open()

@@ -60,6 +60,9 @@ public final class SecretsStore {
         return coldLook
     }
 
+    /// When something of an item expires next, milliseconds since 1970; nil when nothing is known to.
+    var nextExpiry: Int64? { vault?.expiries.first?.at }
+
     // MARK: Opening
 
     /// Lets go of everything that followed from keys which are not at hand any more.
