@@ -55,7 +55,7 @@ let package = Package(
         tool("kura-bench", []),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
-        tests("SodiumTests", ["KuraBytes", "Sodium"]),
+        tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),
         tests("KuraProtocolTests", ["KuraBytes", "KuraProtocol"]),
         tests("KuraJSONTests", ["KuraBytes", "KuraJSON", "KuraProtocol"]),
         tests("JSONSchemaTests", ["KuraBytes", "JSONSchema", "KuraProtocol"]),

@@ -169,6 +169,11 @@ int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
 
 int csys_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
 int csys_set_no_dump(void) { return prctl(PR_SET_DUMPABLE, 0); }
+int csys_set_no_core(void) {
+    struct rlimit none = { 0, 0 };
+    return setrlimit(RLIMIT_CORE, &none);
+}
+int csys_open_terminal(void) { return open("/dev/tty", O_RDWR | O_CLOEXEC); }
 int csys_terminal_columns(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

@@ -31,9 +31,21 @@ struct CallCommand {
             return try wholeParams(try Input.read("-"))
         }
         var list = ParameterList()
-        for word in words { try list.add(word, read: Input.read) }
+        for word in words {
+            try refuseSecret(word, of: method)
+            try list.add(word, read: Input.read)
+        }
         for parameter in list.parameters { try check(parameter, of: method) }
         return list.json
+    }
+
+    /// Everybody on the host can read arguments.
+    private static func refuseSecret(_ word: String, of method: Method) throws(ParameterList.Fault) {
+        let name = word.prefix { $0 != "=" && $0 != ":" }
+        guard method.parameters.contains(where: { $0.isSecret && $0.name == name }),
+            !word.dropFirst(name.count).drop(while: { $0 == ":" || $0 == "=" }).hasPrefix("@")
+        else { return }
+        throw ParameterList.Fault("\(name) is a secret, and no argument: write \(name)=@FILE, or all parameters as JSON to '-'")
     }
 
     private static func wholeParams(_ text: [UInt8]) throws(ParameterList.Fault) -> [UInt8] {

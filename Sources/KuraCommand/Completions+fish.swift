@@ -41,7 +41,7 @@ extension Completions {
             for (option, summary) in options(verb) {
                 let parameter = verb.parameter(option: String(option.dropFirst(2)))
                 let words = chosen.first { $0.option == option }?.words
-                let isFlag = parameter == nil || parameter?.form == .flag
+                let isFlag = parameter?.isBare ?? true
                 let value = words.map { " -x -a \(Self.quoted($0.joined(separator: " ")))" } ?? (isFlag ? "" : " -x")
                 lines.append("\(condition(path)) -l \(option.dropFirst(2))\(value) -d \(Self.quoted(summary))")
             }

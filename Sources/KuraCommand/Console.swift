@@ -18,13 +18,20 @@ final class Console {
     let environment: (String) -> String?
     /// All of standard input.
     let input: () throws(Failure) -> [UInt8]
+    /// Somebody sits at standard input.
+    let isInputTerminal: Bool
+    /// Asks for a secret; nil when there is no answer.
+    let ask: (String) -> [UInt8]?
     var color = GlobalOptions.Color.auto
     var isQuiet = false
 
     init(
         output: Stream, errors: Stream, width: Int, environment: @escaping (String) -> String?,
-        input: @escaping () throws(Failure) -> [UInt8]
+        input: @escaping () throws(Failure) -> [UInt8], isInputTerminal: Bool = false,
+        ask: @escaping (String) -> [UInt8]? = { _ in nil }
     ) {
+        self.isInputTerminal = isInputTerminal
+        self.ask = ask
         self.output = output
         self.errors = errors
         self.width = width
@@ -42,14 +49,14 @@ final class Console {
         return Console(
             output: Stream(isTerminal: isTerminal) { write($0, to: STDOUT_FILENO) },
             errors: Stream(isTerminal: isatty(STDERR_FILENO) == 1) { write($0, to: STDERR_FILENO) },
-            width: max(columns, 20), environment: SocketPath.environment
-        ) { () throws(Failure) in
-            do throws(ParameterList.Fault) {
-                return try Input.read("-")
-            } catch {
-                throw .usage(error.description)
-            }
-        }
+            width: max(columns, 20), environment: SocketPath.environment,
+            input: { () throws(Failure) in
+                do throws(ParameterList.Fault) {
+                    return try Input.read("-")
+                } catch {
+                    throw .usage(error.description)
+                }
+            }, isInputTerminal: isatty(STDIN_FILENO) == 1, ask: SecretPrompt.ask)
     }
 
     /// Writes everything; a reader that went away ends the program by SIGPIPE, as it does every other filter.

@@ -99,7 +99,14 @@ struct InvocationReader {
 
     private mutating func take(_ name: String, _ given: String?, of verb: Verb) throws(Failure) -> Bool {
         if let parameter = verb.parameter(option: name) {
-            if parameter.form == .flag {
+            if parameter.form == .secret {
+                guard given == nil else {
+                    throw .usage(
+                        "--\(name) takes no value: everybody on this host can read arguments",
+                        hint: "it is asked for on a terminal, and else read from standard input")
+                }
+                invocation.named.append((parameter, ""))
+            } else if parameter.form == .flag {
                 guard ["true", "false"].contains(given ?? "true") else {
                     throw .usage("--\(name) takes no value; --no-\(name) says no")
                 }

@@ -77,7 +77,8 @@ public enum Kura {
                 "\(noun.word) needs a verb: \(verbs.joined(separator: ", "))",
                 hint: "'kura \(noun.word) --help' tells more")
         case .verb(let verb):
-            let parameters = try Parameters(invocation, of: verb, input: console.input)
+            let secrets = SecretReader(asks: console.isInputTerminal, input: console.input, ask: console.ask)
+            let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
             if verb.method.name == "storage.status" {
                 return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
             }

@@ -14,8 +14,21 @@ struct Parameters {
     ///   - invocation: names the verb.
     ///   - verb: whose parameters they are.
     ///   - input: all of standard input; called once at most.
+    ///   - secrets: reads what is never an argument; nil: from standard input.
     /// - Throws: a usage failure that names the argument at fault.
-    init(_ invocation: Invocation, of verb: Verb, input: @escaping () throws(Failure) -> [UInt8]) throws(Failure) {
+    init(
+        _ invocation: Invocation, of verb: Verb, input: @escaping () throws(Failure) -> [UInt8],
+        secrets: SecretReader? = nil
+    ) throws(Failure) {
+        var isInputTaken = false
+        let input = { () throws(Failure) -> [UInt8] in
+            guard !isInputTaken else {
+                throw .usage("standard input can be read once, and a secret comes from there")
+            }
+            isInputTaken = true
+            return try input()
+        }
+        let secrets = secrets.map { SecretReader(asks: $0.asks, input: input, ask: $0.ask) }
         var reader = ValueReader(takesText: invocation.takesText, input: input)
         var given: [(parameter: Verb.Parameter, words: [String])] = []
         for (parameter, value) in invocation.named {
@@ -26,9 +39,22 @@ struct Parameters {
                 given.append((parameter, [value]))
             }
         }
+        let wanted = verb.parameters.filter { parameter in
+            parameter.form == .secret
+                && (parameter.field.isRequired || given.contains { $0.parameter.field.name == parameter.field.name })
+        }
         given += try Self.place(invocation.words, of: verb, apartFrom: given.map(\.parameter))
+        // When all else is right.
+        let read =
+            try wanted.isEmpty
+            ? [] : (secrets ?? SecretReader(asks: false, input: input, ask: { _ in nil })).read(wanted)
         // In the order of the declaration, so that the same command always makes the same request.
         for parameter in verb.parameters {
+            if parameter.form == .secret {
+                guard let index = wanted.firstIndex(where: { $0.field.name == parameter.field.name }) else { continue }
+                members.append((parameter.field.name, JSONParts.string(read[index])))
+                continue
+            }
             guard let words = given.first(where: { $0.parameter.field.name == parameter.field.name })?.words else {
                 guard parameter.field.isRequired else { continue }
                 throw Self.missing([parameter], verb)
@@ -111,6 +137,13 @@ enum JSONParts {
             member.value.withBytes { output.append($0) }
         }
         output.append("}")
+        return Array(output.bytes)
+    }
+
+    /// `text`: UTF-8.
+    static func string(_ text: [UInt8]) -> [UInt8] {
+        var output = ByteBuffer()
+        text.withBytes { output.append(quoted: $0) }
         return Array(output.bytes)
     }
 

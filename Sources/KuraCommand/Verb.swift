@@ -22,6 +22,8 @@ struct Verb {
             case flag
             /// A file that is opened here and whose descriptor goes along.
             case file
+            /// Asked for, or read from standard input; its option only says that it is to be.
+            case secret
         }
         let field: Field
         let form: Form
@@ -32,6 +34,9 @@ struct Verb {
         var placeholder: String {
             form == .file ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
         }
+
+        /// Its option stands alone.
+        var isBare: Bool { form == .flag || form == .secret }
 
         /// Takes any number of words.
         var isGreedy: Bool {
@@ -58,6 +63,7 @@ struct Verb {
     }
 
     private static func form(of field: Field) -> Parameter.Form {
+        if field.isSecret { return .secret }
         if field.name == "fd" { return .file }
         if case .boolean = field.type { return .flag }
         return field.isOptionOnly ? .option : .positional
@@ -113,8 +119,11 @@ struct Verb {
                 parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder
             return parameter.field.isRequired ? word : "[\(word)]"
         }
-        let options = parameters.filter { parameter in !placed.contains { $0.field.name == parameter.field.name } }
-            .map { parameter in
+        // A secret that must be there is asked for without being told to.
+        let options = parameters.filter { parameter in
+            !placed.contains { $0.field.name == parameter.field.name }
+                && !(parameter.form == .secret && parameter.field.isRequired)
+        }.map { parameter in
                 let word = parameter.optionUsage
                 return parameter.field.isRequired ? word : "[\(word)]"
             }
@@ -137,7 +146,7 @@ extension Verb.Parameter {
 
     /// `--if-rev N`
     var optionUsage: String {
-        guard form != .flag else { return "--\(options[0])" }
+        guard !isBare else { return "--\(options[0])" }
         switch field.type {
         case .integer: return "--\(options[0]) N"
         case .json: return "--\(options[0]) VALUE"

@@ -25,6 +25,10 @@ public struct Configuration: Sendable {
     public var access = AccessRules()
     /// The file of settings that the host's administrator has fixed.
     public var settingsLocks: String?
+    /// A file with the key of a slot of the secrets, such as a container's secret.
+    public var secretsKeyFile: String?
+    /// A descriptor that such a key is read from at the start.
+    public var keyDescriptor: Int32?
 
     public init() {}
 
@@ -84,6 +88,10 @@ public struct Configuration: Sendable {
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "limits is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
             while let (name, value) = walk.nextMember() { try takeLimit(String(decoding: name, as: UTF8.self), value) }
+        case "secrets":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "secrets is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() { try takeSecrets(String(decoding: name, as: UTF8.self), value) }
         case "changes":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -92,7 +100,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, changes, limits, \
-                    importRoots, settingsLocks
+                    importRoots, settingsLocks, secrets
                     """)
         }
     }
@@ -121,6 +129,15 @@ public struct Configuration: Sendable {
                     liveDocuments, liveBytes, transfers
                     """)
         }
+    }
+
+    private mutating func takeSecrets(_ name: String, _ value: Bytes) throws(Refusal) {
+        guard name == "keyFile" else {
+            throw Refusal(description: "unknown key \"\(name)\" in secrets; known is keyFile")
+        }
+        let path = try Self.text(name, value)
+        guard path.hasPrefix("/") else { throw Refusal(description: "secrets.keyFile is an absolute path") }
+        secretsKeyFile = path
     }
 
     private mutating func takeFeed(_ name: String, _ value: Bytes) throws(Refusal) {
@@ -155,6 +172,7 @@ public struct Configuration: Sendable {
             names.append("limits or changes")
         }
         if importRoots != other.importRoots { names.append("importRoots") }
+        if secretsKeyFile != other.secretsKeyFile { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })
         {

@@ -47,6 +47,13 @@ public enum Daemon {
             }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
         }
+        let isTraceable = SocketPath.environment("KURA_DUMPABLE") == "1"
+        if isTraceable { journal.log(.warning, "this user's processes can read the daemon's memory: KURA_DUMPABLE") }
+        if !ProcessLimits.protectMemory(isTraceable: isTraceable) {
+            journal.log(.warning, "the kernel does not keep others from reading the daemon's memory")
+        }
+        // Before anything is opened that could get its number.
+        let keys = try keySources(configuration)
         let inherited: [InheritedSocket]
         do throws(InheritedSocket.Refusal) { inherited = try InheritedSocket.take() } catch {
             throw Configuration.Refusal(description: error.description)
@@ -68,6 +75,7 @@ public enum Daemon {
             try found(reread(), inherited, own)
         }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
+        storageConfiguration.keys = keys
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
         let loop = try EventLoop()
@@ -108,6 +116,20 @@ public enum Daemon {
             journal.log(.error, "stopped: the outcome of unsynced changes is unknown", [("reason", fault.description)])
             return 1
         }
+    }
+
+    /// Where the keys of the secrets come from.
+    private static func keySources(_ configuration: Configuration) throws -> KeySourcesConfiguration {
+        var keys = KeySourcesConfiguration()
+        if let descriptor = configuration.keyDescriptor { try keys.readKey(from: descriptor) }
+        if let directory = SocketPath.environment("CREDENTIALS_DIRECTORY"), !directory.isEmpty,
+            unsafe access(directory + "/kura.key", F_OK) == 0
+        {
+            keys.credentialFile = directory + "/kura.key"
+        }
+        keys.keyFile = configuration.secretsKeyFile
+        keys.memory = { (HostMemory.limit(), HostMemory.free()) }
+        return keys
     }
 
     /// What a configuration says that can be put in force at once.

@@ -93,7 +93,7 @@ public actor Storage {
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
-        keyKeeper = try KeyKeeper(configuration, wake: wake, report: report)
+        keyKeeper = KeyKeeper(configuration, wake: wake, report: report)
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {

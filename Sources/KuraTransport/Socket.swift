@@ -146,4 +146,10 @@ public enum ProcessLimits {
         _ = unsafe csys_raise_descriptor_limit(&limit)
         return Int(clamping: limit)
     }
+
+    /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.
+    /// - Returns: whether the kernel has agreed.
+    public static func protectMemory(isTraceable: Bool) -> Bool {
+        csys_set_no_core() == 0 && (isTraceable || csys_set_no_dump() == 0)
+    }
 }

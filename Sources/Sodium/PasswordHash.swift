@@ -62,11 +62,25 @@ public enum PasswordHash {
     ) throws(SodiumError) -> SecretKey {
         guard salt.count == saltBytes else { throw .malformed }
         return try unsafe SecretKey { slot in
-            let text = unsafe UnsafeRawPointer(passphrase.octets).assumingMemoryBound(to: CChar.self)
-            let result = unsafe crypto_pwhash_argon2id(
-                slot, UInt64(SecretKey.byteCount), text, UInt64(passphrase.count), salt.octets, UInt64(parameters.passes),
-                parameters.memoryBytes, crypto_pwhash_argon2id_alg_argon2id13())
-            return result == 0 ? nil : .outOfMemory
+            let isDone = unsafe hash(
+                passphrase, salt, passes: parameters.passes, memoryBytes: parameters.memoryBytes, to: slot,
+                count: SecretKey.byteCount)
+            return isDone ? nil : .outOfMemory
         }
+    }
+
+    /// The function itself, without bounds of our own.
+    /// - Returns: false when there is no memory, or libsodium does not take the numbers.
+    ///
+    /// Safety: as for `key`; the caller has room for `count` bytes.
+    static func hash(
+        _ passphrase: Bytes, _ salt: Bytes, passes: Int, memoryBytes: Int, to output: UnsafeMutablePointer<UInt8>,
+        count: Int
+    ) -> Bool {
+        Library.start()
+        let text = unsafe UnsafeRawPointer(passphrase.octets).assumingMemoryBound(to: CChar.self)
+        return unsafe crypto_pwhash_argon2id(
+            output, UInt64(count), text, UInt64(passphrase.count), salt.octets, UInt64(passes), memoryBytes,
+            crypto_pwhash_argon2id_alg_argon2id13()) == 0
     }
 }

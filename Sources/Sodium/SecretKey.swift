@@ -76,13 +76,18 @@ public final class SecretKey: @unchecked Sendable {
     ///
     /// Source: libsodium, "Key derivation" (`crypto_kdf`, BLAKE2b with salt and personalisation).
     public func derive(_ context: KeyContext, id: UInt64) throws(SodiumError) -> SecretKey {
-        try SecretKey(in: arena) { subkey in
-            unsafe withAddress { key in
-                let name = unsafe UnsafeRawPointer(context.text.utf8Start).assumingMemoryBound(to: CChar.self)
-                // Fails only for lengths that are out of bounds, and 32 is not.
-                _ = unsafe crypto_kdf_derive_from_key(subkey, Self.byteCount, id, name, key)
-            }
+        try unsafe SecretKey(in: arena) { subkey in
+            unsafe derive(context, id: id, to: subkey, count: Self.byteCount)
             return nil
+        }
+    }
+
+    /// - Parameter count: bytes to write, 16 to 64.
+    func derive(_ context: KeyContext, id: UInt64, to subkey: UnsafeMutablePointer<UInt8>, count: Int) {
+        unsafe withAddress { key in
+            let name = unsafe UnsafeRawPointer(context.text.utf8Start).assumingMemoryBound(to: CChar.self)
+            // Fails only for lengths that are out of bounds.
+            _ = unsafe crypto_kdf_derive_from_key(subkey, count, id, name, key)
         }
     }
 

@@ -12,6 +12,7 @@ private let help = """
       --config FILE      JSON configuration  [$KURA_CONFIG]
       --ephemeral        data in a temporary directory, gone at exit
       --profile NAME     memory and disk: small, default or large
+      --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
       --log-level NAME   debug, info, warning or error   [info]
       --print-openrpc    print what rpc.discover answers, and exit
       --print-docs STORE print the tables of proto-docs for a store, or for "errors", and exit
@@ -22,6 +23,9 @@ private let help = """
     connections, everything asked for answered, synced and folded, exit 0; a second one exits at once.
     SIGHUP reads the configuration again: roles, quotas, settingsLocks and logLevel come into force, also for clients that are
     connected; what takes a restart is told in the log.
+    The secrets' root key opens with DATA/keys/root.key, which the first start makes, unless it is told of another key: --key-fd,
+    $CREDENTIALS_DIRECTORY/kura.key, or secrets.keyFile of the configuration; see proto-docs/secrets.md. No core dumps, and nobody but
+    root traces the daemon or reads its memory; KURA_DUMPABLE=1 waives that for tests.
     Sockets and roles are keys of the configuration: see proto-docs/access.md. A service manager is understood:
     LISTEN_FDS, LISTEN_FDNAMES (each the name of a socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
     Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory).
@@ -65,6 +69,10 @@ struct Kurad {
             case "--ephemeral": flags.isEphemeral = true
             case "--profile": profile = value(of: argument, inline)
             case "--log-level": level = value(of: argument, inline)
+            case "--key-fd":
+                let text = value(of: argument, inline)
+                guard let number = Int32(text), number >= 0 else { Self.refuse("--key-fd is a descriptor's number") }
+                flags.keyDescriptor = number
             case "--print-openrpc":
                 Self.print(OpenRPC.document(version: Daemon.version))
                 exit(0)
@@ -100,6 +108,7 @@ struct Kurad {
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.isEphemeral = flags.isEphemeral
+        configuration.keyDescriptor = flags.keyDescriptor
         return configuration
     }
 

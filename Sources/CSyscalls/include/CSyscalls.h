@@ -65,7 +65,12 @@ int csys_signal_descriptor(void);
 int csys_next_signal(int descriptor);
 int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
 int csys_set_thread_name(const char *name);
+/// Nobody but root reads this process's memory or traces it, and it leaves no core (PR_SET_DUMPABLE 0).
 int csys_set_no_dump(void);
+/// No core dumps (RLIMIT_CORE 0).
+int csys_set_no_core(void);
+/// The process's own terminal for reading and writing; -1 with errno.
+int csys_open_terminal(void);
 /// Asks for the cache line at `address`; a hint, never a fault. Not a system call, but as far from Swift.
 static inline void csys_prefetch(const void *address) { __builtin_prefetch(address); }
 /// Columns of the terminal behind the descriptor (TIOCGWINSZ); 0 when it is none or does not tell.

@@ -15,20 +15,19 @@ final class KeyKeeper {
     /// Jobs that may wait, the one that runs included.
     static let mostWaiting = 8
 
-    /// Opens what can be opened without anybody's help, and makes what a first start needs. Never keeps the daemon from starting, unless it was
-    /// told of a key that is none: without keys everything but the secrets works.
+    /// Opens what can be opened without anybody's help, and makes what a first start needs. Never keeps the daemon from starting:
+    /// without keys everything but the secrets works.
     ///
     /// - Parameters:
     ///   - configuration: names the directory, and the sources.
     ///   - wake: called when a job is done.
     ///   - report: takes lines for the operator.
-    /// - Throws: `refused` when `--key-fd` gives no key.
     init(
         _ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (String) -> Void
-    ) throws(StorageFault) {
+    ) {
         let files = KeyFiles(configuration)
-        sources = try KeySources(configuration.keys, files)
+        sources = KeySources(configuration.keys, files)
         thread = KeyThread(wake: wake)
         self.report = report
         var slots: KeySlots?

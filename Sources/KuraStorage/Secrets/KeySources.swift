@@ -1,11 +1,12 @@
 import Glibc
 import KuraBytes
-public import Sodium
+import SQLite
+import Sodium
 
 /// Where keys come from that nobody has to say: what the daemon was told at its start.
 public struct KeySourcesConfiguration: Sendable {
-    /// A descriptor that a key of 32 bytes is read from at the start, and closed (`--key-fd`).
-    public var descriptor: Int32?
+    /// What `--key-fd` gave.
+    private(set) var descriptorKey: KeyOnce?
     /// $CREDENTIALS_DIRECTORY/kura.key, when there is one.
     public var credentialFile: String?
     /// The file that the configuration names (`secrets.keyFile`).
@@ -14,6 +15,32 @@ public struct KeySourcesConfiguration: Sendable {
     public var memory: @Sendable () -> (limit: Int, free: Int) = { (.max, .max) }
 
     public init() {}
+
+    /// Takes a key of 32 bytes from a descriptor, and closes it.
+    ///
+    /// - Parameter descriptor: of a file, a pipe or a socket; it is read to its end.
+    /// - Throws: `refused` when it has no such key.
+    public mutating func readKey(from descriptor: Int32) throws(StorageFault) {
+        guard let key = KeySources.read(descriptor) else {
+            throw .refused("--key-fd \(descriptor): no key of exactly \(SecretKey.byteCount) bytes can be read from it")
+        }
+        close(descriptor)
+        descriptorKey = KeyOnce(key)
+    }
+}
+
+/// A key that is given out once: configurations are copied and stay, and a key that was taken must not.
+final class KeyOnce: Sendable {
+    private let key: Guarded<SecretKey?>
+
+    init(_ key: SecretKey) { self.key = Guarded(key) }
+
+    func take() -> SecretKey? {
+        key.withLock { key in
+            defer { key = nil }
+            return key
+        }
+    }
 }
 
 /// The keys of the sources, read when they are needed.
@@ -23,18 +50,10 @@ struct KeySources: Sendable {
     /// What `--key-fd` gave: it can be read once only, so it is kept until the secrets are locked.
     let descriptorKey: SecretKey?
 
-    init(_ configuration: KeySourcesConfiguration, _ files: KeyFiles) throws(StorageFault) {
+    init(_ configuration: KeySourcesConfiguration, _ files: KeyFiles) {
         self.configuration = configuration
         self.files = files
-        guard let descriptor = configuration.descriptor else {
-            descriptorKey = nil
-            return
-        }
-        defer { close(descriptor) }
-        descriptorKey = Self.read(descriptor)
-        guard descriptorKey != nil else {
-            throw .refused("--key-fd \(descriptor): no key of exactly \(SecretKey.byteCount) bytes can be read from it")
-        }
+        descriptorKey = configuration.descriptorKey?.take()
     }
 
     private init(_ sources: KeySources) {
@@ -49,7 +68,7 @@ struct KeySources: Sendable {
     /// Kinds that the daemon was told of, for the slots of a first start.
     var configured: [KeySlot.Kind] {
         var kinds: [KeySlot.Kind] = []
-        if configuration.descriptor != nil { kinds.append(.descriptor) }
+        if configuration.descriptorKey != nil { kinds.append(.descriptor) }
         if configuration.credentialFile != nil { kinds.append(.credential) }
         if configuration.keyFile != nil { kinds.append(.container) }
         return kinds
@@ -125,7 +144,7 @@ struct KeySources: Sendable {
     /// A key of exactly 32 bytes, and then the end.
     ///
     /// Safety: `read` gets the buffer's spare room with its length.
-    private static func read(_ descriptor: Int32) -> SecretKey? {
+    static func read(_ descriptor: Int32) -> SecretKey? {
         var buffer = SecretBuffer()
         let most = SecretKey.byteCount + 1
         buffer.fill(atMost: most) { buffer in
