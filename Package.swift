@@ -60,7 +60,7 @@ let package = Package(
         tests("KuraJSONTests", ["KuraBytes", "KuraJSON", "KuraProtocol"]),
         tests("JSONSchemaTests", ["KuraBytes", "JSONSchema", "KuraProtocol"]),
         tests("KuraTransportTests", ["KuraBytes", "KuraTransport", "CSyscalls"]),
-        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite"]),
+        tests("KuraStorageTests", ["KuraBytes", "KuraJSON", "KuraStorage", "KuraTransport", "SQLite", "Sodium"]),
         tests(
             "KuraServerTests",
             [

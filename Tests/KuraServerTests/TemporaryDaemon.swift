@@ -40,8 +40,12 @@ final class TemporaryDaemon {
     // MARK: Running
 
     /// Starts a daemon and waits until it answers.
-    func start(profile: String = "small", configuration: String? = nil, faults: String? = nil) throws {
-        try launch(profile: profile, configuration: configuration, faults: faults)
+    func start(
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
+        more: [String] = []
+    ) throws {
+        try launch(
+            profile: profile, configuration: configuration, faults: faults, environment: environment, more: more)
         let deadline = now() + 30
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
@@ -60,9 +64,10 @@ final class TemporaryDaemon {
 
     /// Starts a daemon without waiting for it.
     func launch(
-        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = []
+        profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
+        more: [String] = []
     ) throws {
-        var arguments = ["--data-dir", data, "--profile", profile]
+        var arguments = ["--data-dir", data, "--profile", profile] + more
         // A configuration with sockets of its own has one at the usual place too.
         if configuration?.contains("\"sockets\"") != true { arguments += ["--socket", socket] }
         if let configuration {
@@ -113,7 +118,9 @@ final class TemporaryDaemon {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var argv = ([binary] + arguments).map { strdup($0) } + [nil]
-        var environment = ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
+        // The tests look into /proc; what is written last holds.
+        var environment =
+            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)", "KURA_DUMPABLE=1"] + more
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]

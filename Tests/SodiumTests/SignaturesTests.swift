@@ -130,7 +130,6 @@ import Testing
         for position in sealed.indices {
             var changed = sealed
             changed[position] ^= 1
-            // The highest bit of a public key's last byte alone does not count (RFC 7748, 5).
             #expect(throws: SodiumError.forged) { try open(changed, pair) }
         }
         for count in 0..<SealedBox.overhead {
