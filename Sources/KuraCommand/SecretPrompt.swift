@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+import KuraProtocol
 
 /// Asks for secrets on the process's terminal, without an echo.
 ///

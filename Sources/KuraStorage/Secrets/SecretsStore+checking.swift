@@ -1,4 +1,5 @@
 import KuraBytes
+import Sodium
 
 /// Checking what is on the disk against its sums: records when the store is unlocked, a service's heads before somebody uses them, all of
 /// them by and by. In pieces, since there may be many.

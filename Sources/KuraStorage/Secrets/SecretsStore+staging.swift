@@ -165,12 +165,6 @@ extension SecretsStore {
         try stageRecord(before, place, headBytes: newBytes - oldBytes)
     }
 
-    /// The service's record as it lies in memory, for what the store's record has to subtract.
-    struct RecordBefore {
-        var item: ItemRef?
-        var element: SetSum
-    }
-
     /// The number of the service's newest key; a service that is about to be made gets its first.
     func newestKey(_ place: Place) throws(StoreError) -> UInt32 {
         guard let item = liveRecord(place.scope) else {

@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 import Sodium
 
 /// Secrets: values that nobody reads without the key, by service and account.
