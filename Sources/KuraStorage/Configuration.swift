@@ -69,7 +69,7 @@ public struct StorageConfiguration: Sendable {
     var durableDirectory: String { dataDirectory + "/durable" }
     var attachmentsDirectory: String { durableDirectory + "/attachments" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
-    /// What leads to the root key of the secrets; never in a backup.
+    /// What leads to the root key of the secrets. root.key and host.key are never in a backup.
     var keysDirectory: String { dataDirectory + "/keys" }
     /// What a recovery set aside; nothing in it is ever removed by itself.
     var quarantineDirectory: String { dataDirectory + "/quarantine" }

@@ -24,6 +24,8 @@ public final class KeyArena: @unchecked Sendable {
     static let firstSlots = 4 * 4096 / slotBytes - 1
     static let furtherSlots = 16 * 4096 / slotBytes - 1
 
+    /// Safety: the base and the count of slots are of one allocation, which the arena frees.
+    @safe
     private struct Region {
         let base: UnsafeMutablePointer<UInt8>
         let slots: Int
@@ -39,7 +41,7 @@ public final class KeyArena: @unchecked Sendable {
             if slots % 64 != 0 { taken[taken.count - 1] = ~0 << UInt64(slots % 64) }
         }
     }
-    private var regions: [Region] = unsafe []
+    private var regions: [Region] = []
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
 
     public init() {
@@ -51,28 +53,28 @@ public final class KeyArena: @unchecked Sendable {
 
     deinit {
         // Zeroes them, and stops the program when something was written before or behind the keys.
-        for unsafe region in unsafe regions { unsafe sodium_free(region.base) }
+        for region in regions { unsafe sodium_free(region.base) }
         unsafe pthread_mutex_destroy(lock)
         unsafe lock.deallocate()
     }
 
     /// Keys that are there.
     public var keyCount: Int {
-        locked { unsafe regions.reduce(0) { unsafe $0 + $1.used } }
+        locked { regions.reduce(0) { $0 + $1.used } }
     }
 
     /// Bytes of the regions, in whole pages: what is to be locked.
     public var regionBytes: Int {
-        locked { unsafe regions.reduce(0) { unsafe $0 + ($1.slots + 1) * Self.slotBytes } }
+        locked { regions.reduce(0) { $0 + ($1.slots + 1) * Self.slotBytes } }
     }
 
     /// Room for a key, its bytes 0; nil when the system gives no memory.
     func allocate() -> UnsafeMutablePointer<UInt8>? {
         unsafe locked { () -> UnsafeMutablePointer<UInt8>? in
-            for index in unsafe regions.indices where unsafe regions[index].used < regions[index].slots {
+            for index in regions.indices where regions[index].used < regions[index].slots {
                 return unsafe take(in: index)
             }
-            let slots = unsafe regions.isEmpty ? Self.firstSlots : Self.furtherSlots
+            let slots = regions.isEmpty ? Self.firstSlots : Self.furtherSlots
             guard let memory = unsafe sodium_malloc(slots * Self.slotBytes) else { return nil }
             unsafe sodium_memzero(memory, slots * Self.slotBytes)
             unsafe regions.append(Region(base: memory.assumingMemoryBound(to: UInt8.self), slots: slots))
@@ -81,25 +83,25 @@ public final class KeyArena: @unchecked Sendable {
     }
 
     private func take(in index: Int) -> UnsafeMutablePointer<UInt8> {
-        let word = unsafe regions[index].taken.firstIndex { $0 != ~0 }!
-        let bit = unsafe (~regions[index].taken[word]).trailingZeroBitCount
-        unsafe regions[index].taken[word] |= 1 << UInt64(bit)
-        unsafe regions[index].used += 1
+        let word = regions[index].taken.firstIndex { $0 != ~0 }!
+        let bit = (~regions[index].taken[word]).trailingZeroBitCount
+        regions[index].taken[word] |= 1 << UInt64(bit)
+        regions[index].used += 1
         return unsafe regions[index].base + (word * 64 + bit) * Self.slotBytes
     }
 
     /// Zeroes a slot and takes it back.
     func release(_ slot: UnsafeMutablePointer<UInt8>) {
         unsafe sodium_memzero(slot, Self.slotBytes)
-        unsafe locked {
-            for index in unsafe regions.indices {
+        locked {
+            for index in regions.indices {
                 let offset = unsafe slot - regions[index].base
-                guard offset >= 0, unsafe offset < regions[index].slots * Self.slotBytes else { continue }
+                guard offset >= 0, offset < regions[index].slots * Self.slotBytes else { continue }
                 let number = offset / Self.slotBytes
                 let bit = UInt64(1) << UInt64(number % 64)
-                precondition(unsafe regions[index].taken[number / 64] & bit != 0, "a key that has gone already")
-                unsafe regions[index].taken[number / 64] &= ~bit
-                unsafe regions[index].used -= 1
+                precondition(regions[index].taken[number / 64] & bit != 0, "a key that has gone already")
+                regions[index].taken[number / 64] &= ~bit
+                regions[index].used -= 1
                 return
             }
             preconditionFailure("a key of another arena")

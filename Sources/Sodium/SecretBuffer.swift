@@ -94,7 +94,7 @@ public struct SecretBuffer: ~Copyable {
     /// The whole block, what was never filled included.
     private static func zero(_ storage: borrowing ByteBuffer) {
         let spare = unsafe storage.spare
-        guard let behind = unsafe spare.baseAddress else { return }
+        guard let behind = spare.baseAddress else { return }
         unsafe sodium_memzero(behind - storage.count, storage.capacity)
     }
 }

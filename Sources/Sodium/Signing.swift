@@ -38,7 +38,7 @@ public struct SigningKeyPair: Sendable {
     public func sign(_ message: Bytes, to output: inout ByteBuffer) {
         let room = unsafe output.room(for: Self.signatureBytes)
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.expandedBytes) { expanded in
-            let start = unsafe expanded.baseAddress!
+            let start = expanded.baseAddress!
             seed.withBytes { unsafe start.update(from: $0.octets, count: SecretKey.byteCount) }
             publicKey.withBytes {
                 unsafe (start + SecretKey.byteCount).update(from: $0.octets, count: Self.publicKeyBytes)

@@ -149,6 +149,11 @@ import Testing
 
     /// Puts what the examples of documents' parts speak of.
     private func prepare(_ name: String) throws {
+        let passphrase = "{\"kind\":\"passphrase\",\"newPassphrase\":\"old words\"}"
+        if ["secrets.addSlot", "secrets.removeSlot", "secrets.changePassphrase"].contains(name) {
+            try client.result("secrets.addSlot", passphrase)
+        }
+        if name == "secrets.addSlot" { try client.result("secrets.removeSlot", "{\"slot\":1}") }
         if name == "documents.search" {
             try client.result("documents.configure", "{\"collection\":\"articles\",\"searchFields\":[\"title\"]}")
             try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":20000}")

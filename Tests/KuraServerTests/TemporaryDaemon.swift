@@ -42,10 +42,11 @@ final class TemporaryDaemon {
     /// Starts a daemon and waits until it answers.
     func start(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
-        more: [String] = []
+        more: [String] = [], through: [String] = []
     ) throws {
         try launch(
-            profile: profile, configuration: configuration, faults: faults, environment: environment, more: more)
+            profile: profile, configuration: configuration, faults: faults, environment: environment, more: more,
+            through: through)
         let deadline = now() + 30
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
@@ -65,7 +66,7 @@ final class TemporaryDaemon {
     /// Starts a daemon without waiting for it.
     func launch(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
-        more: [String] = []
+        more: [String] = [], through: [String] = []
     ) throws {
         var arguments = ["--data-dir", data, "--profile", profile] + more
         // A configuration with sockets of its own has one at the usual place too.
@@ -74,7 +75,8 @@ final class TemporaryDaemon {
             Self.write(configuration, to: root + "/config.json")
             arguments += ["--config", root + "/config.json"]
         }
-        pid = try Self.spawn(arguments, faults: faults, standardError: logPath, more: environment)
+        pid = try Self.spawn(
+            arguments, faults: faults, standardError: logPath, more: environment, through: through)
     }
 
     /// Runs kurad with these arguments to its end; one that serves instead is killed after ten seconds.
@@ -102,7 +104,7 @@ final class TemporaryDaemon {
 
     private static func spawn(
         _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp",
-        more: [String] = []
+        more: [String] = [], through: [String] = []
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -117,7 +119,8 @@ final class TemporaryDaemon {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var argv = ([binary] + arguments).map { strdup($0) } + [nil]
+        // `through`: a program that becomes the one that follows it.
+        var argv = (through + [binary] + arguments).map { strdup($0) } + [nil]
         // The tests look into /proc; what is written last holds.
         var environment =
             ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)", "KURA_DUMPABLE=1"] + more
@@ -126,7 +129,7 @@ final class TemporaryDaemon {
         var envp = environment.map { strdup($0) } + [nil]
         defer { for pointer in argv + envp { free(pointer) } }
         var pid: pid_t = 0
-        let result = posix_spawn(&pid, binary, &actions, &attributes, &argv, &envp)
+        let result = posix_spawn(&pid, through.first ?? binary, &actions, &attributes, &argv, &envp)
         try #require(result == 0, "posix_spawn \(binary): \(result)")
         return pid
     }

@@ -21,7 +21,7 @@ extension Method {
                 Field(
                     "publicKey", .text(maxBytes: 44),
                     "X25519 key to seal secrets to for this daemon, as base64; left out while sealed."),
-            ], errors: [.noSpace]),
+            ]),
         Method(
             "secrets.slots", .secrets, .read, needs: .whole(.admin),
             "Lists the slots: the ways to the root key.",

@@ -40,7 +40,7 @@ enum SecretsKeysHandlers {
     static func slots(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let keys = storage.keys
         guard keys.epoch > 0 else {
-            if case .unusable(let fault) = keys.state { throw Refusal(fault, call: call) }
+            if case .unusable(let fault) = keys.state { throw Refusal(keys: fault, call: call) }
             throw .error(RPCError(.sealed))
         }
         out.append("{\"slots\":[")
@@ -97,7 +97,7 @@ enum SecretsKeysHandlers {
             }
             return KeyJob(.changePassphrase, passphrase: reader.string(0), newPassphrase: reader.string(1))
         }
-        guard job.fault == nil, let slot = job.slot else { throw Refusal(job.fault ?? .sealed, call: call) }
+        guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
         out.append("{\"slot\":")
         out.append(slot)
         out.append("}")
@@ -114,7 +114,7 @@ enum SecretsKeysHandlers {
         case .noSuchSource(let what): throw .error(RPCError(.wrongKey, hint: what.text))
         case .sealed where !reader.has(0):
             throw .error(RPCError(.wrongKey, hint: "there are passphrase slots only: say one"))
-        case let fault?: throw Refusal(fault, call: call)
+        case let fault?: throw Refusal(keys: fault, call: call)
         }
         out.append("{\"state\":\"")
         out.append(text: storage.keys.word)
@@ -139,7 +139,7 @@ enum SecretsKeysHandlers {
             }
             return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
         }
-        if let fault = job.fault { throw Refusal(fault, call: call) }
+        if let fault = job.fault { throw Refusal(keys: fault, call: call) }
         out.append("{\"keyEpoch\":")
         out.append(unsigned: UInt64(storage.keys.epoch))
         out.append("}")
@@ -149,7 +149,7 @@ enum SecretsKeysHandlers {
     private static func append(
         _ job: KeyJob, _ call: Call, to out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        guard job.fault == nil, let slot = job.slot else { throw Refusal(job.fault ?? .sealed, call: call) }
+        guard job.fault == nil, let slot = job.slot else { throw Refusal(keys: job.fault ?? .sealed, call: call) }
         out.append("{\"slot\":")
         out.append(slot)
         out.append(",\"slots\":")
@@ -177,7 +177,7 @@ extension Call {
         // Another request waits, and this one's turn comes: until then it is not begun.
         guard connection.contents.takesAnswers else { throw .query(ticket: storage.unusedTicket()) }
         let ticket: UInt64
-        do throws(KeysFault) { ticket = try storage.submit(job) } catch { throw Refusal(error, call: self) }
+        do throws(KeysFault) { ticket = try storage.submit(job) } catch { throw Refusal(keys: error, call: self) }
         connection.contents.wait(for: job)
         throw .query(ticket: ticket)
     }
@@ -208,7 +208,7 @@ extension KeysFault {
 
 extension Refusal {
     /// A fault of the keys in the words of the wire.
-    init(_ fault: KeysFault, call: Call) {
+    init(keys fault: KeysFault, call: Call) {
         switch fault {
         case .sealed: self = .error(RPCError(.sealed))
         case .damaged(let what): self = .error(RPCError(.integrity, hint: what.text))

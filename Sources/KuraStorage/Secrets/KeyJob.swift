@@ -1,6 +1,6 @@
 import Glibc
 public import KuraBytes
-public import Sodium
+import Sodium
 
 /// Something done with the slots that takes files or a passphrase's hash, and so a thread: made on the loop, run on kura-keys one after
 /// the other, adopted by the storage on the loop, and then looked at by whoever asked.

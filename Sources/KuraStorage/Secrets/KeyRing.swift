@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 public import Sodium
 
 /// What a key that follows from the root key is for.

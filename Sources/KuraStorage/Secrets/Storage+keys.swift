@@ -1,5 +1,3 @@
-public import KuraBytes
-
 /// The keys of the secrets, for the server.
 extension Storage {
     public var keys: KeyRing { keyKeeper.ring }

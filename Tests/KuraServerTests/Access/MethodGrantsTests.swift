@@ -33,6 +33,9 @@ import Testing
         "documents.configure": ["admin", "list", "read"],
         "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
         "documents.purge": ["delete", "admin"],
+        "secrets.status": ["list"], "secrets.slots": ["admin"], "secrets.addSlot": ["admin"],
+        "secrets.removeSlot": ["admin"], "secrets.unlock": ["admin"], "secrets.lock": ["admin"],
+        "secrets.changePassphrase": ["admin"], "secrets.rotate": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 

@@ -296,6 +296,27 @@ import Testing
 
     // MARK: Memory
 
+    private static let setpriv = "/usr/bin/setpriv"
+
+    @Test(.enabled(if: access(setpriv, X_OK) == 0, "no setpriv"))
+    func `that the kernel locks no memory is told, and everything works`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        // Root may lock as much as it likes, unless it gives that up.
+        let without = getuid() == 0 ? [Self.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : []
+        func locked(_ kibibytes: String) throws -> Bool? {
+            try daemon.start(through: without + ["/bin/sh", "-c", "ulimit -l \(kibibytes); exec \"$@\"", "sh"])
+            defer { #expect(daemon.terminate() == 0) }
+            let status = try daemon.connect().result("secrets.status")
+            #expect(status["state"]?.text == "unlocked")
+            let pid = daemon.pid
+            let kernel = String(decoding: TemporaryDaemon.contents("/proc/\(pid)/status") ?? [], as: UTF8.self)
+            #expect(kernel.contains("VmLck:\t       0 kB") == (status["memoryLocked"]?.bool == false))
+            return status["memoryLocked"]?.bool
+        }
+        #expect(try locked("0") == false)
+        #expect(try locked("64") == true)
+    }
+
     @Test func `without the variable nobody but root may look into the daemon, and it leaves no core`() throws {
         let daemon = try TemporaryDaemon(starts: false)
         try daemon.start(environment: ["KURA_DUMPABLE=0"])
