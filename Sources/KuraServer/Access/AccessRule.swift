@@ -185,11 +185,13 @@ struct AccessRule {
     // MARK: Requests
 
     private static let readable: [(store: Method.Store, name: StaticString)] = [
-        (.settings, "settings"), (.documents, "documents"),
+        (.settings, "settings"), (.secrets, "secrets"), (.documents, "documents"),
     ]
 
     private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {
-        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store)).contains(.read)
+        // Of secrets the feed has names alone.
+        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store))
+            .contains(store == .secrets ? .list : .read)
     }
 
     private static func extra(_ extras: [Extra], _ reader: RequestReader) -> Verbs {

@@ -17,6 +17,9 @@ final class Permissions: Sendable {
         visible = VisibleScopes { store, scope in
             guard let store = store.granted else { return false }
             return Self.verbs(grants, uid, store, scope).contains(.read)
+        } secrets: { service, group in
+            // The feed has names, and never values.
+            Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.list)
         }
     }
 
@@ -72,7 +75,8 @@ extension Store {
         switch self {
         case .settings: .settings
         case .documents: .documents
-        case .requests, .configuration, .attachments, .secrets, .secretVersions: nil
+        case .secrets: .secrets
+        case .requests, .configuration, .attachments, .secretVersions: nil
         }
     }
 }

@@ -203,6 +203,32 @@ extension SecretsStore {
         }
     }
 
+    /// Lends the names of the item that a change of the log is about; not while they cannot be known.
+    func withName(of change: LogRecord, _ body: (SecretName) -> Void) {
+        follow()
+        guard ring.isUnlocked, let sealer = try? sealer() else { return }
+        defer { close() }
+        do throws(StoreError) {
+            guard change.isTombstone else {
+                try head.open(change.value, scope: change.scope, key: change.key, sealer)
+                return body(head.name)
+            }
+            try sealer.open(row: change.value, .names, scope: change.scope, key: change.key, into: &plaintext)
+        } catch { return }
+        var parts: [Bytes] = []
+        var position = 0
+        while parts.count < 3, plaintext.count - position >= 4 {
+            let count = Int(
+                UInt32(littleEndian: plaintext.bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+            position += 4
+            guard plaintext.count - position >= count else { return }
+            parts.append(plaintext.bytes.extracting(position..<position + count))
+            position += count
+        }
+        guard parts.count == 3 else { return }
+        body(SecretName(service: parts[0], account: parts[1], group: parts[2]))
+    }
+
     func open(record item: ItemRef, _ place: Place) throws(StoreError) {
         try place.scope.withName { (name) throws(StoreError) in
             try record.open(item.value, scope: name, place.vault.sealer)

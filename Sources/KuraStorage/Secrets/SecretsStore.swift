@@ -98,6 +98,14 @@ public final class SecretsStore {
         return vault
     }
 
+    /// What opens rows, whether what is there has been checked or not.
+    func sealer() throws(StoreError) -> SecretSealer {
+        if let vault { return vault.sealer }
+        let opened = try Vault(ring, ledger)
+        vault = opened
+        return opened.sealer
+    }
+
     /// A service, and where its heads are. The scope is not in the table when it has none.
     struct Place {
         var vault: Vault
