@@ -59,7 +59,7 @@ import Testing
 
     /// RFC 8032, 7.1, tests 1 and 2.
     @Test func `signatures are Ed25519's`() throws {
-        let cases = [
+        let cases: [(String, String, [UInt8], String)] = [
             (
                 "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
                 "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", [],
@@ -72,7 +72,6 @@ import Testing
             ),
         ]
         for (seed, publicKey, message, expected) in cases {
-            let message: [UInt8] = message
             let pair = SigningKeyPair(seed: .known(hex: seed))
             #expect(pair.publicKey.hex == publicKey)
             let signature = output { buffer in message.withBytes { pair.sign($0, to: &buffer) } }

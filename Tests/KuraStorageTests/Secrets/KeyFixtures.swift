@@ -26,7 +26,7 @@ struct KeyWorld {
     }
 
     /// Has a job done, and taken in.
-    static func perform(_ job: KeyJob, _ keeper: KeyKeeper) -> KeyJob {
+    static func run(_ job: KeyJob, _ keeper: KeyKeeper) -> KeyJob {
         do throws(KeysFault) { try keeper.submit(job, ticket: 1) } catch {
             job.fault = error
             return job
@@ -45,7 +45,7 @@ struct KeyWorld {
     /// Has a job done that is made of texts.
     @discardableResult
     static func perform(
-        _ task: KeyJob.Task, _ passphrase: String? = nil, new: String? = nil, _ keeper: KeyKeeper
+        _ task: KeyJob.Task, _ passphrase: String? = nil, new: String? = nil, on keeper: KeyKeeper
     ) -> KeyJob {
         let old = passphrase.map { Array($0.utf8) } ?? []
         let fresh = new.map { Array($0.utf8) } ?? []
@@ -54,7 +54,7 @@ struct KeyWorld {
                 KeyJob(task, passphrase: passphrase == nil ? nil : old, newPassphrase: new == nil ? nil : fresh)
             }
         }
-        return perform(job, keeper)
+        return run(job, keeper)
     }
 
     static func contents(_ path: String) -> [UInt8] {

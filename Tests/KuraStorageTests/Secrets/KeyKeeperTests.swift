@@ -72,58 +72,58 @@ import Testing
         #expect(throws: KeysFault.damaged("its digest does not fit it")) { try other.ring.key(.names) }
         #expect(other.ring.allSlots.isEmpty && other.ring.storeID.isEmpty)
         for task in [KeyJob.Task.unlock, .addSlot(.passphrase, label: []), .removeSlot(1), .changePassphrase, .rotate] {
-            #expect(KeyWorld.perform(task, "x", new: "y", other).fault == .damaged("its digest does not fit it"))
+            #expect(KeyWorld.perform(task, "x", new: "y", on: other).fault == .damaged("its digest does not fit it"))
         }
         // Neither does the one that has the keys in memory.
         #expect(
-            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", keeper).fault
+            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: keeper).fault
                 == .damaged("its digest does not fit it"))
         #expect(keeper.ring.state == .unlocked)
         #expect(KeyWorld.contents(world.slotsPath) == bad)
         KeyWorld.write(good, world.slotsPath)
-        #expect(KeyWorld.perform(.unlock, other).fault == nil)
+        #expect(KeyWorld.perform(.unlock, on: other).fault == nil)
         #expect(other.ring.state == .unlocked && other.ring.print() == keeper.ring.print())
     }
 
     @Test func `a passphrase opens what it was made for, and another one nothing`() throws {
         let keeper = world.keeper()
         let keys = keeper.ring.print()
-        let made = KeyWorld.perform(.addSlot(.passphrase, label: Array("me".utf8)), "correct horse", keeper)
+        let made = KeyWorld.perform(.addSlot(.passphrase, label: Array("me".utf8)), "correct horse", on: keeper)
         #expect(made.fault == nil && made.slot?.id == 2)
         let cost = try #require(made.slot?.cost)
         #expect(cost.memoryBytes == KeyWorld.memory / 2)
-        #expect(KeyWorld.perform(.removeSlot(1), keeper).fault == nil)
+        #expect(KeyWorld.perform(.removeSlot(1), on: keeper).fault == nil)
         #expect(!FileSystem.exists(world.rootKeyPath))
         let other = world.keeper()
         #expect(other.ring.state == .sealed && other.ring.allSlots.map(\.id) == [2])
         #expect(throws: KeysFault.sealed) { try other.ring.key(.wrap) }
         for wrong in ["", "correct hors", "correct horse ", "Correct horse"] {
-            #expect(KeyWorld.perform(.unlock, wrong, other).fault == .wrongKey)
+            #expect(KeyWorld.perform(.unlock, wrong, on: other).fault == .wrongKey)
             #expect(other.ring.state == .sealed)
         }
-        #expect(KeyWorld.perform(.unlock, other).fault == .sealed)
-        let opened = KeyWorld.perform(.unlock, "correct horse", other)
+        #expect(KeyWorld.perform(.unlock, on: other).fault == .sealed)
+        let opened = KeyWorld.perform(.unlock, "correct horse", on: other)
         #expect(opened.fault == nil && opened.slot?.id == 2)
         #expect(other.ring.state == .unlocked && other.ring.print() == keys)
         // A wrong one takes nothing away.
-        #expect(KeyWorld.perform(.unlock, "wrong", other).fault == .wrongKey)
+        #expect(KeyWorld.perform(.unlock, "wrong", on: other).fault == .wrongKey)
         #expect(other.ring.state == .unlocked)
     }
 
     @Test func `a passphrase is changed without another slot, sealed or not, and the old one opens nothing more`() throws {
         let keeper = world.keeper()
         let keys = keeper.ring.print()
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "one", keeper)
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "two", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "one", on: keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "two", on: keeper)
         keeper.lock()
-        let changed = KeyWorld.perform(.changePassphrase, "two", new: "three", keeper)
+        let changed = KeyWorld.perform(.changePassphrase, "two", new: "three", on: keeper)
         #expect(changed.fault == nil && changed.slot?.id == 3)
         #expect(keeper.ring.state == .sealed)
-        #expect(KeyWorld.perform(.unlock, "two", keeper).fault == .wrongKey)
-        #expect(KeyWorld.perform(.changePassphrase, "two", new: "four", keeper).fault == .wrongKey)
+        #expect(KeyWorld.perform(.unlock, "two", on: keeper).fault == .wrongKey)
+        #expect(KeyWorld.perform(.changePassphrase, "two", new: "four", on: keeper).fault == .wrongKey)
         for passphrase in ["one", "three"] {
             keeper.lock()
-            #expect(KeyWorld.perform(.unlock, passphrase, keeper).fault == nil)
+            #expect(KeyWorld.perform(.unlock, passphrase, on: keeper).fault == nil)
             #expect(keeper.ring.print() == keys)
         }
         #expect(keeper.ring.allSlots.map(\.id) == [1, 2, 3])
@@ -142,35 +142,35 @@ import Testing
         #expect(keeper.ring.generation > generation)
         for purpose in KeyPurpose.allCases { #expect(throws: KeysFault.sealed) { try keeper.ring.key(purpose) } }
         #expect(keeper.ring.hostKey != nil)
-        #expect(KeyWorld.perform(.unlock, keeper).fault == nil)
+        #expect(KeyWorld.perform(.unlock, on: keeper).fault == nil)
         #expect(keeper.ring.state == .unlocked)
     }
 
     @Test func `whoever locks while a passphrase is being hashed has it locked`() throws {
         let keeper = world.keeper()
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", on: keeper)
         keeper.lock()
         let job = KeyJob(.unlock, passphrase: Bytes("words"))
         try keeper.submit(job, ticket: 5)
         keeper.lock()
         KeyWorld.wait(for: job, keeper)
         #expect(job.fault == .sealed && keeper.ring.state == .sealed && keeper.ring.root == nil)
-        #expect(KeyWorld.perform(.unlock, "words", keeper).fault == nil)
+        #expect(KeyWorld.perform(.unlock, "words", on: keeper).fault == nil)
     }
 
     @Test func `the last slot stays, whatever it is`() throws {
         let keeper = world.keeper()
         let text = KeyWorld.contents(world.slotsPath)
-        #expect(KeyWorld.perform(.removeSlot(1), keeper).fault == .lastSlot)
-        #expect(KeyWorld.perform(.removeSlot(9), keeper).fault == .noSuchSlot)
+        #expect(KeyWorld.perform(.removeSlot(1), on: keeper).fault == .lastSlot)
+        #expect(KeyWorld.perform(.removeSlot(9), on: keeper).fault == .noSuchSlot)
         #expect(KeyWorld.contents(world.slotsPath) == text && FileSystem.exists(world.rootKeyPath))
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", keeper)
-        #expect(KeyWorld.perform(.removeSlot(1), keeper).fault == nil)
-        #expect(KeyWorld.perform(.removeSlot(2), keeper).fault == .lastSlot)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", on: keeper)
+        #expect(KeyWorld.perform(.removeSlot(1), on: keeper).fault == nil)
+        #expect(KeyWorld.perform(.removeSlot(2), on: keeper).fault == .lastSlot)
         // And a number is never given again.
-        KeyWorld.perform(.addSlot(.keyFile, label: []), keeper)
+        KeyWorld.perform(.addSlot(.keyFile, label: []), on: keeper)
         #expect(keeper.ring.allSlots.map(\.id) == [2, 3])
-        #expect(KeyWorld.perform(.addSlot(.keyFile, label: []), keeper).fault == .slotExists)
+        #expect(KeyWorld.perform(.addSlot(.keyFile, label: []), on: keeper).fault == .slotExists)
         #expect(world.keeper().ring.state == .unlocked)
     }
 
@@ -188,7 +188,7 @@ import Testing
             keeper.ring.adopt(keys)
         }
         try KeyOpener(KeySources(world.sources, KeyFiles(.tiny(world.directory.path)))).write(keeper.ring.opened!)
-        #expect(KeyWorld.perform(.addSlot(.credential, label: []), keeper).fault == .tooManySlots)
+        #expect(KeyWorld.perform(.addSlot(.credential, label: []), on: keeper).fault == .tooManySlots)
         #expect(world.keeper().ring.allSlots.count == KeySlots.mostSlots)
     }
 
@@ -229,7 +229,7 @@ import Testing
         }
         #expect(!FileSystem.exists(world.rootKeyPath) && !FileSystem.exists(world.slotsPath))
         KeyWorld.write(Randomness.bytes(32), world.directory.path + "/secret")
-        #expect(KeyWorld.perform(.unlock, keeper).fault == nil)
+        #expect(KeyWorld.perform(.unlock, on: keeper).fault == nil)
         #expect(keeper.ring.state == .unlocked && keeper.ring.allSlots.map(\.kind) == [.container])
     }
 
@@ -248,13 +248,13 @@ import Testing
         try world.sources.readKey(from: try pipe(key))
         let keeper = world.keeper()
         #expect(keeper.ring.allSlots.map(\.kind) == [.descriptor] && keeper.ring.state == .unlocked)
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", on: keeper)
         keeper.lock()
-        guard case .noSuchSource = KeyWorld.perform(.unlock, keeper).fault else {
+        guard case .noSuchSource = KeyWorld.perform(.unlock, on: keeper).fault else {
             Issue.record("opened without a key")
             return
         }
-        #expect(KeyWorld.perform(.unlock, "words", keeper).fault == nil)
+        #expect(KeyWorld.perform(.unlock, "words", on: keeper).fault == nil)
         try world.sources.readKey(from: try pipe(key))
         #expect(world.keeper().ring.print() == keeper.ring.print())
         for wrong in [Array(key.dropLast()), key + [1], []] {
@@ -270,18 +270,18 @@ import Testing
         world.sources.memory = { (64 << 20, 20 << 20) }
         let keeper = world.keeper()
         #expect(
-            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", keeper).fault == .noRoom(bytes: 32 << 20))
+            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: keeper).fault == .noRoom(bytes: 32 << 20))
         world.sources.memory = { (8 << 20, .max) }
         let small = world.keeper()
-        #expect(KeyWorld.perform(.addSlot(.passphrase, label: []), "x", small).fault == .noRoom(bytes: 8 << 20))
+        #expect(KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: small).fault == .noRoom(bytes: 8 << 20))
         world.sources.memory = { (16 << 20, .max) }
         let enough = world.keeper()
-        #expect(KeyWorld.perform(.addSlot(.passphrase, label: []), "x", enough).slot?.cost?.memoryBytes == 8 << 20)
+        #expect(KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: enough).slot?.cost?.memoryBytes == 8 << 20)
     }
 
     @Test func `so many may wait for their passphrases, and no more`() throws {
         let keeper = world.keeper()
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "x", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: keeper)
         let jobs = (0..<KeyKeeper.mostWaiting).map { _ in KeyJob(.unlock, passphrase: Bytes("wrong")) }
         for job in jobs { try keeper.submit(job, ticket: 1) }
         #expect(throws: KeysFault.busy) { try keeper.submit(KeyJob(.unlock, passphrase: Bytes("x")), ticket: 2) }
@@ -289,7 +289,7 @@ import Testing
             KeyWorld.wait(for: job, keeper)
             #expect(job.fault == .wrongKey)
         }
-        #expect(KeyWorld.perform(.unlock, "x", keeper).fault == nil)
+        #expect(KeyWorld.perform(.unlock, "x", on: keeper).fault == nil)
         keeper.stop()
     }
 
@@ -298,40 +298,40 @@ import Testing
     @Test func `a rotation gives a new root key to every slot, and keeps the old one until it is retired`() throws {
         let keeper = world.keeper()
         let (wrap, names) = (try keeper.ring.key(.wrap).array, try keeper.ring.key(.names).array)
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", on: keeper)
         let generation = keeper.ring.generation
-        #expect(KeyWorld.perform(.rotate, "words", keeper).fault == nil)
+        #expect(KeyWorld.perform(.rotate, "words", on: keeper).fault == nil)
         #expect(keeper.ring.epoch == 2 && keeper.ring.epochs == [1, 2] && keeper.ring.generation > generation)
         #expect(try keeper.ring.key(.wrap).array != wrap)
         #expect(try keeper.ring.key(.wrap, epoch: 1).array == wrap)
         #expect(try keeper.ring.key(.names).array == names)
-        #expect(KeyWorld.perform(.rotate, "words", keeper).fault == nil)
+        #expect(KeyWorld.perform(.rotate, "words", on: keeper).fault == nil)
         let keys = keeper.ring.print()
         let other = world.keeper()
         #expect(other.ring.epochs == [1, 2, 3] && other.ring.print() == keys)
         other.lock()
-        #expect(KeyWorld.perform(.unlock, "words", other).fault == nil)
+        #expect(KeyWorld.perform(.unlock, "words", on: other).fault == nil)
         #expect(try other.ring.key(.wrap, epoch: 1).array == wrap)
-        #expect(KeyWorld.perform(.retire(epoch: 1), other).fault == nil)
+        #expect(KeyWorld.perform(.retire(epoch: 1), on: other).fault == nil)
         #expect(other.ring.epochs == [2, 3] && other.ring.retiredEpochs == [2])
         #expect(throws: KeysFault.noSuchEpoch) { try other.ring.key(.wrap, epoch: 1) }
-        #expect(KeyWorld.perform(.retire(epoch: 1), other).fault == .noSuchEpoch)
+        #expect(KeyWorld.perform(.retire(epoch: 1), on: other).fault == .noSuchEpoch)
         #expect(world.keeper().ring.epochs == [2, 3])
         #expect(world.keeper().ring.print() == keys)
     }
 
     @Test func `a rotation that would leave a slot behind is refused by the slot's number`() throws {
         let keeper = world.keeper()
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "one", keeper)
-        KeyWorld.perform(.addSlot(.passphrase, label: []), "two", keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "one", on: keeper)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "two", on: keeper)
         let text = KeyWorld.contents(world.slotsPath)
-        #expect(KeyWorld.perform(.rotate, keeper).fault == .keysNeeded([2, 3]))
-        #expect(KeyWorld.perform(.rotate, "one", keeper).fault == .keysNeeded([3]))
+        #expect(KeyWorld.perform(.rotate, on: keeper).fault == .keysNeeded([2, 3]))
+        #expect(KeyWorld.perform(.rotate, "one", on: keeper).fault == .keysNeeded([3]))
         unlink(world.rootKeyPath)
-        #expect(KeyWorld.perform(.rotate, "two", keeper).fault == .keysNeeded([1, 2]))
+        #expect(KeyWorld.perform(.rotate, "two", on: keeper).fault == .keysNeeded([1, 2]))
         #expect(KeyWorld.contents(world.slotsPath) == text && keeper.ring.epoch == 1)
         keeper.lock()
-        #expect(KeyWorld.perform(.rotate, "one", keeper).fault == .sealed)
+        #expect(KeyWorld.perform(.rotate, "one", on: keeper).fault == .sealed)
     }
 
     @Test func `another file in the place of the slots is not written over`() throws {
@@ -341,7 +341,7 @@ import Testing
         let text = KeyWorld.contents(stranger.slotsPath)
         KeyWorld.write(text, world.slotsPath)
         #expect(
-            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", keeper).fault
+            KeyWorld.perform(.addSlot(.passphrase, label: []), "x", on: keeper).fault
                 == .damaged("it is not what this daemon wrote"))
         #expect(KeyWorld.contents(world.slotsPath) == text)
     }
