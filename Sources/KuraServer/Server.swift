@@ -115,8 +115,8 @@ public final class Server {
     /// The handlers in the order of the method table; every method has one.
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
-            SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all, SecretsHandlers.all,
-            DocumentsHandlers.all,
+            SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
+            SecretsHandlers.all, DocumentsHandlers.all,
             QueryHandlers.all, SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }

@@ -16,21 +16,24 @@ import Testing
     /// The block's bytes from the beginning, whatever is filled of them.
     private func block(_ buffer: borrowing ByteBuffer) -> [UInt8] {
         let spare = buffer.spare
-        return Array(UnsafeRawBufferPointer(start: spare.baseAddress! - buffer.count, count: buffer.count + spare.count))
+        return Array(
+            UnsafeRawBufferPointer(start: spare.baseAddress! - buffer.count, count: buffer.count + spare.count))
     }
 
     private func remains(_ buffer: borrowing ByteBuffer) -> Int { block(buffer).filter { $0 == 0x5A }.count }
 
     @Test func `what is cut off or moved up is overwritten`() {
         var buffer = filled()
+        var found: [Int] = []
         buffer.truncate(to: 100)
-        #expect(remains(buffer) == 100)
+        found.append(remains(buffer))
         buffer.removeFirst(40)
-        #expect(remains(buffer) == 60)
+        found.append(remains(buffer))
         buffer.remove(10..<30)
-        #expect(remains(buffer) == 40)
+        found.append(remains(buffer))
         buffer.removeAll()
-        #expect(remains(buffer) == 0)
+        found.append(remains(buffer))
+        #expect(found == [100, 60, 40, 0])
     }
 
     @Test func `a pool gets a clean block`() {
@@ -39,14 +42,16 @@ import Testing
         pool.reclaim(&buffer)
         var next = ByteBuffer()
         pool.supply(&next)
-        #expect(next.capacity > 0 && remains(next) == 0)
-        #expect(buffer.wipes)
+        let (room, found, isMarked) = (next.capacity, remains(next), buffer.wipes)
+        #expect(room > 0 && found == 0)
+        #expect(isMarked)
     }
 
     @Test func `without the mark nothing is overwritten`() {
         var buffer = ByteBuffer(capacity: 512)
         buffer.append(Self.secret)
         buffer.truncate(to: 0)
-        #expect(remains(buffer) == 300)
+        let found = remains(buffer)
+        #expect(found == 300)
     }
 }

@@ -69,7 +69,7 @@ extension Method {
             of: .object([
                 Field("store", .word(["settings", "secrets", "documents"]), required: true, "Where the item is."),
                 Field("scope", .scope, "Its domain, service or collection; left out when `sealed`."),
-                Field("key", .key, "Its key, account or id; left out when the whole collection was dropped, or when `sealed`."),
+                Field("key", .key, "Its key, account or id; left out when all of it was dropped, or `sealed`."),
                 Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),
                 Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
                 Field(
@@ -78,7 +78,8 @@ extension Method {
                 ),
                 Field(
                     "sealed", .boolean,
-                    "True for a secret while the secrets are sealed: that something has changed is all that can be told."),
+                    "True for a secret while the secrets are sealed: that something has changed is all that can be told."
+                ),
                 Field("value", .json, "With `values`: what was written; left out when deleted, and for secrets."),
                 Field(
                     "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),

@@ -60,7 +60,8 @@ extension Method {
             "Lists what is known of secrets, never their values; in an order of its own, the same each time.",
             parameters: [
                 Field("service", .scope, "Only those of this service."),
-                Field("attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)), "Only those with all of these."),
+                Field(
+                    "attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)), "Only those with all of these."),
                 accessGroup, .cursor, .limit(WireLimits.secretsPage, default: 100),
             ],
             result: [
@@ -150,7 +151,8 @@ extension Method {
                 Field("count", .count, required: true, "Secrets in it."),
                 Field("maxVersions", .count, required: true, "Versions that an item keeps."),
                 Field("installation", .scope, "Which installation its secrets belong to."),
-                Field("rev", .revision, required: true, "Revision of its last change; 0 when there is no such service."),
+                Field(
+                    "rev", .revision, required: true, "Revision of its last change; 0 when there is no such service."),
             ],
             errors: readErrors, example: "{\"service\":\"mail\"}"),
         Method(
@@ -194,7 +196,8 @@ extension Method {
     private static let label = Field("label", .text(maxBytes: 512), "What to show people.")
     private static let attributes = Field(
         "attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)),
-        "Texts by name, sealed like the secret, to find it by; at most 8 KiB. They take the place of all that were there.")
+        "Texts by name, sealed like the secret, to find it by; at most 8 KiB. They take the place of all that were there."
+    )
     private static let accessibility = Field(
         "accessibility", .word(["whenUnlocked", "afterFirstUnlock", "always"]),
         "When it may be read; `whenUnlocked` at first.")
@@ -219,7 +222,9 @@ extension Method {
         Field("label", .text(maxBytes: 512), "What to show people."),
         Field("attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)), "Texts by name."),
         Field("kind", .word(kinds), required: true, "What it is."),
-        Field("accessibility", .word(["whenUnlocked", "afterFirstUnlock", "always"]), required: true, "When it may be read."),
+        Field(
+            "accessibility", .word(["whenUnlocked", "afterFirstUnlock", "always"]), required: true,
+            "When it may be read."),
         Field("deviceOnly", .boolean, "True when it is sealed with a key of this host besides."),
         Field("backup", .boolean, "False when backups do not have it."),
         Field("maxVersions", .count, "Versions that are kept, when the item says."),

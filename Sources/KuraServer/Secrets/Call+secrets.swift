@@ -109,7 +109,8 @@ extension Call {
                 isForAccount = JSONWalk.string(value, storage: innerWalk)?.equals(name.account) ?? false
             } else if member.equals("secret"), kind == nil {
                 kind = try readSecret(value, parameter)
-            } else if member.equals("secretBase64"), kind == nil, let text = JSONWalk.string(value, storage: innerWalk) {
+            } else if member.equals("secretBase64"), kind == nil, let text = JSONWalk.string(value, storage: innerWalk)
+            {
                 try readBytes(text, parameter)
                 kind = .binary
             } else {
@@ -169,7 +170,9 @@ extension Call {
             var isThere = false
             var others = JSONWalk(attributes, storage: innerWalk)
             while !isThere, let (other, known) = others.nextMember() {
-                guard other.equals(name), let text, let same = JSONWalk.string(known, storage: innerWalk) else { continue }
+                guard other.equals(name), let text, let same = JSONWalk.string(known, storage: innerWalk) else {
+                    continue
+                }
                 guard same.equals(text) else { return false }
                 isThere = true
             }

@@ -9,7 +9,8 @@ enum SecretsChanges {
         defer { call.wipePlaintext() }
         let kind = try call.readSecret(2, base64: 3, sealed: 4, name, storage)
         let options = try call.options(
-            label: 5, attributes: 6, accessibility: 7, deviceOnly: 8, backup: 10, expiresAt: 11, maxVersions: 12, storage)
+            label: 5, attributes: 6, accessibility: 7, deviceOnly: 8, backup: 10, expiresAt: 11, maxVersions: 12,
+            storage)
         try store(kind, options, name, ifRev: 13, call, &out, storage)
         out.append("}")
     }
@@ -124,7 +125,8 @@ enum SecretsChanges {
 
     static func setAttributes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let options = try call.options(
-            label: 2, attributes: 3, accessibility: 4, deviceOnly: nil, backup: 5, expiresAt: 6, maxVersions: 7, storage)
+            label: 2, attributes: 3, accessibility: 4, deviceOnly: nil, backup: 5, expiresAt: 6, maxVersions: 7, storage
+        )
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.setOptions(call.secretName(group: 9), options, ifRev: call.condition(8))
         }

@@ -24,7 +24,8 @@ enum SecretsHandlers {
         var hasField = true
         // The rendered secret: sealed, or copied to the output.
         let shown = try call.run { () throws(StoreError) in
-            try storage.secrets.get(name, version: call.reader.integer(2).map { UInt32(clamping: $0) }) { secret, value in
+            try storage.secrets.get(name, version: call.reader.integer(2).map { UInt32(clamping: $0) }) {
+                secret, value in
                 found = secret
                 hasField = call.render(secret.kind, value, field: field)
             }
@@ -35,7 +36,8 @@ enum SecretsHandlers {
             return
         }
         guard hasField else {
-            throw .error(RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.reader.name(3)))
+            throw .error(
+                RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.reader.name(3)))
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.append("{")
@@ -274,7 +276,10 @@ extension SecretAccessibility {
     }
 
     init?(word: Bytes) {
-        guard let known = [SecretAccessibility.whenUnlocked, .afterFirstUnlock, .always].first(where: { word.equals($0.word) })
+        guard
+            let known = [SecretAccessibility.whenUnlocked, .afterFirstUnlock, .always].first(where: {
+                word.equals($0.word)
+            })
         else { return nil }
         self = known
     }

@@ -124,7 +124,9 @@ final class SecretHead {
             defer { position += count }
             return bytes.extracting(position..<position + count)
         }
-        guard bytes.count >= 20, bytes[0] == 1, let known = SecretAccessibility(rawValue: bytes[2]) else { return false }
+        guard bytes.count >= 20, bytes[0] == 1, let known = SecretAccessibility(rawValue: bytes[2]) else {
+            return false
+        }
         isDeviceOnly = bytes[1] & 1 != 0
         isInBackups = bytes[1] & 2 == 0
         accessibility = known

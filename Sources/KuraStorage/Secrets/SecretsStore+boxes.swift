@@ -12,7 +12,7 @@ extension SecretsStore {
     }
 
     /// Appends what was sealed to this daemon's public key, of whichever epoch.
-    /// - Parameter output: zeroes what leaves it.
+    /// `output` zeroes what leaves it.
     /// - Throws: `.sealed`; `.unusableKey` when it was not sealed to it, or has changed.
     public func open(sealed: Bytes, into output: inout ByteBuffer) throws(StoreError) {
         guard ring.isUnlocked else { throw .sealed }

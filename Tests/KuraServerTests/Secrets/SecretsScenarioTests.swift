@@ -40,7 +40,9 @@ import Testing
         #expect(found["rev"] == second["rev"] && found["version"]?.int == 2)
         #expect(found["createdAt"]?.text != nil && found["expiresAt"] == nil)
         #expect(try get("ada", ",\"version\":1")["secret"] == .string("one"))
-        #expect(try client.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"version\":3}")["kind"] == .string("notFound"))
+        #expect(
+            try client.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"version\":3}")["kind"]
+                == .string("notFound"))
         #expect(try get("nobody") == JSON("{\"rev\":0}"))
         #expect(try get("ada", service: "none") == JSON("{\"rev\":0}"))
     }
@@ -96,7 +98,8 @@ import Testing
         let most = String(repeating: "x", count: 1 << 20)
         try put("large", "\"\(most)\"")
         #expect(try get("large")["secret"] == .string(most))
-        let error = try client.refusal("secrets.put", "{\"service\":\"s\",\"account\":\"large\",\"secret\":\"\(most)x\"}")
+        let error = try client.refusal(
+            "secrets.put", "{\"service\":\"s\",\"account\":\"large\",\"secret\":\"\(most)x\"}")
         #expect(error["kind"] == .string("valueTooLarge") && error["limit"]?.int == 1 << 20)
         #expect(try get("large")["version"]?.int == 1)
         let again = try restart()
@@ -149,11 +152,14 @@ import Testing
         #expect(gone["deleted"]?.bool == true)
         #expect(try get("ada") == JSON("{\"rev\":0}"))
         #expect(try get("ada", ",\"version\":1") == JSON("{\"rev\":0}"))
-        #expect(try client.result("secrets.delete", "{\"service\":\"s\",\"account\":\"ada\"}") == JSON("{\"rev\":0,\"deleted\":false}"))
+        #expect(
+            try client.result("secrets.delete", "{\"service\":\"s\",\"account\":\"ada\"}")
+                == JSON("{\"rev\":0,\"deleted\":false}"))
         // A new one begins anew, in memory and on the disk.
         #expect(try put("ada", "\"three\"")["version"]?.int == 1)
         let again = try restart()
-        #expect(try again.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["secret"] == .string("three"))
+        #expect(
+            try again.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["secret"] == .string("three"))
         #expect(try again.result("secrets.describe", "{\"service\":\"s\"}")["count"]?.int == 1)
     }
 
@@ -161,12 +167,15 @@ import Testing
 
     @Test func `ten versions are kept, or as many as the item or its service says`() throws {
         func versions(_ account: String) throws -> [Int] {
-            try client.result("secrets.versions", "{\"service\":\"s\",\"account\":\"\(account)\"}")["versions"]!.elements
+            try client.result("secrets.versions", "{\"service\":\"s\",\"account\":\"\(account)\"}")["versions"]!
+                .elements
                 .compactMap { $0["version"]?.int }
         }
         for number in 1...13 { try put("ada", "\"v\(number)\"") }
         #expect(try versions("ada") == Array(4...13))
-        #expect(try client.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"version\":3}")["kind"] == .string("notFound"))
+        #expect(
+            try client.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"version\":3}")["kind"]
+                == .string("notFound"))
         #expect(try get("ada", ",\"version\":4")["secret"] == .string("v4"))
         for number in 1...4 { try put("two", "\"v\(number)\"", ",\"maxVersions\":2") }
         #expect(try versions("two") == [3, 4])
@@ -183,13 +192,15 @@ import Testing
     @Test func `an earlier version is made the newest again`() throws {
         try put("ada", "{\"user\":\"a\"}")
         try put("ada", "\"two\"")
-        let restored = try client.result("secrets.restoreVersion", "{\"service\":\"s\",\"account\":\"ada\",\"version\":1}")
+        let restored = try client.result(
+            "secrets.restoreVersion", "{\"service\":\"s\",\"account\":\"ada\",\"version\":1}")
         #expect(restored["version"]?.int == 3)
         #expect(try get("ada")["secret"] == JSON("{\"user\":\"a\"}"))
         for (version, account) in [(9, "ada"), (1, "nobody")] {
             #expect(
                 try client.refusal(
-                    "secrets.restoreVersion", "{\"service\":\"s\",\"account\":\"\(account)\",\"version\":\(version)}")["kind"]
+                    "secrets.restoreVersion", "{\"service\":\"s\",\"account\":\"\(account)\",\"version\":\(version)}")[
+                        "kind"]
                     == .string("notFound"))
         }
     }
@@ -201,7 +212,8 @@ import Testing
         try put("ada", "\"two\"")
         try put("eve", "\"other\"")
         #expect(
-            try client.refusal("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"eve\"}")["kind"]
+            try client.refusal("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"eve\"}")[
+                "kind"]
                 == .string("conflict"))
         try client.result("secrets.rename", "{\"service\":\"s\",\"account\":\"ada\",\"newAccount\":\"bob\"}")
         for client in [client, try restart()] {
@@ -209,7 +221,8 @@ import Testing
             #expect(
                 try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"bob\",\"version\":1}")["secret"]
                     == .string("one"))
-            #expect(try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"bob\"}")["secret"] == .string("two"))
+            #expect(
+                try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"bob\"}")["secret"] == .string("two"))
         }
         let after = try daemon.connect()
         #expect(
@@ -218,7 +231,9 @@ import Testing
     }
 
     @Test func `what is known of a secret is listed and changed without its value`() throws {
-        try put("ada", "\"hidden\"", ",\"label\":\"Mail\",\"attributes\":{\"host\":\"m\",\"tls\":\"1\"},\"deviceOnly\":true")
+        try put(
+            "ada", "\"hidden\"", ",\"label\":\"Mail\",\"attributes\":{\"host\":\"m\",\"tls\":\"1\"},\"deviceOnly\":true"
+        )
         try put("eve", "{\"a\":\"b\"}", ",\"attributes\":{\"host\":\"n\"},\"backup\":false")
         try put("z", "\"q\"", service: "t")
         let items = try client.result("secrets.list", "{\"service\":\"s\"}")["items"]!.elements
@@ -242,7 +257,8 @@ import Testing
         #expect(now?["label"] == .string("Post") && now?["attributes"] == nil && now?["version"]?.int == 1)
         #expect(try get("ada")["secret"] == .string("hidden"))
         #expect(
-            try client.refusal("secrets.setAttributes", "{\"service\":\"s\",\"account\":\"no\",\"label\":\"x\"}")["kind"]
+            try client.refusal("secrets.setAttributes", "{\"service\":\"s\",\"account\":\"no\",\"label\":\"x\"}")[
+                "kind"]
                 == .string("notFound"))
     }
 
@@ -269,7 +285,8 @@ import Testing
     // MARK: Made here
 
     @Test func `what is generated is stored, and shown only when asked for`() throws {
-        let made = try client.result("secrets.generate", "{\"service\":\"s\",\"account\":\"p\",\"length\":40,\"alphabet\":\"ab\"}")
+        let made = try client.result(
+            "secrets.generate", "{\"service\":\"s\",\"account\":\"p\",\"length\":40,\"alphabet\":\"ab\"}")
         #expect(made["secret"] == nil && made["version"]?.int == 1)
         let password = try #require(try get("p")["secret"]?.text)
         #expect(password.count == 40 && Set(password) == ["a", "b"])
@@ -278,12 +295,15 @@ import Testing
         #expect(try get("k")["secretBase64"] == key["secretBase64"])
         #expect(key["secretBase64"]?.text?.count == 44)
         let uuid = try client.result(
-            "secrets.generate", "{\"service\":\"s\",\"account\":\"u\",\"kind\":\"uuid\",\"returnSecret\":true}")["secret"]?.text
+            "secrets.generate", "{\"service\":\"s\",\"account\":\"u\",\"kind\":\"uuid\",\"returnSecret\":true}")[
+                "secret"]?.text
         #expect(uuid?.count == 36 && uuid?.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
-        let standard = try client.result("secrets.generate", "{\"service\":\"s\",\"account\":\"q\",\"returnSecret\":true}")["secret"]?.text
+        let standard = try client.result(
+            "secrets.generate", "{\"service\":\"s\",\"account\":\"q\",\"returnSecret\":true}")["secret"]?.text
         #expect(standard?.count == 24)
         for more in [
-            "\"kind\":\"uuid\",\"length\":3", "\"kind\":\"key\",\"length\":8", "\"alphabet\":\"aa\"", "\"alphabet\":\"a\"",
+            "\"kind\":\"uuid\",\"length\":3", "\"kind\":\"key\",\"length\":8", "\"alphabet\":\"aa\"",
+            "\"alphabet\":\"a\"",
             "\"alphabet\":\"aé\"", "\"kind\":\"key\",\"alphabet\":\"ab\"", "\"returnSecret\":true,\"requestKey\":\"r\"",
         ] {
             #expect(
@@ -334,7 +354,8 @@ import Testing
                 {"method":"secrets.generate","params":{"service":"new","account":"c"}},\(last)]}
                 """.replacing("\n", with: ""))
         }
-        let failed = try apply("{\"method\":\"secrets.delete\",\"params\":{\"service\":\"s\",\"account\":\"q\",\"ifRev\":7}}")
+        let failed = try apply(
+            "{\"method\":\"secrets.delete\",\"params\":{\"service\":\"s\",\"account\":\"q\",\"ifRev\":7}}")
         #expect(failed["error"]?["data"]?["kind"] == .string("conflict"))
         #expect(failed["error"]?["data"]?["operation"]?.int == 4)
         #expect(try get("a") == JSON("{\"rev\":0}"))

@@ -22,17 +22,20 @@ struct SecretsTables {
     func rows() throws -> [Row] {
         var rows: [Row] = []
         let heads = try connection.prepare(
-            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) ORDER BY 1, 2")
+            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) ORDER BY 1, 2"
+        )
         while try heads.step() {
             let key = Array(heads.bytes(1))
             rows.append(
                 Row(
                     table: "settings",
-                    condition: "scope = \(heads.int64(0)) AND key = '\(String(decoding: key, as: UTF8.self))'", key: key,
+                    condition: "scope = \(heads.int64(0)) AND key = '\(String(decoding: key, as: UTF8.self))'",
+                    key: key,
                     rev: heads.int64(2), value: Array(heads.bytes(3))))
         }
         let values = try connection.prepare(
-            "SELECT row, id, rev, body FROM documents WHERE collection IN (SELECT id FROM scopes WHERE store = 7) ORDER BY 1")
+            "SELECT row, id, rev, body FROM documents WHERE collection IN (SELECT id FROM scopes WHERE store = 7) ORDER BY 1"
+        )
         while try values.step() {
             rows.append(
                 Row(

@@ -33,7 +33,9 @@ import Testing
                 #expect(reply["result"]?["secret"] == .string(secret), "\(what): \(name)")
             }
         }
-        for (method, params) in [("list", "{}"), ("scopes", "{}"), ("versions", "{\"service\":\"s\",\"account\":\"ada\"}")] {
+        for (method, params) in [
+            ("list", "{}"), ("scopes", "{}"), ("versions", "{\"service\":\"s\",\"account\":\"ada\"}"),
+        ] {
             let reply = try client.call("secrets.\(method)", params)
             if let kind = reply["error"]?["data"]?["kind"]?.text { #expect(kind == "integrity", "\(what): \(method)") }
         }
@@ -125,7 +127,9 @@ import Testing
             let rows = before.filter { $0.condition.hasPrefix("scope = \(scope) ") }
             let current = rows.map { row in after.first { $0.condition == row.condition }! }
             guard rows != current, rows.count > 1 else { continue }
-            for (old, now) in zip(rows, current) { try SecretsTables(daemon.data).write(old.value, rev: old.rev, to: now) }
+            for (old, now) in zip(rows, current) {
+                try SecretsTables(daemon.data).write(old.value, rev: old.rev, to: now)
+            }
             #expect(try judge("service \(scope) set back") > 0)
             for now in current { try SecretsTables(daemon.data).write(now.value, rev: now.rev, to: now) }
         }
@@ -136,7 +140,9 @@ import Testing
     private func isOlderVersion(_ row: SecretsTables.Row) throws -> Bool {
         let key = String(decoding: row.key, as: UTF8.self)
         guard key.hasSuffix("/1") else { return false }
-        return try SecretsTables(daemon.data).rows().contains { String(decoding: $0.key, as: UTF8.self) == key.dropLast() + "2" }
+        return try SecretsTables(daemon.data).rows().contains {
+            String(decoding: $0.key, as: UTF8.self) == key.dropLast() + "2"
+        }
     }
 
     private static func storeRecord(_ rows: [SecretsTables.Row]) -> Int? {

@@ -116,7 +116,9 @@ import Testing
                 var changed = rows
                 changed[index].value[position] ^= 1 << UInt8(position % 8)
                 let refused = judge(changed, "byte \(position) of row \(index)")
-                if refused == 0, !isOlder(row) { Issue.record("byte \(position) of row \(index) of \(row.value.count)") }
+                if refused == 0, !isOlder(row) {
+                    Issue.record("byte \(position) of row \(index) of \(row.value.count)")
+                }
             }
         }
     }
@@ -132,7 +134,9 @@ import Testing
                 if judge(changed, "\(left) and \(right)") == 0 { Issue.record("\(left) and \(right) swapped") }
                 changed = rows
                 changed[left].value = rows[right].value
-                if judge(changed, "\(right) in \(left)") == 0, !isOlder(rows[left]) { Issue.record("\(right) in \(left)") }
+                if judge(changed, "\(right) in \(left)") == 0, !isOlder(rows[left]) {
+                    Issue.record("\(right) in \(left)")
+                }
             }
             var changed = rows
             changed.remove(at: left)
@@ -141,7 +145,9 @@ import Testing
             changed = rows
             changed[left].rev += 1
             let isStore = rows[left].scope == [UInt8(ascii: ".")]
-            if rows[left].store == .secrets, !isStore, judge(changed, "revision") == 0 { Issue.record("revision of \(left)") }
+            if rows[left].store == .secrets, !isStore, judge(changed, "revision") == 0 {
+                Issue.record("revision of \(left)")
+            }
         }
     }
 

@@ -25,7 +25,8 @@ import Testing
         #expect(bytes(middle) == [UInt8](repeating: 0, count: 8) + [1] + [UInt8](repeating: 0, count: 23))
     }
 
-    @Test(arguments: 0..<20) func `what was added in any order is gone when it is subtracted in any other`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `what was added in any order is gone when it is subtracted in any other`(seed: UInt64)
+    {
         var random = SplitMix(state: seed)
         let parts = (0..<50).map { _ in sum((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }) }
         var (forth, back) = (SetSum(), SetSum())
