@@ -45,7 +45,8 @@ struct CallCommand {
         guard method.parameters.contains(where: { $0.isSecret && $0.name == name }),
             !word.dropFirst(name.count).drop(while: { $0 == ":" || $0 == "=" }).hasPrefix("@")
         else { return }
-        throw ParameterList.Fault("\(name) is a secret, and no argument: write \(name)=@FILE, or all parameters as JSON to '-'")
+        throw ParameterList.Fault(
+            "\(name) is a secret, and no argument: write \(name)=@FILE, or all parameters as JSON to '-'")
     }
 
     private static func wholeParams(_ text: [UInt8]) throws(ParameterList.Fault) -> [UInt8] {

@@ -85,7 +85,9 @@ struct SecretReader {
             var text = try input()
             if text.last == 0x0A { text.removeLast() }
             if text.last == 0x0D { text.removeLast() }
-            secrets = parameters.count == 1 ? [text] : text.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
+            secrets =
+                parameters.count == 1
+                ? [text] : text.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
             guard secrets.count == parameters.count else {
                 let names = parameters.map(\.placeholder).joined(separator: ", ")
                 throw .usage("standard input has \(secrets.count) lines, and \(parameters.count) are needed: \(names)")

@@ -124,9 +124,9 @@ struct Verb {
             !placed.contains { $0.field.name == parameter.field.name }
                 && !(parameter.form == .secret && parameter.field.isRequired)
         }.map { parameter in
-                let word = parameter.optionUsage
-                return parameter.field.isRequired ? word : "[\(word)]"
-            }
+            let word = parameter.optionUsage
+            return parameter.field.isRequired ? word : "[\(word)]"
+        }
         return [path] + arguments + options + ownOptions.map { "[--\($0.name)]" }
     }
 }

@@ -47,7 +47,8 @@ struct VerbHelp {
                 ? "The file to read; '-' is standard input." : "The file to write; '-' is standard output."
         }
         if parameter.form == .secret {
-            return parameter.field.summary + " Asked for on a terminal, else read from standard input; never an argument."
+            return parameter.field.summary
+                + " Asked for on a terminal, else read from standard input; never an argument."
         }
         return described(parameter.field)
     }

@@ -300,7 +300,9 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 when: """
                     The secrets are sealed: no key is at hand that opens them, or they were locked. All else works. Nothing was looked up.
                     """,
-                remedy: "Have somebody unlock them (`secrets.unlock`), then send it again; `secrets.status` shows the state.")
+                remedy:
+                    "Have somebody unlock them (`secrets.unlock`), then send it again; `secrets.status` shows the state."
+            )
         case .integrity:
             Facts(
                 name: "integrity", code: -32061, message: "Integrity", retryable: false,

@@ -91,7 +91,9 @@ public struct Configuration: Sendable {
         case "secrets":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "secrets is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
-            while let (name, value) = walk.nextMember() { try takeSecrets(String(decoding: name, as: UTF8.self), value) }
+            while let (name, value) = walk.nextMember() {
+                try takeSecrets(String(decoding: name, as: UTF8.self), value)
+            }
         case "changes":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())

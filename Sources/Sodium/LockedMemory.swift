@@ -21,7 +21,11 @@ public enum LockedMemory {
         for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: name) {
             var value: Int?
             for byte in line.dropFirst(name.count) {
-                if byte >= 0x30, byte <= 0x39 { value = (value ?? 0) * 10 + Int(byte - 0x30) } else if value != nil { break }
+                if byte >= 0x30, byte <= 0x39 {
+                    value = (value ?? 0) * 10 + Int(byte - 0x30)
+                } else if value != nil {
+                    break
+                }
             }
             return value
         }

@@ -54,6 +54,7 @@ public enum PasswordHash {
     ///   - passphrase: any bytes.
     ///   - salt: 16 bytes, random where the passphrase was set.
     ///   - parameters: those that were used then.
+    /// - Returns: the key, whether the passphrase is right or not.
     /// - Throws: `malformed` for a salt of another length, `outOfMemory`.
     ///
     /// Safety: addresses go with the counts of the same bytes; the key's slot has room for its 32 bytes.

@@ -26,9 +26,7 @@ public enum Randomness {
         return [UInt8](output.bytes)
     }
 
-    /// A number from 0 to `bound` - 1, each as likely as the others.
-    ///
-    /// - Parameter bound: from 1 to 2³² - 1.
+    /// A number from 0 to `bound` - 1, each as likely as the others; `bound`: from 1 to 2³² - 1.
     public static func number(below bound: Int) -> Int {
         precondition(bound > 0 && bound <= Int(UInt32.max), "a bound from 1 to 2^32 - 1")
         Library.start()

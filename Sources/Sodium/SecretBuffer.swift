@@ -64,6 +64,8 @@ public struct SecretBuffer: ~Copyable {
     /// - Parameters:
     ///   - most: bytes that `body` appends at most.
     ///   - body: appends, and changes nothing that was there.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws.
     public mutating func fill<R, E: Error>(atMost most: Int, _ body: (inout ByteBuffer) throws(E) -> R) throws(E) -> R {
         reserve(max(most, 1))
         let room = storage.capacity

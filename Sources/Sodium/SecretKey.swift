@@ -72,6 +72,7 @@ public final class SecretKey: @unchecked Sendable {
     /// - Parameters:
     ///   - context: what the key is for.
     ///   - id: which of that purpose's keys, such as an epoch.
+    /// - Returns: a key of its own.
     /// - Throws: `outOfMemory`.
     ///
     /// Source: libsodium, "Key derivation" (`crypto_kdf`, BLAKE2b with salt and personalisation).
@@ -82,7 +83,7 @@ public final class SecretKey: @unchecked Sendable {
         }
     }
 
-    /// - Parameter count: bytes to write, 16 to 64.
+    /// The same, written to where there is room for `count` bytes, 16 to 64.
     func derive(_ context: KeyContext, id: UInt64, to subkey: UnsafeMutablePointer<UInt8>, count: Int) {
         unsafe withAddress { key in
             let name = unsafe UnsafeRawPointer(context.text.utf8Start).assumingMemoryBound(to: CChar.self)

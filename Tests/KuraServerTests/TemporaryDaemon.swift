@@ -121,9 +121,9 @@ final class TemporaryDaemon {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         // `through`: a program that becomes the one that follows it.
         var argv = (through + [binary] + arguments).map { strdup($0) } + [nil]
-        // The tests look into /proc; what is written last holds.
+        // The tests look into /proc; of two of a name the first one holds.
         var environment =
-            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)", "KURA_DUMPABLE=1"] + more
+            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more + ["KURA_DUMPABLE=1"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]

@@ -128,7 +128,8 @@ private enum Wycheproof {
             #expect(open(sealed, key, associated) == .failure(.forged))
         }
         for count in 0..<sealed.count {
-            #expect(open(Array(sealed[..<count]), key, [1, 2]) == .failure(count < AEAD.overhead ? .malformed : .forged))
+            #expect(
+                open(Array(sealed[..<count]), key, [1, 2]) == .failure(count < AEAD.overhead ? .malformed : .forged))
         }
     }
 

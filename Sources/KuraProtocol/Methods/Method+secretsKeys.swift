@@ -37,13 +37,15 @@ extension Method {
             "Adds a way to the root key; the secrets have to be unlocked.",
             parameters: [
                 Field("kind", .word(slotKinds), required: true, "Where the slot's key comes from."),
-                passphrase("newPassphrase", required: false, "With `kind` `passphrase`: what opens the slot; not empty."),
+                passphrase(
+                    "newPassphrase", required: false, "With `kind` `passphrase`: what opens the slot; not empty."),
                 Field("label", .text(maxBytes: WireLimits.slotLabelBytes), "What to call it."),
             ],
             result: [
                 Field("slot", .object(keySlot), required: true, "The slot that was made."),
                 Field("slots", .count, required: true, "How many there are now."),
-            ], errors: keyErrors + [.quotaExceeded], example: "{\"kind\":\"keyFile\",\"label\":\"this host\"}", apart: true),
+            ], errors: keyErrors + [.quotaExceeded], example: "{\"kind\":\"keyFile\",\"label\":\"this host\"}",
+            apart: true),
         Method(
             "secrets.removeSlot", .secrets, .write, needs: .whole(.admin),
             "Removes a way to the root key, but never the last one; the secrets have to be unlocked.",
@@ -56,7 +58,8 @@ extension Method {
             "secrets.unlock", .secrets, .write, needs: .whole(.admin),
             "Opens the secrets with a passphrase, or with the keys that the daemon can read by itself.",
             parameters: [
-                passphrase("passphrase", required: false, "Tried on each passphrase slot; left out: files and credentials.")
+                passphrase(
+                    "passphrase", required: false, "Tried on each passphrase slot; left out: files and credentials.")
             ],
             result: [
                 Field("state", .word(secretsStates), required: true, "`unlocked`."),

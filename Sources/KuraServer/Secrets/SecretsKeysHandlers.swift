@@ -69,7 +69,8 @@ enum SecretsKeysHandlers {
             guard (kind == .passphrase) == reader.has(1), !reader.has(1) || reader.string(1).count > 0 else {
                 throw .error(
                     RPCError(
-                        .invalidParams, hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
+                        .invalidParams,
+                        hint: "a passphrase slot has a passphrase that is not empty, no other slot has one",
                         parameter: reader.name(1)))
             }
             let label = reader.has(2) ? Array(reader.string(2)) : []
@@ -226,7 +227,8 @@ extension Refusal {
             self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(0)))
         case .keysNeeded(let slots):
             var error = RPCError(
-                .wrongKey, hint: "the key of every slot is needed: say the passphrase, or remove those of `reason` first")
+                .wrongKey,
+                hint: "the key of every slot is needed: say the passphrase, or remove those of `reason` first")
             call.faultText.removeAll()
             call.faultText.append("slots ")
             for (index, slot) in slots.enumerated() {

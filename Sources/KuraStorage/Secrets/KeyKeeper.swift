@@ -104,7 +104,9 @@ final class KeyKeeper {
         switch job.outcome {
         case .opened(let keys):
             // Whoever locked meanwhile wants them locked.
-            if job.locks == locks { ring.adopt(keys) } else {
+            if job.locks == locks {
+                ring.adopt(keys)
+            } else {
                 ring.adopt(keys.slots)
                 if case .unlock = job.task { job.fault = .sealed }
             }

@@ -159,6 +159,7 @@ struct KeyOpener {
     /// - Parameters:
     ///   - keys: the slots, and what they must lead to.
     ///   - known: keys of slots by their numbers: each is tried.
+    /// - Throws: `damaged` when what was read back does not open; what keeps it from being written.
     func write(_ keys: OpenedKeys, knowing known: [UInt32: SecretKey] = [:]) throws(KeysFault) {
         guard let root = keys.roots.last?.key else { throw .sealed }
         let text: [UInt8]

@@ -101,6 +101,7 @@ public final class KeyRing {
     /// - Parameters:
     ///   - purpose: what it is for.
     ///   - epoch: whose root key it follows from; nil for the newest. Lasting keys have no epoch.
+    /// - Returns: the same object as long as nobody locks.
     /// - Throws: `sealed`, or `damaged` when the slots are; `noSuchEpoch`; `outOfMemory`.
     public func key(_ purpose: KeyPurpose, epoch: UInt32? = nil) throws(KeysFault) -> SecretKey {
         let derivation = Derivation(purpose: purpose, epoch: purpose.isLasting ? 0 : epoch ?? self.epoch)

@@ -87,7 +87,8 @@ extension KeySlots {
             let end = text.count - 3 - 64
             let covered = text.extracting(0..<end - Self.digestName.count + 1)
             var tail = SlotTextReader(text.extracting(covered.count..<text.count))
-            guard tail.take(",\"digest\":\""), let digest = tail.hexadecimal(count: 32), tail.take("\"}\n"), tail.isAtEnd
+            guard tail.take(",\"digest\":\""), let digest = tail.hexadecimal(count: 32), tail.take("\"}\n"),
+                tail.isAtEnd
             else { throw .damaged("its end is not what was written") }
             guard digest == Self.digest(covered) else { throw .damaged("its digest does not fit it") }
             var reader = SlotTextReader(covered)

@@ -80,7 +80,8 @@ struct KeySources: Sendable {
         case .keyFile: return try Self.key(ofOurs: files.rootKeyPath)
         case .descriptor:
             guard let descriptorKey else {
-                throw .noSuchSource("the key of --key-fd is not at hand: it is read at the start, and kept until the lock")
+                throw .noSuchSource(
+                    "the key of --key-fd is not at hand: it is read at the start, and kept until the lock")
             }
             return descriptorKey
         case .credential:
@@ -88,7 +89,8 @@ struct KeySources: Sendable {
                 throw .noSuchSource("there is no kura.key in $CREDENTIALS_DIRECTORY")
             }
             guard let key = Self.key(ofOthers: path) else {
-                throw .noSuchSource("kura.key in $CREDENTIALS_DIRECTORY is no readable file of 32 bytes that others cannot write to")
+                throw .noSuchSource(
+                    "kura.key in $CREDENTIALS_DIRECTORY is no readable file of 32 bytes that others cannot write to")
             }
             return key
         case .container:
@@ -110,7 +112,8 @@ struct KeySources: Sendable {
         }
         defer { close(descriptor) }
         guard let mode = mode(of: descriptor), mode.owner == geteuid(), mode.bits & 0o077 == 0 else {
-            throw .noSuchSource("the file of the key in keys/ is no file that belongs to the daemon alone: chmod 600 it")
+            throw .noSuchSource(
+                "the file of the key in keys/ is no file that belongs to the daemon alone: chmod 600 it")
         }
         guard let key = read(descriptor) else {
             throw .noSuchSource("the file of the key in keys/ does not have exactly 32 bytes")

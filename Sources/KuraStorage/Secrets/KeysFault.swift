@@ -60,7 +60,8 @@ extension KeysFault: CustomStringConvertible {
         case .tooManySlots: "too many slots"
         case .slotExists: "there is a slot of that kind"
         case .noSuchSource(let what): "\(what.text)"
-        case .keysNeeded(let slots): "the keys of slots \(slots.map(String.init).joined(separator: ", ")) are not at hand"
+        case .keysNeeded(let slots):
+            "the keys of slots \(slots.map(String.init).joined(separator: ", ")) are not at hand"
         case .noSuchEpoch: "no root key of that epoch"
         case .noRoom(let bytes): "hashing the passphrase takes \(bytes >> 20) MiB, which are not free"
         case .busy: "too many passphrases wait"

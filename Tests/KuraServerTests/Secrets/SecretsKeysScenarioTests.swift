@@ -31,7 +31,9 @@ import Testing
         #expect(slots["slots"]?.elements.map { $0["kind"]?.text } == ["keyFile"])
     }
 
-    @Test func `with only a passphrase the daemon starts sealed, everything else works, and the passphrase opens it`() throws {
+    @Test func `with only a passphrase the daemon starts sealed, everything else works, and the passphrase opens it`()
+        throws
+    {
         let daemon = try sealed()
         let client = try daemon.connect()
         let status = try client.result("secrets.status")
@@ -123,18 +125,23 @@ import Testing
             ("{\"kind\":\"passphrase\",\"newPassphrase\":\"\"}", "newPassphrase"),
             ("{\"kind\":\"credential\",\"newPassphrase\":\"x\"}", "newPassphrase"),
             ("{\"kind\":\"keyFile\"}", "kind"), ("{\"kind\":\"credential\"}", "kind"),
-            ("{\"kind\":\"descriptor\"}", "kind"), ("{\"kind\":\"container\"}", "kind"), ("{\"kind\":\"other\"}", "kind"),
+            ("{\"kind\":\"descriptor\"}", "kind"), ("{\"kind\":\"container\"}", "kind"),
+            ("{\"kind\":\"other\"}", "kind"),
         ] {
             let refusal = try client.refusal("secrets.addSlot", params)
             #expect(refusal["kind"]?.text == "invalidParams" && refusal["parameter"]?.text == parameter, "\(params)")
         }
         #expect(try client.refusal("secrets.rotate", "{\"rootKey\":false}")["parameter"]?.text == "rootKey")
-        #expect(try client.call("secrets.unlock", "{\"requestKey\":\"k\"}")["error"]?["data"]?["kind"]?.text == "invalidParams")
+        #expect(
+            try client.call("secrets.unlock", "{\"requestKey\":\"k\"}")["error"]?["data"]?["kind"]?.text
+                == "invalidParams")
         let operations = "{\"operations\":[{\"method\":\"secrets.lock\",\"params\":{}}]}"
         #expect(try client.refusal("transaction.apply", operations)["kind"]?.text == "invalidParams")
     }
 
-    @Test func `only who may administer the secrets changes how they open, and who may list them sees the state`() throws {
+    @Test func `only who may administer the secrets changes how they open, and who may list them sees the state`()
+        throws
+    {
         func role(_ allow: String, store: String = "secrets") -> String {
             "{\"grants\":[{\"store\":\"\(store)\",\"scope\":\"*\",\"allow\":[\"\(allow)\"]}]}"
         }
@@ -225,7 +232,8 @@ import Testing
         ("secrets.rotate", "{\"rootKey\":true}"),
     ]
 
-    @Test(arguments: points) func `killed at any point of a change, the daemon opens with the old slots or the new ones`(
+    @Test(arguments: points)
+    func `killed at any point of a change, the daemon opens with the old slots or the new ones`(
         point: String
     ) throws {
         for (method, params) in Self.changes {
@@ -277,7 +285,9 @@ import Testing
         #expect(try client.result("secrets.rotate", "{\"rootKey\":true}")["keyEpoch"]?.int == 2)
     }
 
-    @Test func `a first start that is killed while it makes keys, or finds no room for them, is made good by the next`() throws {
+    @Test func `a first start that is killed while it makes keys, or finds no room for them, is made good by the next`()
+        throws
+    {
         for hit in 1...12 {
             let points = Self.points + Self.points + Self.points
             let daemon = try TemporaryDaemon(starts: false)

@@ -12,7 +12,9 @@ import Testing
         let first = world.keeper()
         #expect(first.ring.state == .unlocked && first.ring.hasBeenUnlocked && first.ring.epoch == 1)
         #expect(first.ring.allSlots.map(\.kind) == [.keyFile])
-        for name in ["root.key", "slots.json", "host.key"] { #expect(KeyWorld.mode(world.keysPath + "/" + name) == 0o600) }
+        for name in ["root.key", "slots.json", "host.key"] {
+            #expect(KeyWorld.mode(world.keysPath + "/" + name) == 0o600)
+        }
         #expect(KeyWorld.mode(world.keysPath) == 0o700)
         #expect(KeyWorld.contents(world.rootKeyPath).count == 32)
         let second = world.keeper()
@@ -35,7 +37,9 @@ import Testing
         }
     }
 
-    @Test func `without its key file, or with one that is not right, the daemon starts sealed and makes no other`() throws {
+    @Test func `without its key file, or with one that is not right, the daemon starts sealed and makes no other`()
+        throws
+    {
         _ = world.keeper()
         let key = KeyWorld.contents(world.rootKeyPath)
         let slots = KeyWorld.contents(world.slotsPath)
@@ -110,7 +114,9 @@ import Testing
         #expect(other.ring.state == .unlocked)
     }
 
-    @Test func `a passphrase is changed without another slot, sealed or not, and the old one opens nothing more`() throws {
+    @Test func `a passphrase is changed without another slot, sealed or not, and the old one opens nothing more`()
+        throws
+    {
         let keeper = world.keeper()
         let keys = keeper.ring.print()
         KeyWorld.perform(.addSlot(.passphrase, label: []), "one", on: keeper)

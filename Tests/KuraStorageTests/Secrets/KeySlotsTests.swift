@@ -111,11 +111,14 @@ import Testing
         #expect(throws: SodiumError.forged) { try slots.root(of: swapped, under: root) }
     }
 
-    @Test func `numbers that would take all memory, and lists that never end, are refused before anybody uses them`() throws {
+    @Test func `numbers that would take all memory, and lists that never end, are refused before anybody uses them`()
+        throws
+    {
         for (part, other) in [
             ("\"passes\":3", "\"passes\":4000000"), ("\"memoryBytes\":67108864", "\"memoryBytes\":68719476736"),
             ("\"memoryBytes\":67108864", "\"memoryBytes\":1024"), ("\"passes\":3", "\"passes\":03"),
-            ("\"id\":7", "\"id\":2"), ("\"id\":7", "\"id\":8"), ("\"epoch\":2", "\"epoch\":3"), ("\"epoch\":2", "\"epoch\":1"),
+            ("\"id\":7", "\"id\":2"), ("\"id\":7", "\"id\":8"), ("\"epoch\":2", "\"epoch\":3"),
+            ("\"epoch\":2", "\"epoch\":1"),
             ("\"format\":1", "\"format\":2"), ("the \\\"safe\\\"", String(repeating: "x", count: 200)),
         ] {
             #expect(fault(try forged(part, other)), "\(other)")
