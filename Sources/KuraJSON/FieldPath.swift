@@ -102,6 +102,9 @@ public struct FieldPath: Sendable, Hashable {
     /// The names, outermost first.
     public var componentNames: [[UInt8]] { components.map { Array(names[$0.range]) } }
 
+    /// Whether it is this name and nothing else.
+    func isOneName(_ name: StaticString) -> Bool { components.count == 1 && names.withBytes { $0.equals(name) } }
+
     /// The path as it is written: two paths are equal when these are.
     public var text: [UInt8] {
         var text: [UInt8] = []

@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
     /// Bytes and seconds of the log to keep for the change feed; the profile's when nil.
     public var retainBytes: Int?
     public var retainSeconds: Int?
+    /// Microseconds for which the loop looks for requests before it sleeps, while that pays; nil for the profile's.
+    public var busyPollMicroseconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
     public var importRoots: [String] = []
     /// Sockets and roles; without sockets there is the one that `socket` names.
@@ -31,6 +33,9 @@ public struct Configuration: Sendable {
     public var keyDescriptor: Int32?
 
     public init() {}
+
+    /// What the loop is made with: a small device is to save its power.
+    var busyPolling: Int { busyPollMicroseconds ?? (profile == .small ? 0 : 50) }
 
     /// Why a configuration is refused.
     public struct Refusal: Error, CustomStringConvertible, Sendable {
@@ -80,6 +85,7 @@ public struct Configuration: Sendable {
         case "socket": socket = try Self.text(name, value)
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
+        case "busyPollMicroseconds": busyPollMicroseconds = try Self.number(name, value, 0...1000)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
         case "sockets": try access.read(sockets: value)
@@ -102,7 +108,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, changes, limits, \
-                    importRoots, settingsLocks, secrets
+                    busyPollMicroseconds, importRoots, settingsLocks, secrets
                     """)
         }
     }
@@ -170,6 +176,7 @@ public struct Configuration: Sendable {
         if dataDirectory != other.dataDirectory { names.append("dataDir") }
         if socket != other.socket { names.append("socket") }
         if profile != other.profile { names.append("profile") }
+        if busyPollMicroseconds != other.busyPollMicroseconds { names.append("busyPollMicroseconds") }
         if limits != other.limits || retainBytes != other.retainBytes || retainSeconds != other.retainSeconds {
             names.append("limits or changes")
         }

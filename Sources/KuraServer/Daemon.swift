@@ -78,7 +78,7 @@ public enum Daemon {
         storageConfiguration.keys = keys
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
-        let loop = try EventLoop()
+        let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
         let storage = try Storage(storageConfiguration, executor: loop, wake: { loop.wake() }) { line in
             journal.log(.warning, "storage", [("message", line)])

@@ -12,7 +12,7 @@ import SQLite
 /// 3. A sync is asked for; replies that show a revision above `syncedRev` wait for it.
 final class Ledger {
     let configuration: StorageConfiguration
-    let table = ItemTable()
+    let table: ItemTable
     let scopes: ScopeTable
     private(set) var cache: DocumentCache
 
@@ -90,6 +90,8 @@ final class Ledger {
     init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
         self.configuration = configuration
         self.scopes = scopes
+        // A document takes some 512 bytes in memory.
+        table = ItemTable(rows: configuration.cacheBytes / 512)
         self.rev = rev
         committedRev = rev
         foldedRev = rev
@@ -125,6 +127,17 @@ final class Ledger {
         table.insert(item)
         // Not trimmed here: the caller is about to show the item. The turn's end does it.
         cache.add(item)
+    }
+
+    /// The same for one that was found by its row: false, and it is let go, when memory has another under its id.
+    func adopt(unknown item: ItemRef) -> Bool {
+        let hash = table.hash(scope: item.pointee.scope, key: item.key)
+        guard table.find(scope: item.pointee.scope, key: item.key, hash: hash) == nil else {
+            item.release()
+            return false
+        }
+        adopt(clean: item)
+        return true
     }
 
     /// Lets go of a document that is in the cache.

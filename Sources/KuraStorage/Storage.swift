@@ -298,6 +298,7 @@ public actor Storage {
     ///   give it work.
     public func upkeep() -> UInt64? {
         let time = monotonicNanoseconds()
+        quickTables?.endTurn()
         let wait = keepUp(time)
         var due = indexWaits.settle(documents, time)
         if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }

@@ -39,9 +39,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let jobsWait = Atomic<Bool>(false)
     private let thread = Atomic<UInt>(0)
     private let tokens = CellRow<UInt64>(repeating: 0, count: EventLoop.capacity)
+    private var polling: BusyPolling
     private let masks = CellRow<UInt32>(repeating: 0, count: EventLoop.capacity)
 
-    public init() throws(SystemError) {
+    /// `busyPollMicroseconds`: how long `wait` may look before it sleeps, while that pays; 0 to 1,000, 0 for not at all.
+    public init(busyPollMicroseconds: Int = 0) throws(SystemError) {
+        polling = BusyPolling(microseconds: busyPollMicroseconds)
         epoll = csys_epoll_create()
         guard epoll >= 0 else { throw SystemError("epoll_create1") }
         wakeDescriptor = csys_eventfd()
@@ -82,8 +85,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Waits for events and calls `body` for each.
     /// `timeout`: milliseconds; 0 looks without waiting, -1 waits for ever.
     public func wait(timeout: Int32, _ body: (Event) -> Void) {
-        // Safety: both rows have room for `capacity` events, and epoll writes no more.
-        let count = unsafe csys_epoll_wait(epoll, tokens.baseAddress, masks.baseAddress, Int32(Self.capacity), timeout)
+        let count = timeout == 0 ? look(waiting: 0) : lookOrSleep(timeout)
         guard count > 0 else { return }
         for position in 0..<Int(count) {
             let mask = masks[position]
@@ -103,6 +105,32 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
                     token: tokens[position], isReadable: mask & UInt32(CSYS_EPOLL_IN) != 0,
                     isWritable: mask & UInt32(CSYS_EPOLL_OUT) != 0, isClosed: mask & ended != 0))
         }
+    }
+
+    private func lookOrSleep(_ timeout: Int32) -> Int32 {
+        guard polling.span > 0 else { return look(waiting: timeout) }
+        let start = BusyPolling.now()
+        guard polling.isWorthwhile else {
+            let count = look(waiting: timeout)
+            polling.note(slept: BusyPolling.now() - start)
+            return count
+        }
+        repeat {
+            let count = look(waiting: 0)
+            if count != 0 {
+                polling.note(found: true)
+                return count
+            }
+            // Whoever else wants this processor goes first: it may be the client that is waited for.
+            sched_yield()
+        } while BusyPolling.now() - start < polling.span
+        polling.note(found: false)
+        return look(waiting: timeout)
+    }
+
+    private func look(waiting timeout: Int32) -> Int32 {
+        // Safety: both rows have room for `capacity` events, and epoll writes no more.
+        unsafe csys_epoll_wait(epoll, tokens.baseAddress, masks.baseAddress, Int32(Self.capacity), timeout)
     }
 
     /// Makes `wait` return soon. From any thread; calls between two turns cost one system call together.

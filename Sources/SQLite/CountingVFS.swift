@@ -40,6 +40,9 @@ public enum CountingVFS {
         return counts
     }
 
+    /// The same of one kind of file alone.
+    public static func count(_ role: FileRole, _ part: FilePart) -> WriteCounts.Count { Counter.of(role, part).value }
+
     /// Adds what was written or synced past SQLite, on a descriptor of the caller's own.
     public static func count(
         role: FileRole, part: FilePart, writes: Int = 0, bytesWritten: Int = 0, syncs: Int = 0

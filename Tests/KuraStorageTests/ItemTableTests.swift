@@ -50,6 +50,39 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<4) func `documents are found by their rows, whatever became of them`(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        // Fewer buckets than rows, and two collections whose rows begin alike.
+        let table = ItemTable(minimumBuckets: 16, rows: 16)
+        var model: [Int64: UInt64] = [:]
+        for step in 1..<20_000 as Range<UInt64> {
+            let row = Int64.random(in: 1...2, using: &random) << 40 | Int64.random(in: 1...3000, using: &random)
+            with("k\(row)") { bytes in
+                let hash = table.hash(scope: 1, key: bytes)
+                let found = table.find(scope: 1, key: bytes, hash: hash)
+                #expect(table.find(row: row) == found, "seed \(seed), step \(step)")
+                if let found, Bool.random(using: &random) {
+                    table.remove(found)
+                    found.release()
+                    model[row] = nil
+                    return
+                }
+                let new = ItemRef.make(key: bytes, value: bytes)
+                (new.pointee.scope, new.pointee.hash, new.pointee.rev, new.pointee.row) = (1, hash, step, row)
+                if let found {
+                    table.replace(found, with: new)
+                    found.release()
+                } else {
+                    table.insert(new)
+                }
+                model[row] = step
+            }
+        }
+        for row in (1...2).flatMap({ scope in (0...3001).map { scope << 40 | $0 } }) as [Int64] {
+            #expect(table.find(row: row)?.pointee.rev == model[row])
+        }
+    }
+
     @Test func `keys with one hash are told apart`() {
         let table = ItemTable(minimumBuckets: 16)
         for index in 0..<50 {

@@ -55,6 +55,45 @@ import Testing
         #expect(nanoseconds() - started > 40_000_000)
     }
 
+    @Test func `a loop looks before it sleeps while that pays, and not for longer`() throws {
+        var polling = BusyPolling(microseconds: 50)
+        try #require(polling.span == 50_000, "this host has one processor")
+        #expect(!polling.isWorthwhile)
+        for _ in 0..<8 { polling.note(slept: 100_000) }
+        #expect(polling.isWorthwhile, "eight short sleeps")
+        for _ in 0..<100 { polling.note(found: true) }
+        for _ in 0..<3 { polling.note(found: false) }
+        #expect(!polling.isWorthwhile, "three times in vain, whatever was before")
+        for _ in 0..<8 { polling.note(slept: 100_000) }
+        for _ in 0..<4 { polling.note(slept: 200_000) }
+        #expect(!polling.isWorthwhile, "sleeps that were too long to be looked through")
+        var never = BusyPolling(microseconds: 0)
+        for _ in 0..<100 { never.note(slept: 1000) }
+        #expect(!never.isWorthwhile)
+    }
+
+    @Test func `a loop that looks finds descriptors and wakes as one that sleeps does, and waits as long`() throws {
+        let loop = try EventLoop(busyPollMicroseconds: 1000)
+        let pair = Pair()
+        try loop.add(pair.left, token: 7, .read)
+        for round in 0..<200 {
+            if round % 2 == 0 { _ = write(pair.right, "x", 1) } else { loop.wake() }
+            var events = 0
+            loop.wait(timeout: 5000) { event in
+                #expect(event.token == 7)
+                events += 1
+            }
+            #expect(events == 1 - round % 2)
+            var byte: UInt8 = 0
+            if round % 2 == 0 { _ = read(pair.left, &byte, 1) }
+        }
+        // It has learnt to look; with nothing to find it still waits for as long as it was told, and no longer.
+        let started = nanoseconds()
+        loop.wait(timeout: 50) { _ in Issue.record("nothing happened") }
+        let waited = nanoseconds() - started
+        #expect(waited > 40_000_000 && waited < 2_000_000_000)
+    }
+
     @Test func `what a descriptor is ready for comes with its token, until the interest goes`() throws {
         let loop = try EventLoop()
         let pair = Pair()

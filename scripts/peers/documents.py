@@ -9,7 +9,7 @@ about 500 bytes of JSON. Everything follows from a fixed seed, so that the three
   documents.tsv       id, tab, body, as PostgreSQL's COPY reads it
   batches.jsonl       documents.putMany, 500 documents a request
   single.jsonl        documents.put, the first 20,000
-  QUESTION.jsonl      2,000 Kura requests a question: find count sort patch search
+  QUESTION.jsonl      2,000 Kura requests a question: find count sort patch search; patch-again.jsonl: with other values
   QUESTION-NN.sql     64 scripts of pgbench a question
   QUESTION.tsv        the same questions' parameters, for the SQLite peer
 """
@@ -58,7 +58,7 @@ def call(method, **parameters):
         ensure_ascii=False, separators=(",", ":"))
 
 
-def requests(question, dice, count, countries, words):
+def requests(question, dice, count, countries, words, place):
     """One request of Kura, the same as SQL for pgbench, and its parameters for SQLite."""
     if question == "find":
         country, least = dice.choice(countries), dice.randrange(9_000_000)
@@ -85,7 +85,8 @@ def requests(question, dice, count, countries, words):
             call("search", query=word, limit=20, snippetWords=0),
             "SELECT id, body FROM cards WHERE words @@ to_tsquery('simple', '%s') "
             "ORDER BY ts_rank(words, to_tsquery('simple', '%s')) DESC LIMIT 20;\n" % (word, word), (word,))
-    number, population = dice.randrange(count), dice.randrange(10_000_000)
+    # 1,000 documents, twice each: whoever begins again with the first question finds another value in its document.
+    number, population = dice.sequence[place % 1000] % count, dice.randrange(10_000_000)
     return (
         call("patch", id=identifier(number), mergePatch={"population": population, "serial": dice.randrange(1 << 30)}),
         f"\\set n random(0, {count - 1})\n\\set p random(0, 9999999)\n\\set s random(0, 1073741823)\n"
@@ -127,8 +128,13 @@ def main():
 
     for question in QUESTIONS:
         dice = random.Random(question)
-        asked = [requests(question, dice, count, countries, words) for _ in range(2000)]
+        dice.sequence = dice.sample(range(max(count, 1000)), 1000)
+        asked = [requests(question, dice, count, countries, words, place) for place in range(2000)]
         (directory / f"{question}.jsonl").write_text("".join(line + "\n" for line, _, _ in asked))
+        if question == "patch":
+            # Other values for the same documents, so that a run changes what the run before has left.
+            again = [requests(question, dice, count, countries, words, place) for place in range(2000)]
+            (directory / "patch-again.jsonl").write_text("".join(line + "\n" for line, _, _ in again))
         (directory / f"{question}.tsv").write_text("".join("\t".join(map(str, p)) + "\n" for _, _, p in asked))
         for number, (_, sql, _) in enumerate(asked[:64]):
             (directory / f"{question}-{number:02}.sql").write_text(sql)

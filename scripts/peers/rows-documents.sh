@@ -12,9 +12,27 @@ kura_rooms() {
     "$bench" replay --target "$kura_target" --requests "$data/configure.jsonl" --once --json | jq -r .seconds
 }
 
-# kura_asks QUESTION CONNECTIONS: {opsPerSecond, p50Us, p99Us}.
+# kura_asks QUESTION CONNECTIONS: {opsPerSecond, p50Us, p99Us}. A patch that changes nothing would be no write: the revision has to rise by
+# one for each.
 kura_asks() {
-    "$bench" replay --target "$kura_target" --requests "$set/$1.jsonl" --connections "$2" --seconds "$seconds" --json
+    local before risen json requests=$set/$1.jsonl
+    if [ "$1" = patch ]; then
+        [ ! -e "$data/again" ] || requests=$set/patch-again.jsonl
+        if [ -e "$data/again" ]; then rm "$data/again"; else touch "$data/again"; fi
+    fi
+    before=$(kura_revision)
+    json=$("$bench" replay --target "$kura_target" --requests "$requests" --connections "$2" --seconds "$seconds" --json)
+    risen=$(($(kura_revision) - before))
+    # What was under way at the end is not counted as an operation.
+    if [ "$1" = patch ] && { [ "$risen" -lt "$(jq .operations <<<"$json")" ] || [ "$risen" -gt "$(($(jq .operations <<<"$json") + $2))" ]; }; then
+        echo "VOID: the revision rose by $risen for $(jq .operations <<<"$json") patches" >&2
+        return 1
+    fi
+    echo "$json"
+}
+
+kura_revision() {
+    echo '{"jsonrpc":"2.0","id":1,"method":"storage.status"}' | socat -t 60 - "UNIX-CONNECT:$sockets/k.sock" | jq .result.rev
 }
 
 # postgres_asks QUESTION CLIENTS: the same, from pgbench's log of every transaction.
@@ -88,13 +106,36 @@ SQL
     )
 }
 
+# Point reads at a fixed rate, alone and beside a scan of all documents, in turn: the p99 of each.
+beside_a_scan() {
+    local window json idle=() busy=() scans
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"documents.count","params":{"collection":"cards","where":{"serial":{"$mod":[7,3]}},"allowScan":true,"timeoutMs":60000}}' \
+        >"$data/scan.jsonl"
+    preload documents
+    local read=("$bench" latency --target "$kura_target" --room documents --mix read --connections 8 --rate 5000 --seconds "$seconds" --json)
+    for window in $(seq "$rounds"); do
+        idle+=("$("${read[@]}" | jq .p99Us)")
+        "$bench" replay --target "$kura_target" --requests "$data/scan.jsonl" --connections 1 --seconds "$((${seconds%.*} + 1))" --json \
+            >"$data/scan.json" &
+        scans=$!
+        sleep 0.3
+        busy+=("$("${read[@]}" | jq .p99Us)")
+        wait "$scans"
+    done
+    local ratio
+    ratio=$(divide "$(printf '%s\n' "${busy[@]}" | median)" "$(printf '%s\n' "${idle[@]}" | median)")
+    record "p99 of a point read (8 connections, 5,000/s) while $(thousands "$documents") documents are scanned ($(jq '.p50Us / 1000 | round' "$data/scan.json") ms a scan)" \
+        "$(printf '%s\n' "${busy[@]}" | median) µs" "idle $(printf '%s\n' "${idle[@]}" | median) µs" "$ratio" "≤ 2" "$(holds "$ratio" at-most 2)"
+}
+
 row_documents() {
     local set=$data/set question connections round json size
     mkdir -m 755 "$set"
     python3 "$root/scripts/peers/documents.py" "$documents" "$set"
     chmod -R a+rX "$set"
+    # As much memory for the one as for the other: profile large caches 512 MiB of documents.
     postgres_options="-c shared_buffers=512MB" start_postgres
-    start_kurad
+    start_kurad kura "" --profile large
 
     json=$("$bench" replay --target "$kura_target" --requests "$set/single.jsonl" --connections 1 --once --json)
     local one
@@ -139,4 +180,7 @@ row_documents() {
     record "file size a document, indexes and full text included" "$(divide "$size" "$documents" 0) B" \
         "PostgreSQL $(divide "$(cd / && as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -Atc "SELECT pg_total_relation_size('cards')")" "$documents" 0) B, SQLite $(divide "$(stat -c %s "$data/direct.db")" "$documents" 0) B" \
         - - -
+    stop_postgres
+    start_kurad kura "" --profile large
+    beside_a_scan
 }

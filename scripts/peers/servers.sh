@@ -9,13 +9,13 @@ spawn_pid=
 kurad_pid=
 postgres_data=
 
-# start_kurad [DIRECTORY [ROOM]]: sets kurad_pid and first_reply_ms (to a point read in ROOM). The daemon's own log goes to $data/kurad.log.
+# start_kurad [DIRECTORY [ROOM [OPTION…]]]: sets kurad_pid and first_reply_ms (to a point read in ROOM). The daemon's own log goes to $data/kurad.log.
 start_kurad() {
     local directory=$data/${1:-kura} output=$data/spawn.out first=
     mkdir -p -m 700 "$directory"
     : >"$output"
     "$bench" spawn --target "$kura_target" ${2:+--room "$2"} -- \
-        "$kurad" --data-dir "$directory" --socket "$sockets/k.sock" >"$output" 2>>"$data/kurad.log" &
+        "$kurad" --data-dir "$directory" --socket "$sockets/k.sock" "${@:3}" >"$output" 2>>"$data/kurad.log" &
     spawn_pid=$!
     while [ -z "$first" ]; do
         if ! kill -0 "$spawn_pid" 2>/dev/null; then

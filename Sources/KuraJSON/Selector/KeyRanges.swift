@@ -35,6 +35,10 @@ public struct KeyRanges: Sendable, Equatable {
     static let nothing = KeyRanges([KeyRange([IndexKey.Tag.nothing], [IndexKey.something])])
 
     init(_ ranges: [KeyRange]) {
+        guard ranges.count > 1 else {
+            self.ranges = ranges.first?.isEmpty == true ? [] : ranges
+            return
+        }
         self.ranges = []
         var sorted = ranges.filter { !$0.isEmpty }
         sorted.sort {

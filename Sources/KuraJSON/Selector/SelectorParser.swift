@@ -11,8 +11,13 @@ struct SelectorParser {
     private(set) var patterns = 0
     private var operators = 0
     private var depth = 0
-    /// Where the parser is: the names and numbers of a JSON pointer.
-    var place: [String] = []
+    /// Where the parser is, from the outside in: an error makes a JSON pointer of it.
+    private var place: [Step] = []
+
+    private enum Step {
+        case member([UInt8])
+        case element(Int)
+    }
 
     init(limits: SelectorLimits, compile: ((Bytes) throws(TextPatternError) -> any TextPattern)?) {
         self.limits = limits
@@ -33,14 +38,15 @@ struct SelectorParser {
     }
 
     func error(_ cause: SelectorError.Cause, _ message: String, limit: Int? = nil) -> SelectorError {
-        SelectorError(cause: cause, message: message, pointer: place.map { "/" + $0 }.joined(), limit: limit)
+        SelectorError(
+            cause: cause, message: message, pointer: place.map { "/" + Self.token($0) }.joined(), limit: limit)
     }
 
     /// Runs `body` a level further down.
     private mutating func within<R>(
-        _ name: String, _ body: (inout SelectorParser) throws(SelectorError) -> R
+        _ step: Step, _ body: (inout SelectorParser) throws(SelectorError) -> R
     ) throws(SelectorError) -> R {
-        place.append(name)
+        place.append(step)
         depth += 1
         guard depth <= limits.depth else {
             throw error(.limit, "a selector has at most \(limits.depth) levels", limit: limits.depth)
@@ -58,7 +64,7 @@ struct SelectorParser {
         var members = object.members
         while let member = members.next() {
             let name = ResolvedText.bytes(member.name)
-            let part = try within(Self.token(name)) { (parser) throws(SelectorError) in
+            let part = try within(.member(name)) { (parser) throws(SelectorError) in
                 try parser.parse(name, member.value, subject)
             }
             parts.append(part)
@@ -86,7 +92,11 @@ struct SelectorParser {
         return value.kind == .object ? try parse(object: value, inner) : try test(inner, .equal(Literal(value)))
     }
 
-    private static func token(_ name: [UInt8]) -> String {
+    private static func token(_ step: Step) -> String {
+        guard case .member(let name) = step else {
+            if case .element(let position) = step { return String(position) }
+            return ""
+        }
         var token = ""
         for character in String(decoding: name, as: UTF8.self).unicodeScalars {
             switch character {
@@ -146,7 +156,7 @@ struct SelectorParser {
         guard value.kind == .array else { throw error(.form, "the argument is an array of selectors") }
         var parts: [Node] = []
         for element in value.elements {
-            let part = try within(String(parts.count)) { (parser) throws(SelectorError) -> Node in
+            let part = try within(.element(parts.count)) { (parser) throws(SelectorError) -> Node in
                 if element.kind == .object { return try parser.parse(object: element, subject) }
                 guard subject.path != nil || subject.isElement else {
                     throw parser.error(.form, "a selector is an object")
@@ -183,5 +193,5 @@ struct SelectorParser {
 
 extension FieldPath {
     /// Stands for the document's id.
-    public var isID: Bool { depth == 1 && componentNames[0].elementsEqual("_id".utf8) }
+    public var isID: Bool { isOneName("_id") }
 }

@@ -11,14 +11,15 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     static let byteLimit = 1 << 20
     /// A query that looks at so many documents for each that it returns is told of.
     private static let visitsPerDocument = 100
+    /// Room that most pages do with, so that few are moved while they grow.
+    private static let usualBytes = 16 << 10
 
     private let identity: UInt64
     private let fields: Projection?
     private let isSorted: Bool
     /// What its documents refer to and the reply is to bring along.
     let expansion: Expansion?
-    private var count = 0
-    private var json = ByteBuffer()
+    private var text = Text()
 
     init(
         _ query: DocumentQuery?, identity: UInt64, fields: Projection?, isSorted: Bool, expansion: Expansion? = nil,
@@ -32,47 +33,70 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     }
 
     override func run(_ query: DocumentQuery, _ tables: TableReader) throws(StoreError) {
-        json.removeAll()
-        count = 0
+        text.json.removeAll()
+        text.json.reserve(Self.usualBytes)
+        text.count = 0
         expansion?.removeAll()
         try query.run(tables) { take($0) }
     }
 
-    override var footprint: Int { json.capacity }
+    override var footprint: Int { text.json.capacity }
 
     override func discard() {
-        json.releaseMemory()
-        count = 0
+        text.json.releaseMemory()
+        text.count = 0
     }
 
     private func take(_ document: FoundDocument) -> DocumentQuery.Verdict {
-        let start = json.count
-        json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
-        json.append(quoted: document.id)
-        json.append(",\"value\":")
-        if let fields { fields.append(StoredValue(document.value), to: &json) } else { json.append(document.value) }
-        json.append(",\"rev\":")
-        json.append(unsigned: document.rev)
-        json.append("}")
-        guard count == 0 || json.count <= Self.byteLimit else {
-            json.truncate(to: start)
-            return .refused
-        }
+        let start = text.json.count
+        guard text.append(document, fields) else { return .refused }
         if let expansion, !expansion.note(StoredValue(document.value)) {
-            guard count == 0 else {
-                json.truncate(to: start)
+            guard text.count == 1 else {
+                text.takeBack(to: start)
                 return .refused
             }
             expansion.isOver = true
         }
-        count += 1
         return .taken
+    }
+
+    /// The documents as JSON, in one piece, so that a document costs one access to the object.
+    private struct Text: ~Copyable {
+        var count = 0
+        var json = ByteBuffer()
+
+        /// - Returns: whether there was room.
+        mutating func append(_ document: FoundDocument, _ fields: Projection?) -> Bool {
+            let start = json.count
+            json.append(count == 0 ? "{\"id\":" : ",{\"id\":")
+            json.append(quoted: document.id)
+            json.append(",\"value\":")
+            if let fields {
+                fields.append(StoredValue(document.value), to: &json)
+            } else {
+                json.append(document.value)
+            }
+            json.append(",\"rev\":")
+            json.append(unsigned: document.rev)
+            json.append("}")
+            guard count == 0 || json.count <= FindPage.byteLimit else {
+                json.truncate(to: start)
+                return false
+            }
+            count += 1
+            return true
+        }
+
+        mutating func takeBack(to start: Int) {
+            json.truncate(to: start)
+            count -= 1
+        }
     }
 
     /// The result but for its last bracket.
     func append(to out: inout ByteBuffer) throws(Refusal) {
         out.append("{\"documents\":[")
-        out.append(json.bytes)
+        out.append(text.json.bytes)
         out.append("],\"rev\":")
         out.append(unsigned: rev)
         if let query, query.hasMore { try append(cursor: query.position, identity, to: &out) }
@@ -92,7 +116,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         out.append(",\"matched\":")
         out.append(integer: Int64(cost.matched))
         out.append(",\"returned\":")
-        out.append(integer: Int64(count))
+        out.append(integer: Int64(text.count))
         out.append(",\"snapshots\":")
         out.append(integer: Int64(cost.snapshots))
         out.append(",\"elapsedMs\":")
@@ -105,7 +129,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
 
     private func appendWarnings(to out: inout ByteBuffer) {
         guard let query else { return }
-        let isWasteful = query.cost.documents > max(1000, count * Self.visitsPerDocument)
+        let isWasteful = query.cost.documents > max(1000, text.count * Self.visitsPerDocument)
         let sortsMany = query.plan.sortsInMemory && query.cost.matched > DocumentsStore.scanLimit
         guard isWasteful || sortsMany else { return }
         out.append(",\"warnings\":[")

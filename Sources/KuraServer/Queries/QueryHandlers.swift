@@ -136,7 +136,7 @@ enum QueryHandlers {
         }
         if query.mayBeBrief {
             do throws(StoreError) {
-                query.keepBrief()
+                query.keepBrief(storage)
                 try storage.runAtOnce(wanted)
                 call.shows(wanted.rev)
                 return wanted

@@ -20,10 +20,7 @@ final class DocumentReader {
             try connection.execute("PRAGMA cache_size=-\(cacheKibibytes);")
             select = StatementBox(
                 try connection.prepare(
-                    """
-                    SELECT row, rev, version, createdAt, updatedAt, isDeleted, body FROM documents
-                    WHERE collection = ?1 AND id = ?2
-                    """))
+                    "SELECT \(ItemRef.columns) FROM documents WHERE collection = ?1 AND id = ?2"))
         } catch { throw .database(error, file: path) }
     }
 
@@ -113,19 +110,29 @@ final class DocumentReader {
             try select.statement.bind(1, Int64(scope))
             try select.statement.bind(2, utf8: id)
             guard try select.statement.step() else { return nil }
-            let item = ItemRef.make(key: id, value: select.statement.bytes(6))
-            item.pointee.row = select.statement.int64(0)
-            item.pointee.rev = UInt64(select.statement.int64(1))
-            item.pointee.version = UInt32(truncatingIfNeeded: select.statement.int64(2))
-            item.pointee.createdAt = select.statement.int64(3)
-            item.pointee.updatedAt = select.statement.int64(4)
-            item.pointee.scope = scope
-            item.pointee.store = .documents
-            item.pointee.isDeleted = select.statement.int64(5) != 0
-            return item
+            return ItemRef.make(from: select.statement, scope: scope)
         } catch {
             if error.wouldBlock || error.isBusy { throw .cold }
             throw .unreadable(error)
         }
+    }
+}
+
+extension ItemRef {
+    /// What `make(from:scope:)` reads.
+    static let columns = "row, rev, version, createdAt, updatedAt, isDeleted, body, id"
+
+    /// A document as a row of `columns` has it, with one reference.
+    static func make(from row: borrowing Statement, scope: UInt32) -> ItemRef {
+        let item = make(key: row.bytes(7), value: row.bytes(6))
+        item.pointee.row = row.int64(0)
+        item.pointee.rev = UInt64(row.int64(1))
+        item.pointee.version = UInt32(truncatingIfNeeded: row.int64(2))
+        item.pointee.createdAt = row.int64(3)
+        item.pointee.updatedAt = row.int64(4)
+        item.pointee.scope = scope
+        item.pointee.store = .documents
+        item.pointee.isDeleted = row.int64(5) != 0
+        return item
     }
 }

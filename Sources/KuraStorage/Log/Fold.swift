@@ -206,7 +206,7 @@ final class Folder: @unchecked Sendable {
 
     private func fold(_ slice: FoldSlice) throws(SQLiteError) {
         if let code = FaultPoints.hit(.foldSlice)?.errno { throw .injected(code) }
-        let before = CountingVFS.snapshot()[.durable, .wal].bytesWritten
+        let before = CountingVFS.count(.durable, .wal).bytesWritten
         let newest = Self.newestOfEachKey(slice.items)
         try connection.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
@@ -221,14 +221,14 @@ final class Folder: @unchecked Sendable {
         }
         tender.note(slice)
         foldedRev = max(foldedRev, slice.rev)
-        walBytes += CountingVFS.snapshot()[.durable, .wal].bytesWritten - before
+        walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
     }
 
     /// A piece of what is not urgent.
     private func tend() {
-        let before = CountingVFS.snapshot()[.durable, .wal].bytesWritten
+        let before = CountingVFS.count(.durable, .wal).bytesWritten
         let failure = perform { () throws(SQLiteError) in try tender.work() }
-        walBytes += CountingVFS.snapshot()[.durable, .wal].bytesWritten - before
+        walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
         if let failure, failure.isFull || failure.isBusy {
             // Nothing is lost, and nobody waits who could not wait longer.
             tender.rest()

@@ -34,6 +34,8 @@ struct Item {
     var updatedAt: Int64 = 0
     /// The row of a document in its table; 0 for settings.
     var row: Int64 = 0
+    /// Next item of the same bucket in `RowTable`.
+    var rowChain: ItemRef?
     /// Neighbours in the list that the item is in: a domain's settings, or the cache's clean documents.
     var newer: ItemRef?
     var older: ItemRef?

@@ -18,9 +18,12 @@ final class ItemTable {
     private var previousMask = 0
     private var moved = 0
     private(set) var count = 0
+    private let rows: RowTable
     private let seed = UInt64.random(in: 0...UInt64.max)
 
-    init(minimumBuckets: Int = 1024) {
+    /// `rows`: about how many of the items will be documents.
+    init(minimumBuckets: Int = 1024, rows: Int = 0) {
+        self.rows = RowTable(minimumBuckets: rows)
         var size = 16
         while size < minimumBuckets { size *= 2 }
         unsafe buckets = unsafe calloc(size, MemoryLayout<ItemRef?>.stride)!.bindMemory(
@@ -48,7 +51,10 @@ final class ItemTable {
         return nil
     }
 
-    /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference.
+    /// The document of this row.
+    func find(row: Int64) -> ItemRef? { rows.find(row) }
+
+    /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference. Its row does not change from now on.
     func insert(_ item: ItemRef) {
         // Half full at most: a look-up mostly touches one item only.
         if count * 2 > mask, unsafe previous == nil { grow() }
@@ -57,6 +63,7 @@ final class ItemTable {
         item.pointee.chain = unsafe slot.pointee
         unsafe slot.pointee = item
         count += 1
+        if item.pointee.row != 0 { rows.insert(item) }
     }
 
     /// Puts `new` in the place of `old`. The table's reference to `old` passes to the caller, the caller's to `new` to the
@@ -68,6 +75,8 @@ final class ItemTable {
                 new.pointee.chain = old.pointee.chain
                 old.pointee.chain = nil
                 unsafe link.pointee = new
+                if old.pointee.row != 0 { rows.remove(old) }
+                if new.pointee.row != 0 { rows.insert(new) }
                 return
             }
             unsafe link = unsafe item.chainAddress
@@ -83,6 +92,7 @@ final class ItemTable {
                 unsafe link.pointee = old.pointee.chain
                 old.pointee.chain = nil
                 count -= 1
+                if old.pointee.row != 0 { rows.remove(old) }
                 return
             }
             unsafe link = unsafe item.chainAddress

@@ -33,6 +33,8 @@ final class CandidateScan {
     /// What is to happen behind a document.
     enum Verdict {
         case goOn
+        /// It was taken, and is the last; a few more are looked at, to find out whether another follows.
+        case lookAhead
         /// It was taken, and is the last.
         case stop
         /// It was not taken: the walk ends before it.
@@ -47,9 +49,21 @@ final class CandidateScan {
     private let countsOnly: Bool
     private(set) var cost = QueryCost()
     private(set) var isAtEnd = false
-    /// The last row that was walked over, and its id or its key; none when there was none.
-    private var lastRow: Int64?
-    private var lastKey = ByteBuffer()
+    /// What was walked over last.
+    private var last = Place()
+
+    private struct Place: ~Copyable {
+        /// None: nothing was.
+        var row: Int64?
+        /// Its id or its key.
+        var key = ByteBuffer()
+
+        mutating func set(_ row: Int64, _ key: Bytes) {
+            self.row = row
+            self.key.removeAll()
+            self.key.append(key)
+        }
+    }
     /// What the first snapshot was as of.
     private(set) var rev: UInt64 = 0
     /// What the last snapshot was as of.
@@ -57,8 +71,8 @@ final class CandidateScan {
     /// Candidates, and bytes of them, that may still be looked at.
     var budget = Int.max
     var byteBudget = Int.max
-    /// It is run on the loop, just planned.
-    var isAtOnce = false
+    /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
+    var memory: Ledger?
     /// Why the walk has ended within a snapshot.
     private var failure: StoreError?
     /// The range of the plan that is being walked.
@@ -74,13 +88,13 @@ final class CandidateScan {
         self.selector = selector
         switch position {
         case nil, .sorted: break
-        case .row(let row): lastRow = row
+        case .row(let row): last.row = row
         case .id(let id):
-            lastRow = 0
-            lastKey.append(id)
+            last.row = 0
+            last.key.append(id)
         case .key(_, let key, let row):
-            lastRow = row
-            lastKey.append(key)
+            last.row = row
+            last.key.append(key)
         }
         self.control = control
         self.countsOnly = countsOnly
@@ -88,12 +102,12 @@ final class CandidateScan {
 
     /// Behind what has been walked over; nil before the first.
     var position: QueryPosition? {
-        guard let lastRow else { return nil }
+        guard let row = last.row else { return nil }
         return switch plan.access {
         case .none: nil
-        case .collection: .row(lastRow)
-        case .ids: .id(Array(lastKey.bytes))
-        case .index(let index, _, _): .key(index: index.number, Array(lastKey.bytes), row: lastRow)
+        case .collection: .row(row)
+        case .ids: .id(Array(last.key.bytes))
+        case .index(let index, _, _): .key(index: index.number, Array(last.key.bytes), row: row)
         }
     }
 
@@ -127,7 +141,7 @@ final class CandidateScan {
     /// Whether what the plan walks over is still there in this snapshot.
     private func isThere(_ tables: TableReader) throws(SQLiteError) -> Bool {
         // The loop's plan is of this moment; but an index that was unique may just have failed.
-        let isHere = try isAtOnce ? true : tables.hasCollection(scope)
+        let isHere = try memory != nil ? true : tables.hasCollection(scope)
         guard isHere else {
             // Dropped: what is left of it is nobody's.
             isAtEnd = true
@@ -147,7 +161,7 @@ final class CandidateScan {
         case .collection:
             let box = try tables.scans.rows()
             defer { box.statement.reset() }
-            try box.statement.bind(1, lastRow ?? Int64(scope) << 40)
+            try box.statement.bind(1, last.row ?? Int64(scope) << 40)
             try box.statement.bind(2, (Int64(scope) + 1) << 40)
             let outcome = try walk(box.statement, snapshot, keyColumn: nil, visit)
             if outcome == .exhausted { isAtEnd = true }
@@ -157,8 +171,8 @@ final class CandidateScan {
                 let box = try tables.scans.ids(isDescending: isDescending)
                 defer { box.statement.reset() }
                 var (lower, upper) = (range.lower, range.upper)
-                if lastRow != nil {
-                    let id = Array(lastKey.bytes)
+                if last.row != nil {
+                    let id = Array(last.key.bytes)
                     // No id has a control character: nothing is between an id and the same with a 0 behind it.
                     if isDescending { upper = Self.least(upper, id) } else { lower = Self.most(lower, id + [0]) }
                 }
@@ -170,14 +184,15 @@ final class CandidateScan {
             }
         case .index(let index, let ranges, let isDescending):
             return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
-                let isCounted = countsOnly && plan.isCovered && range.isExact
+                let isDecided = plan.isCovered && range.isExact
+                let isCounted = countsOnly && isDecided
                 let box = try tables.scans.index(
-                    index.number, isDescending: isDescending, withDocuments: !isCounted)
+                    index.number, isDescending: isDescending, withDocuments: !isCounted && memory == nil)
                 defer { box.statement.reset() }
                 var start = isDescending ? range.upper : range.lower
                 var row: Int64 = -1
-                if let at = lastRow {
-                    let key = Array(lastKey.bytes)
+                if let at = last.row {
+                    let key = Array(last.key.bytes)
                     let isInside =
                         isDescending ? key.lexicographicallyPrecedes(start) : !key.lexicographicallyPrecedes(start)
                     if isInside { (start, row) = (key, at) }
@@ -189,7 +204,11 @@ final class CandidateScan {
                 try start.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
                 try box.statement.bind(2, row)
                 try end.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, bytes: bytes) }
-                return try walk(box.statement, snapshot, keyColumn: 5, isKeyOnly: isCounted, visit)
+                if let memory, !isCounted {
+                    return try walk(box.statement, in: memory, tables, isDecided: isDecided, visit)
+                }
+                return try walk(
+                    box.statement, snapshot, keyColumn: 5, isKeyOnly: isCounted, isDecided: isDecided, visit)
             }
         }
     }
@@ -226,9 +245,10 @@ final class CandidateScan {
     }
 
     /// Steps through a statement's rows. `keyColumn`: where what they are walked by stands, when that is not the row.
+    /// `isDecided`: they match, as their keys tell.
     private func walk(
         _ statement: borrowing Statement, _ snapshot: TableReader.Snapshot, keyColumn: Int32?, isKeyOnly: Bool = false,
-        _ visit: (FoundDocument) -> Verdict
+        isDecided: Bool = false, _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) -> Outcome {
         var seen = 0
         var bytes = 0
@@ -241,15 +261,12 @@ final class CandidateScan {
             if isKeyOnly {
                 cost.matched += 1
             } else {
-                bytes += try judge(statement, visit, &verdict)
+                bytes += judge(statement, isDecided: isDecided, visit, &verdict)
             }
             if failure != nil || verdict == .refuse { return .stopped }
-            lastRow = statement.int64(0)
-            if let keyColumn {
-                lastKey.removeAll()
-                lastKey.append(statement.bytes(keyColumn))
-            }
+            last.set(statement.int64(0), keyColumn.map { statement.bytes($0) } ?? Bytes())
             if verdict == .stop { return .stopped }
+            if verdict == .lookAhead { budget = memory == nil ? Self.lookAhead : 1 }
             seen += 1
             guard seen % 32 == 0 || bytes >= 1 << 20 else { continue }
             bytes = 0
@@ -264,22 +281,89 @@ final class CandidateScan {
     /// Holds a row's document against the selector.
     /// - Returns: bytes that were looked through.
     private func judge(
-        _ statement: borrowing Statement, _ visit: (FoundDocument) -> Verdict, _ verdict: inout Verdict
-    ) throws(SQLiteError) -> Int {
+        _ statement: borrowing Statement, isDecided: Bool, _ visit: (FoundDocument) -> Verdict,
+        _ verdict: inout Verdict
+    ) -> Int {
         cost.documents += 1
         guard statement.int64(3) == 0 else { return 0 }
-        let id = statement.bytes(1)
-        let value = statement.bytes(4)
-        byteBudget -= value.count
-        if matches(value, id) {
-            verdict = visit(
-                FoundDocument(
-                    row: statement.int64(0), id: id, rev: UInt64(statement.int64(2)), value: value,
-                    key: isIndexed ? statement.bytes(5) : Bytes()))
-            if verdict != .refuse { cost.matched += 1 }
-        }
-        return value.count
+        let document = FoundDocument(
+            row: statement.int64(0), id: statement.bytes(1), rev: UInt64(statement.int64(2)),
+            value: statement.bytes(4), key: isIndexed ? statement.bytes(5) : Bytes())
+        judge(document, isDecided: isDecided, visit, &verdict)
+        return document.value.count
     }
+
+    private func judge(
+        _ document: FoundDocument, isDecided: Bool, _ visit: (FoundDocument) -> Verdict, _ verdict: inout Verdict
+    ) {
+        byteBudget -= document.value.count
+        guard isDecided || matches(document.value, document.id) else { return }
+        verdict = visit(document)
+        if verdict != .refuse { cost.matched += 1 }
+    }
+
+    /// Steps through an index on the loop, where most of what it names is in memory.
+    private func walk(
+        _ statement: borrowing Statement, in memory: Ledger, _ tables: TableReader, isDecided: Bool,
+        _ visit: (FoundDocument) -> Verdict
+    ) throws(SQLiteError) -> Outcome {
+        // Not in the members, each use of which is checked for exclusivity.
+        var (left, leftBytes, keys, matched) = (budget, byteBudget, 0, 0)
+        defer {
+            (budget, byteBudget) = (left, leftBytes)
+            cost.keys += keys
+            cost.documents += keys
+            cost.matched += matched
+        }
+        while true {
+            guard left > 0, leftBytes > 0 else { return .stopped }
+            guard try statement.step() else { return .exhausted }
+            let row = statement.int64(0)
+            keys += 1
+            var found = memory.table.find(row: row)
+            if let found {
+                left -= 1
+                memory.markRead(found)
+            } else {
+                left -= Self.costOfRow
+                found = try read(row, into: memory, tables)
+            }
+            var verdict = Verdict.goOn
+            if let item = found, !item.isTombstone {
+                let document = FoundDocument(
+                    row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: statement.bytes(5))
+                leftBytes -= document.value.count
+                if isDecided || matches(document.value, document.id) {
+                    verdict = visit(document)
+                    if verdict == .refuse { return .stopped }
+                    matched += 1
+                }
+            }
+            if failure != nil { return .stopped }
+            last.set(row, statement.bytes(5))
+            if verdict == .stop { return .stopped }
+            if verdict == .lookAhead { left = min(left, 1) }
+        }
+    }
+
+    /// A document of the tables, put into the cache.
+    private func read(_ row: Int64, into memory: Ledger, _ tables: TableReader) throws(SQLiteError) -> ItemRef? {
+        let box = try tables.scans.item()
+        defer { box.statement.reset() }
+        try box.statement.bind(1, row)
+        guard try box.statement.step() else { return nil }
+        let item = ItemRef.make(from: box.statement, scope: scope)
+        guard memory.adopt(unknown: item) else {
+            failure = .cold
+            return nil
+        }
+        return item
+    }
+
+    /// Behind a full page so many candidates are looked at, to find out whether another follows.
+    private static let lookAhead = 64
+    /// Reading a document from the tables takes as long as so many from memory.
+    private static let costOfRow = 4
 
     private var isIndexed: Bool { if case .index = plan.access { true } else { false } }
 

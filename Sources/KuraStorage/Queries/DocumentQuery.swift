@@ -46,10 +46,8 @@ public final class DocumentQuery: @unchecked Sendable {
 
     /// Bytes of keys that a sort in memory may hold.
     static let sortBytes = 16 << 20
-    /// Behind a full page so many candidates are looked at, to find out whether another follows.
-    private static let lookAhead = 64
-    /// What is looked at on the loop at most.
-    private static let briefDocuments = 64
+    /// What is looked at on the loop at most: documents in memory, of which those in the tables count four times.
+    private static let briefDocuments = 256
     private static let briefBytes = 256 << 10
 
     init(
@@ -86,9 +84,9 @@ public final class DocumentQuery: @unchecked Sendable {
     public var mayBeBrief: Bool { !plan.sortsInMemory && !plan.isScan && plan.ranges <= 16 }
 
     /// Makes `run` end with `.cold` when it is not done after a few documents: for the loop, which then has a thread do it.
-    public func keepBrief() {
+    public func keepBrief(_ storage: isolated Storage) {
         isBrief = true
-        scan.isAtOnce = true
+        scan.memory = storage.ledger
         scan.budget = Self.briefDocuments
         scan.byteBudget = Self.briefBytes
     }
@@ -112,8 +110,7 @@ public final class DocumentQuery: @unchecked Sendable {
             guard taken < limit else {
                 isFull = true
                 position = scan.position(of: document)
-                scan.budget = isBrief ? 1 : Self.lookAhead
-                return .goOn
+                return .lookAhead
             }
             return .goOn
         }

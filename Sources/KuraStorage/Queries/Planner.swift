@@ -6,6 +6,15 @@ import KuraJSON
 /// ranges; next comes whether it gives the wanted order, then fewer fields. What the index does not tell is asked of the documents.
 struct Planner {
     let shape: QueryShape
+    /// What the selector speaks of, and the keys that each of them may have there.
+    private let bounds: [(path: FieldPath, ranges: KeyRanges?)]
+
+    init(shape: QueryShape) {
+        self.shape = shape
+        bounds = shape.selector.paths.map { ($0, shape.selector.ranges(of: $0)) }
+    }
+
+    private func ranges(of path: FieldPath) -> KeyRanges? { bounds.first { $0.path == path }?.ranges }
 
     /// Ranges of one plan at most; with more of them, fields further back are left to the selector.
     static let rangeLimit = 20_000
@@ -44,7 +53,7 @@ struct Planner {
 
     private var isImpossible: Bool {
         if let ids = shape.selector.idRanges, ids.isEmpty { return true }
-        return shape.selector.paths.contains { shape.selector.ranges(of: $0)?.isEmpty == true }
+        return bounds.contains { $0.ranges?.isEmpty == true }
     }
 
     private func scan(_ access: QueryPlan.Access) -> QueryPlan {
@@ -114,7 +123,7 @@ struct Planner {
         var applied = 0
         var isOpen = true
         fields: for (position, field) in index.fields.enumerated() {
-            guard let bound = shape.selector.ranges(of: field) else { break }
+            guard let bound = self.ranges(of: field) else { break }
             guard prefixes.count * bound.ranges.count + ranges.count <= Self.rangeLimit else { break }
             let isPoint = bound.ranges.allSatisfy(\.isPoint)
             var next: [[UInt8]] = []
@@ -162,7 +171,7 @@ struct Planner {
         var position = 0
         for wanted in shape.sort {
             // All that match are equal in it.
-            if let bound = shape.selector.ranges(of: wanted.path), bound.ranges.count == 1, bound.ranges[0].isPoint {
+            if let bound = ranges(of: wanted.path), bound.ranges.count == 1, bound.ranges[0].isPoint {
                 continue
             }
             while position < points, index.fields[position] != wanted.path { position += 1 }

@@ -12,7 +12,7 @@ final class ScanStatements {
     }
 
     private enum Walk: Hashable {
-        case rows, row, ids, idsDescending
+        case rows, row, item, ids, idsDescending
         case index(Int64, isDescending: Bool, withDocuments: Bool)
     }
     private var prepared: [Walk: Box] = [:]
@@ -35,7 +35,12 @@ final class ScanStatements {
         try box(.row, "SELECT \(Self.columns) FROM documents WHERE row = ?1")
     }
 
-    /// The same: ?1 is a collection; ids from ?2 on and before ?3.
+    /// What an item is made from, for the row ?1.
+    func item() throws(SQLiteError) -> Box {
+        try box(.item, "SELECT \(ItemRef.columns) FROM documents WHERE row = ?1")
+    }
+
+    /// As `rows`: ?1 is a collection; ids from ?2 on and before ?3.
     func ids(isDescending: Bool) throws(SQLiteError) -> Box {
         try box(
             isDescending ? .idsDescending : .ids,

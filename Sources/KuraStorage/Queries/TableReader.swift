@@ -18,6 +18,10 @@ public final class TableReader {
     private let isCancelled: @Sendable () -> Bool
 
     private let mayWait: Bool
+    /// The loop's: one snapshot serves all that is asked in a turn.
+    private var shared: Snapshot?
+    /// Indexes that are ready in it.
+    private var readyIndexes: [Int64] = []
     private let begin: Statement
     private let commit: Statement
 
@@ -108,7 +112,7 @@ public final class TableReader {
         /// The tables are as of this revision.
         let rev: UInt64
         private let until = monotonicNanoseconds() + 200_000_000
-        private let walBytes = CountingVFS.snapshot()[.durable, .wal].bytesWritten
+        private let walBytes = CountingVFS.count(.durable, .wal).bytesWritten
 
         init(rev: UInt64) {
             self.rev = rev
@@ -117,7 +121,7 @@ public final class TableReader {
         /// Held for 200 ms, or while 32 MiB were written behind it.
         var isStale: Bool {
             monotonicNanoseconds() >= until
-                || CountingVFS.snapshot()[.durable, .wal].bytesWritten - walBytes >= 32 << 20
+                || CountingVFS.count(.durable, .wal).bytesWritten - walBytes >= 32 << 20
         }
     }
 
@@ -130,26 +134,47 @@ public final class TableReader {
 
     /// Whether an index has every document in the snapshot. Ask in each: it may have been removed since it was chosen.
     func isReady(index number: Int64) throws(SQLiteError) -> Bool {
+        if shared != nil, readyIndexes.contains(number) { return true }
         defer { indexState.reset() }
         try indexState.bind(1, number)
-        return try indexState.step() && indexState.int64(0) == Int64(IndexStatus.State.ready.rawValue)
+        guard try indexState.step(), indexState.int64(0) == Int64(IndexStatus.State.ready.rawValue) else { return false }
+        if shared != nil { readyIndexes.append(number) }
+        return true
     }
 
-    /// Runs `body` on one state of the tables.
+    /// Runs `body` on one state of the tables; on the loop it is the same until `endTurn`.
     func snapshot(_ body: (Snapshot) throws(SQLiteError) -> Void) throws(StoreError) {
         if isCancelled() { throw .cancelled }
         do throws(SQLiteError) {
-            try begin.run()
             do throws(SQLiteError) {
-                let rev = try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0
-                foldedRev.reset()
-                try body(Snapshot(rev: rev))
-                try commit.run()
+                let snapshot: Snapshot
+                if let shared { snapshot = shared } else { snapshot = try take() }
+                if !mayWait { shared = snapshot }
+                try body(snapshot)
+                if mayWait { try commit.run() }
             } catch {
-                foldedRev.reset()
                 if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+                forgetShared()
                 throw error
             }
         } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
+    }
+
+    private func take() throws(SQLiteError) -> Snapshot {
+        try begin.run()
+        defer { foldedRev.reset() }
+        return Snapshot(rev: try foldedRev.step() ? UInt64(foldedRev.int64(0)) : 0)
+    }
+
+    /// Gives up the snapshot that the turn's queries have shared: one that is held keeps the WAL from starting over.
+    func endTurn() {
+        guard shared != nil else { return }
+        forgetShared()
+        do throws(SQLiteError) { try commit.run() } catch { try? connection.execute("ROLLBACK") }
+    }
+
+    private func forgetShared() {
+        shared = nil
+        readyIndexes.removeAll(keepingCapacity: true)
     }
 }

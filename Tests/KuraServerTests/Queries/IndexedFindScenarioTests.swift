@@ -97,4 +97,50 @@ import Testing
         let refusal = try client.refusal("documents.find", #"{"collection":"c","where":{"s":"t3","n":{"$gt":9999}}}"#)
         #expect(refusal["kind"]?.text == "indexNeeded")
     }
+
+    @Test func `what is found in memory is what was written, also when memory holds a part of it`() throws {
+        let daemon = try TemporaryDaemon(configuration: "{\"profile\":\"small\"}")
+        let client = try daemon.connect()
+        try client.result(
+            "documents.configure", #"{"collection":"c","indexes":[{"name":"byG","fields":["g","n"]}]}"#)
+        // 6 MB of documents; the cache has 4 MiB.
+        let filling = String(repeating: "x", count: 2000)
+        var random = SplitMix(state: 7)
+        var model: [Int: (g: Int, n: Int)] = [:]
+        func body(_ id: Int, _ value: (g: Int, n: Int)) -> String {
+            "\"id\":\"d\(id)\",\"value\":{\"g\":\(value.g),\"n\":\(value.n),\"x\":\"\(filling)\"}"
+        }
+        func value() -> (g: Int, n: Int) {
+            (.random(in: 0..<300, using: &random), .random(in: 0..<1_000_000, using: &random))
+        }
+        for start in stride(from: 0, to: 3000, by: 500) {
+            for id in start..<start + 500 { model[id] = value() }
+            let list = (start..<start + 500).map { "{\(body($0, model[$0]!))}" }.joined(separator: ",")
+            try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(list)]}")
+        }
+        try client.result("documents.describe", #"{"collection":"c","waitMs":30000}"#)
+        for round in 0..<120 {
+            if round % 3 != 0 {
+                let id = Int.random(in: 0..<3000, using: &random)
+                if round % 9 == 1 {
+                    try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"d\(id)\"}")
+                    model[id] = nil
+                } else {
+                    model[id] = value()
+                    try client.result("documents.put", "{\"collection\":\"c\",\(body(id, model[id]!))}")
+                }
+            }
+            let group = round % 5 == 0 ? Int.random(in: 0..<300, using: &random) : round / 40
+            let wanted = model.filter { $0.value.g == group }.sorted { ($0.value.n, $0.key) < ($1.value.n, $1.key) }
+            // The first may wait for the tables, the second has no need to.
+            for _ in 0..<2 {
+                let page = try client.result(
+                    "documents.find",
+                    "{\"collection\":\"c\",\"where\":{\"g\":\(group)},\"sort\":[\"g\",\"n\"],\"limit\":50}")
+                #expect(ids(page) == wanted.map { "d\($0.key)" }, "round \(round)")
+                let numbers = page["documents"]?.elements.compactMap { $0["value"]?["n"]?.int }
+                #expect(numbers == wanted.map(\.value.n), "round \(round)")
+            }
+        }
+    }
 }
