@@ -50,8 +50,8 @@ import Testing
 
     @Test func `a byte that was changed in any row is found`() throws {
         for (index, row) in try SecretsTables(daemon.data).rows().enumerated() {
-            // The first byte of the envelope, of the nonce, of what is sealed, the last of the tag, and one that moves along.
-            for position in Set([0, 7, 31, row.value.count - 1, 6 + index * 37 % (row.value.count - 6)]) {
+            // One a row: `SecretsTamperingTests` has all of them.
+            for position in [6 + index * 37 % (row.value.count - 6)] {
                 var value = row.value
                 value[position] ^= 1 << UInt8(position % 8)
                 try SecretsTables(daemon.data).write(value, to: row)
@@ -69,7 +69,7 @@ import Testing
     @Test func `rows that were swapped, cut short or emptied are found`() throws {
         let rows = try SecretsTables(daemon.data).rows()
         for left in rows.indices {
-            for right in rows.indices where left < right && rows[left].table == rows[right].table {
+            for right in rows.indices where right == left + 1 && rows[left].table == rows[right].table {
                 try SecretsTables(daemon.data).swap(rows[left], rows[right])
                 #expect(try judge("rows \(left) and \(right)") > 0)
                 try SecretsTables(daemon.data).write(rows[left].value, rev: rows[left].rev, to: rows[left])
@@ -77,7 +77,7 @@ import Testing
             }
         }
         for (index, row) in rows.enumerated() {
-            for value in [[], Array(row.value.dropLast()), Array(row.value.prefix(20)), row.value + [0]] {
+            for value in index % 2 == 0 ? [[]] : [Array(row.value.dropLast())] {
                 try SecretsTables(daemon.data).write(value, to: row)
                 _ = try judge("row \(index) with \(value.count) bytes")
                 try SecretsTables(daemon.data).write(row.value, to: row)

@@ -22,7 +22,7 @@ import Testing
 
     init() throws {
         let configuration = StorageConfiguration.tiny(directory.path)
-        ring = try KeyKeeper(configuration, wake: {}, report: { _ in }).ring
+        ring = KeyKeeper(configuration, wake: {}, report: { _ in }).ring
         let path = directory.path + "/kura.sqlite"
         _ = try Tables.openWriter(path, cacheKibibytes: 64)
         reader = try DocumentReader(path: path, mayWait: true)
