@@ -120,8 +120,10 @@ public actor Storage {
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
+        let reader = recovery.documents.reader
         secrets = SecretsStore(
-            ledger: ledger, reader: recovery.documents.reader, ring: keyKeeper.ring, report: report)
+            ledger: ledger, ring: keyKeeper.ring,
+            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: report)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.

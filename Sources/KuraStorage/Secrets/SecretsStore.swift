@@ -14,7 +14,8 @@ import Sodium
 /// Nothing here outlives the call in clear but in buffers that are zeroed. Belongs to the loop.
 public final class SecretsStore {
     let ledger: Ledger
-    private let reader: DocumentReader
+    /// Looks for a row in the tables, by scope and key, without waiting for the disk.
+    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
     public let ring: KeyRing
     /// nil while it is sealed, and until somebody asks.
     private(set) var vault: Vault?
@@ -44,9 +45,12 @@ public final class SecretsStore {
     /// Nanoseconds that a request spends on checking before others have their turn.
     static let slice: UInt64 = 500_000
 
-    init(ledger: Ledger, reader: DocumentReader, ring: KeyRing, report: @escaping (String) -> Void) {
+    init(
+        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
+        report: @escaping (String) -> Void
+    ) {
         self.ledger = ledger
-        self.reader = reader
+        self.look = look
         self.ring = ring
         self.report = report
         scratch.wipes = true
@@ -217,7 +221,7 @@ public final class SecretsStore {
         if let item = ledger.find(scope, versionKey.bytes) { return item }
         guard scope.mayHaveRows else { return nil }
         do throws(StoreError) {
-            guard let item = try reader.find(scope: scope.id, id: versionKey.bytes) else { return nil }
+            guard let item = try look(scope.id, versionKey.bytes) else { return nil }
             item.pointee.store = scope.store
             ledger.adopt(clean: item)
             return item

@@ -27,7 +27,7 @@ import Testing
         _ = try Tables.openWriter(path, cacheKibibytes: 64)
         reader = try DocumentReader(path: path, mayWait: true)
         let ledger = Ledger(configuration: configuration, scopes: ScopeTable(), rev: 0)
-        let store = SecretsStore(ledger: ledger, reader: reader, ring: ring, report: { _ in })
+        let store = Self.store(ledger, reader, ring)
         for (service, account, secret) in [("s", "ada", "one")] + Self.expected {
             try with(service, account, secret) { (service, account, secret) throws(StoreError) in
                 let name = SecretName(service: service, account: account)
@@ -48,6 +48,12 @@ import Testing
                 rows.append(row)
             }
         }
+    }
+
+    private static func store(_ ledger: Ledger, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
+        SecretsStore(
+            ledger: ledger, ring: ring,
+            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
     private func open(_ rows: [Row]) -> SecretsStore {
@@ -71,7 +77,7 @@ import Testing
                 }
             }
         }
-        return SecretsStore(ledger: ledger, reader: reader, ring: ring, report: { _ in })
+        return Self.store(ledger, reader, ring)
     }
 
     /// Reads everything.
