@@ -189,9 +189,7 @@ struct AccessRule {
     ]
 
     private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {
-        // Of secrets the feed has names alone.
-        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store))
-            .contains(store == .secrets ? .list : .read)
+        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store)).contains(.read)
     }
 
     private static func extra(_ extras: [Extra], _ reader: RequestReader) -> Verbs {

@@ -18,8 +18,7 @@ final class Permissions: Sendable {
             guard let store = store.granted else { return false }
             return Self.verbs(grants, uid, store, scope).contains(.read)
         } secrets: { service, group in
-            // The feed has names, and never values.
-            Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.list)
+            Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.read)
         }
     }
 

@@ -58,7 +58,7 @@ import Testing
         #expect(
             try team.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"accessGroup\":\"team1\"}")[
                 "secret"]
-                == .string("of s23"))
+                == .string("of s22"))
         #expect(
             try team.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["kind"] == .string("forbidden"))
         func listed(_ client: Client) throws -> [String] {
