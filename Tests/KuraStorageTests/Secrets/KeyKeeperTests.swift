@@ -351,4 +351,21 @@ import Testing
                 == .damaged("it is not what this daemon wrote"))
         #expect(KeyWorld.contents(world.slotsPath) == text)
     }
+
+    @Test func `what does not open when it is read back takes nothing's place`() throws {
+        _ = world.keeper()
+        let files = KeyFiles(.tiny(world.directory.path))
+        let before = KeyWorld.contents(world.slotsPath)
+        var seen: [UInt8] = []
+        #expect(throws: KeysFault.damaged("no")) {
+            try files.replaceSlots([1, 2, 3]) { (text) throws(KeysFault) in
+                seen = text
+                throw .damaged("no")
+            }
+        }
+        #expect(seen == [1, 2, 3])
+        #expect(KeyWorld.contents(world.slotsPath) == before)
+        #expect(try FileSystem.names(in: world.keysPath).sorted() == ["host.key", "root.key", "slots.json"])
+        #expect(world.keeper().ring.state == .unlocked)
+    }
 }
