@@ -93,7 +93,8 @@ import Testing
             }
         }
         // The same scan finds what is planted.
-        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"plantedLeak77\"}")
+        // By another client: settings say who wrote them.
+        try daemon.connect().result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"plantedLeak77\"}")
         daemon.kill()
         #expect(Self.find(["plantedLeak77"], under: daemon.data) == ["plantedLeak77"])
         // All of them begin so.
