@@ -52,6 +52,6 @@ import Testing
         buffer.append(Self.secret)
         buffer.truncate(to: 0)
         let found = remains(buffer)
-        #expect(found == 300)
+        #expect(found >= 300)
     }
 }
