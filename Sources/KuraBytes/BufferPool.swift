@@ -46,10 +46,10 @@ public final class BufferPool {
             buffer.releaseMemory()
             return
         }
+        buffer.removeAll()
         unsafe blocks.append((base, buffer.room))
         bytes += buffer.room
         unsafe buffer.base = nil
-        buffer.length = 0
         buffer.room = 0
     }
 }

@@ -14,6 +14,9 @@ public struct ByteBuffer: ~Copyable {
     @usableFromInline var room: Int = 0
     @inlinable public var count: Int { length }
     @inlinable public var capacity: Int { room }
+    /// Whatever leaves the buffer is overwritten with zeros: bytes that are cut off or moved up, and the blocks that it grows out
+    /// of or gives back. For what nobody may find in memory later; a pool keeps the mark with the buffer, not with its block.
+    public var wipes = false
 
     public init() {}
 
@@ -23,6 +26,7 @@ public struct ByteBuffer: ~Copyable {
     }
 
     deinit {
+        if wipes, let base = unsafe base { unsafe explicit_bzero(base, length) }
         unsafe free(base)
     }
 
@@ -55,8 +59,22 @@ public struct ByteBuffer: ~Copyable {
     @usableFromInline
     mutating func grow(by additional: Int) {
         let wanted = capacity(reserving: additional)
-        guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
-        unsafe base = grown
+        guard wipes, length > 0 else {
+            guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
+            unsafe base = grown
+            room = wanted
+            return
+        }
+        move(to: wanted)
+    }
+
+    /// Moves to a block of `wanted` bytes and leaves zeros behind: `realloc` would leave the bytes.
+    private mutating func move(to wanted: Int) {
+        guard let moved = unsafe malloc(wanted), let old = unsafe base else { fatalError("out of memory") }
+        unsafe moved.copyMemory(from: old, byteCount: length)
+        wipe(0..<length)
+        unsafe free(old)
+        unsafe base = moved
         room = wanted
     }
 
@@ -72,6 +90,10 @@ public struct ByteBuffer: ~Copyable {
     /// Gives back what lies behind the last byte; keeps everything that has been appended.
     public mutating func shrink() {
         guard length > 0 else { return releaseMemory() }
+        guard !wipes else {
+            if length < room { move(to: length) }
+            return
+        }
         guard length < room, let shrunk = unsafe realloc(base, length) else { return }
         unsafe base = shrunk
         room = length
@@ -119,6 +141,7 @@ public struct ByteBuffer: ~Copyable {
     /// Forgets everything from `end` on.
     public mutating func truncate(to end: Int) {
         precondition(end >= 0 && end <= length)
+        if wipes { wipe(end..<length) }
         length = end
     }
 
@@ -126,8 +149,10 @@ public struct ByteBuffer: ~Copyable {
     public mutating func removeFirst(_ dropped: Int) {
         precondition(dropped >= 0 && dropped <= length)
         guard dropped > 0 else { return }
-        length -= dropped
-        if length > 0 { unsafe memmove(base!, base! + dropped, length) }
+        let left = length - dropped
+        if left > 0 { unsafe memmove(base!, base! + dropped, left) }
+        if wipes { wipe(left..<length) }
+        length = left
     }
 
     /// Takes a range out; what follows moves up.
@@ -135,6 +160,7 @@ public struct ByteBuffer: ~Copyable {
         precondition(range.lowerBound >= 0 && range.upperBound <= length)
         guard let base = unsafe base, !range.isEmpty else { return }
         unsafe memmove(base + range.lowerBound, base + range.upperBound, length - range.upperBound)
+        if wipes { wipe(length - range.count..<length) }
         length -= range.count
     }
 
@@ -151,6 +177,7 @@ public struct ByteBuffer: ~Copyable {
     }
 
     public mutating func removeAll() {
+        if wipes { wipe(0..<length) }
         length = 0
     }
 
@@ -173,6 +200,7 @@ public struct ByteBuffer: ~Copyable {
 
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
+        if wipes { wipe(0..<length) }
         unsafe free(base)
         unsafe base = nil
         length = 0

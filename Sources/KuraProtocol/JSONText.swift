@@ -59,6 +59,17 @@ public enum JSONText {
         }
     }
 
+    /// Whether a text that nobody has checked is one object, by the wire's grammar.
+    public static func isObject(_ text: Bytes) -> Bool {
+        var reader = JSONReader(text, grammar: .wire, names: NameStack())
+        guard reader.peek() == UInt8(ascii: "{") else { return false }
+        do throws(JSONFault) {
+            _ = try reader.value()
+            try reader.expectEnd()
+        } catch { return false }
+        return true
+    }
+
     private static func appendUTF8(_ scalar: UInt32, to output: inout ByteBuffer) {
         switch scalar {
         case 0..<0x80:

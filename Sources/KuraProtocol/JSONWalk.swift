@@ -64,6 +64,12 @@ public final class WalkStorage {
     let text = Scratch()
 
     public init() {}
+
+    /// Overwrites with zeros what names and texts were resolved into.
+    public func wipe() {
+        scratch.wipe()
+        text.wipe()
+    }
 }
 
 extension JSONReader {

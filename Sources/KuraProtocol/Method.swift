@@ -139,6 +139,13 @@ public enum WireLimits {
     /// Operations of a JSON patch.
     public static let patchOperations = 1000
     public static let requestKeyBytes = 128
+    /// A secret, as base64, and sealed; text of an attribute of one, and of all of them.
+    public static let secretBytes = 1 << 20
+    public static let secretBase64Bytes = 1_398_104
+    public static let secretSealedBytes = 2_900_000
+    public static let attributeBytes = 1024
+    public static let attributesBytes = 8 << 10
+    public static let secretsPage = 1000
     public static let passphraseBytes = 4096
     public static let slotLabelBytes = 128
     public static let transactionItems = 1000

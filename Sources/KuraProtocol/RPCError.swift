@@ -8,6 +8,9 @@ public struct MissingGrant: Sendable {
     /// `RPCError.parameter` does.
     // Safety: as for `RPCError.parameter`.
     public nonisolated(unsafe) var scope: Bytes?
+    /// With secrets: the access group; nil for none. Kept like `scope`.
+    // Safety: as for `RPCError.parameter`.
+    public nonisolated(unsafe) var accessGroup: Bytes?
     public var verbs: Verbs
 
     public init(store: StaticString, scope: Bytes?, verbs: Verbs) {
@@ -179,6 +182,7 @@ extension ByteBuffer {
         append("\"")
         // Safety: rendered before the request's line goes.
         if let scope = unsafe grant.scope { append(text: ",\"scope\":", scope) }
+        if let group = unsafe grant.accessGroup { append(text: ",\"accessGroup\":", group) }
         append(",\"allow\":")
         append(verbs: grant.verbs)
         append("}")

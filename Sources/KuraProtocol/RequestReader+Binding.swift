@@ -157,6 +157,15 @@ extension RequestReader {
         return slot.value.hasWhitespace ? scratch[parameter].compact(bytes(slot.value)) : bytes(slot.value)
     }
 
+    /// A JSON parameter's text as it stands in the line. Good until the next request is read.
+    public func raw(_ parameter: Int) -> Bytes { slots[parameter].isPresent ? bytes(slots[parameter].value) : Bytes() }
+
+    /// Overwrites with zeros what parameters were resolved into, when one of them was a secret.
+    public func wipe() {
+        for scratch in scratch { scratch.wipe() }
+        nameScratch.wipe()
+    }
+
     /// A parameter's name as the table has it, for errors.
     public func name(_ parameter: Int) -> Bytes {
         table.entries[methodIndex].parameters[parameter].name

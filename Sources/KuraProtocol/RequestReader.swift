@@ -14,7 +14,7 @@ public final class RequestReader {
 
     public let table: MethodTable
     private let names = NameStack()
-    private let nameScratch = Scratch()
+    let nameScratch = Scratch()
 
     // MARK: What the last request said
 

@@ -7,6 +7,8 @@ final class Scratch {
 
     func unescape(_ raw: Bytes) -> Bytes {
         buffer.removeAll()
+        // At once: growing on the way would leave copies.
+        buffer.reserve(raw.count)
         JSONText.unescape(raw, into: &buffer)
         return buffer.bytes
     }
@@ -15,6 +17,12 @@ final class Scratch {
         buffer.removeAll()
         JSONText.compact(raw, into: &buffer)
         return buffer.bytes
+    }
+
+    /// Overwrites with zeros what it was used for last.
+    func wipe() {
+        buffer.wipe(0..<buffer.count)
+        buffer.removeAll()
     }
 
     /// Gives back what one large value has made it grow to.

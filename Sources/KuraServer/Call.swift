@@ -26,6 +26,10 @@ final class Call {
     /// Bytes that a handler needs while it answers.
     var scratch = ByteBuffer()
     var otherScratch = ByteBuffer()
+    /// A secret that is being read or rendered; zeroed when the request is through.
+    var plaintext = ByteBuffer()
+    /// The request, or an operation of it, has or had a secret in it.
+    var holdsSecrets = false
     /// The request's key with its role.
     var keyOfRole = ByteBuffer()
     /// The handlers in the order of the method table, for transactions.
@@ -52,10 +56,12 @@ final class Call {
         self.server = server
         self.handlers = handlers
         changes = ChangeFeed(limits: server.limits)
+        plaintext.wipes = true
     }
 
     /// Appends the result of the request that the reader holds.
     func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if reader.hasSecrets { holdsSecrets = true }
         if let permissions = connection?.permissions {
             try perform(permissions, &out, storage)
             return
@@ -194,6 +200,13 @@ extension Refusal {
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))
+        case .sealed: self = .error(RPCError(.sealed))
+        case .preparing: self = .pause
+        case .integrity: self = .error(RPCError(.integrity, hint: "secrets have been altered, removed or set back"))
+        case .noSuchVersion(let shownRev):
+            call.shows(shownRev)
+            self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))
+        case .unusableKey: self = .error(RPCError(.invalidParams, hint: "nothing can be sealed to this public key"))
         case .cold: self = .later(isPage: true)
         case .busy: self = .later(isPage: false)
         case .duplicate(let index):

@@ -95,6 +95,8 @@ final class Connection {
         self.socket = socket
         self.token = token
         framer = LineFramer(limit: lineLimit)
+        // Which lines hold secrets shows when they are whole, and not of those that are none.
+        input.wipes = true
     }
 
     /// Bytes of output that have not left.
@@ -257,6 +259,7 @@ final class Connection {
             sent += UInt64(head)
             head = 0
             pool.reclaim(&output)
+            output.wipes = false
         } else if head > output.count / 2 {
             // Not each time: what is left of a long reply would be moved again and again.
             sent += UInt64(head)

@@ -124,6 +124,8 @@ extension Server {
                 connection.output.append(error: error, id: reader.replyID)
                 connection.output.append(0x0A)
             }
+            // Whatever it was to be, it may have a secret in it.
+            reader.wipe()
             return true
         }
         switch outline {
@@ -174,6 +176,7 @@ extension Server {
                 connection.output.truncate(to: bodyStart)
                 connection.state.gathering = nil
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
+                reader.wipe()
             }
             budget -= crowd.weight(
                 bytes: next - batch.offset + connection.output.count - start + discardedBytes, reader)
@@ -205,6 +208,7 @@ extension Server {
         // What a request that waits has waited for is not for one that is answered ahead of it.
         connection.contents.begin(isAhead: connection.state.wait != .none)
         call.begin(connection, replyAt: start)
+        defer { if call.holdsSecrets { call.wipeSecrets() } }
         if connection.state.gathering == nil {
             out.appendReplyHead(id: reader.replyID)
             out.append("\"result\":")

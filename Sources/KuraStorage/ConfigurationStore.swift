@@ -208,6 +208,8 @@ extension Store {
         case .requests: "requests"
         case .configuration: "configuration"
         case .attachments: "attachments"
+        case .secrets: "secrets"
+        case .secretVersions: "secretVersions"
         }
     }
 }

@@ -33,7 +33,7 @@ extension Ledger {
         note(replayed: rev)
     }
 
-    private func note(replayed rev: UInt64) {
+    func note(replayed rev: UInt64) {
         self.rev = max(self.rev, rev)
         committedRev = self.rev
         strictRev = self.rev

@@ -263,7 +263,7 @@ final class Ledger {
                 records.append(
                     LogRecord(
                         store: scope.store, isTombstone: isTombstone, rev: rev + 1, scope: name, key: key,
-                        writer: writer,
+                        writer: scope.store.isSealed ? Bytes() : writer,
                         value: value))
             }
         }

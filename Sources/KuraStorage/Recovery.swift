@@ -222,6 +222,8 @@ struct Recovery {
             changes += 1
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
+            case .secrets: ledger.replay(secret: record, at: at)
+            case .secretVersions: try ledger.replay(secretVersion: record, at: at, reader: reader)
             case .documents, .attachments: try documents.replay(record, at: at, reader: reader)
             }
         }

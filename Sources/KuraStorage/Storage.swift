@@ -20,6 +20,7 @@ public actor Storage {
     public let documents: DocumentsStore
     public let requests: RequestKeys
     public let configurations: ConfigurationStore
+    public let secrets: SecretsStore
     private let directory: DataDirectory
     let ledger: Ledger
     let log: Log
@@ -119,6 +120,10 @@ public actor Storage {
         documents = recovery.documents
         requests = RequestKeys(ledger: ledger)
         configurations = ConfigurationStore(ledger: ledger)
+        let reader = recovery.documents.reader
+        secrets = SecretsStore(
+            ledger: ledger, ring: keyKeeper.ring,
+            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: report)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.
@@ -167,6 +172,7 @@ public actor Storage {
         ledger.now = nowMilliseconds()
         ledger.syncedRev = logSync.syncedRev
         if migrations.hasFound { storeMigrated() }
+        sweepSecrets()
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -224,6 +230,7 @@ public actor Storage {
         case .nothing:
             return .nothing
         case .committed:
+            secrets.noteSwept(isStored: true)
             if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
             if let seconds = ledger.takeFlushSeconds() {
                 let due = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
@@ -234,6 +241,7 @@ public actor Storage {
             settings.recount()
             attachments.letGo(above: ledger.rev)
             migrations.takeBack()
+            secrets.noteSwept(isStored: false)
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -279,7 +287,7 @@ public actor Storage {
         let ticket = nextTicket
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
-        if let look = documents.coldLook { warmer.warm(ticket, look) }
+        if let look = secrets.takeColdLook() ?? documents.coldLook { warmer.warm(ticket, look) }
         return ticket
     }
 
@@ -298,7 +306,7 @@ public actor Storage {
         if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
-        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max)
+        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }

@@ -65,6 +65,16 @@ public enum StoreError: Error, Equatable, Sendable {
     case tooManyGroups(limit: Int)
     /// The document is to be migrated, and that cannot be done ahead of the run: ask again when it has come to it.
     case migrating
+    /// The secrets are sealed: no key is at hand.
+    case sealed
+    /// What is there is being checked: ask again in the next turn.
+    case preparing
+    /// What is on the disk is not what was written there.
+    case integrity
+    /// There is no such version of the secret; `shownRev` is the item's revision, which the answer gives away.
+    case noSuchVersion(shownRev: UInt64)
+    /// Nothing can be sealed to that public key, or what is sealed was not sealed to ours.
+    case unusableKey
     /// A live query would keep more documents than this, or more bytes.
     case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }

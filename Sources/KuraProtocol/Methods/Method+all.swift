@@ -1,8 +1,9 @@
 extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
-        rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsKeysMethods
-        + documentsMethods + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + changesMethods
+        rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
+        + secretsKeysMethods + documentsMethods + documentsConfigurationMethods + queryMethods + searchMethods
+        + liveMethods + changesMethods
 }
 
 extension ValueType {

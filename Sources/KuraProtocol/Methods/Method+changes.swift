@@ -47,10 +47,10 @@ extension Method {
     /// Positions of the filter's parameters, counted from its first.
     private static let filter = [
         Field(
-            "stores", .list(of: .word(["settings", "documents"]), maxItems: 16),
+            "stores", .list(of: .word(["settings", "secrets", "documents"]), maxItems: 16),
             "Only changes in these stores; all when absent."),
-        Field("scope", .scope, "Only changes in the domain or collection of this name."),
-        Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose key or id begins so."),
+        Field("scope", .scope, "Only changes in the domain, service or collection of this name."),
+        Field("prefix", .text(maxBytes: WireLimits.keyBytes), "Only items whose key, account or id begins so."),
         Field("values", .boolean, "Return the values too."),
     ]
     private static let afterRev = Field(
@@ -67,16 +67,20 @@ extension Method {
         "changes",
         .list(
             of: .object([
-                Field("store", .word(["settings", "documents"]), required: true, "Where the item is."),
-                Field("scope", .scope, required: true, "Its domain or collection."),
-                Field("key", .key, "Its key or id; left out when the whole collection was dropped."),
+                Field("store", .word(["settings", "secrets", "documents"]), required: true, "Where the item is."),
+                Field("scope", .scope, "Its domain, service or collection; left out when `sealed`."),
+                Field("key", .key, "Its key, account or id; left out when all of it was dropped, or `sealed`."),
                 Field("rev", .revision, required: true, "Revision of this change; those of one transaction share it."),
                 Field("deleted", .boolean, "True when the item was deleted; left out otherwise."),
                 Field(
                     "dropped", .boolean,
                     "True when the collection was dropped with all that was in it; what has its name later is another. Left out otherwise."
                 ),
-                Field("value", .json, "With `values`: what was written; left out when deleted."),
+                Field(
+                    "sealed", .boolean,
+                    "True for a secret while the secrets are sealed: that something has changed is all that can be told."
+                ),
+                Field("value", .json, "With `values`: what was written; left out when deleted, and for secrets."),
                 Field(
                     "client", .text(maxBytes: WireLimits.clientBytes + 1 + WireLimits.versionBytes),
                     "What the writer called itself in `session.hello`, `client` or `client/version`; left out otherwise."

@@ -30,6 +30,10 @@ struct AccessRule {
     let descriptor: Int?
     /// It writes to the collection that its first parameter names.
     let writesDocuments: Bool
+    /// Position of `accessGroup`; nil when there is none.
+    private let group: Int?
+    /// It is about one secret, which is in no group when the request names none.
+    private let namesSecret: Bool
     /// Position of `version`, by which a client declares what it knows.
     let version: Int?
 
@@ -69,7 +73,10 @@ struct AccessRule {
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
         writesDocuments =
             method.store == .documents && method.access == .write && method.parameters.first?.name == "collection"
-        version = method.parameters.firstIndex { $0.name == "version" }
+        version =
+            method.store == .documents ? method.parameters.firstIndex { $0.name == "version" } : nil
+        group = method.parameters.firstIndex { $0.name == "accessGroup" }
+        namesSecret = method.store == .secrets && method.parameters.contains { $0.name == "account" }
     }
 
     // MARK: Deciding
@@ -84,7 +91,7 @@ struct AccessRule {
             return missingAnywhere(permissions)
         case .scope(let verbs, let scope, let also):
             guard reader.has(scope) else { return missingAnywhere(permissions) }
-            return missing(verbs.union(Self.extra(also, reader)), reader.string(scope), permissions)
+            return missing(verbs.union(Self.extra(also, reader)), reader.string(scope), permissions, group(reader))
         case .scopes(let verbs, let list):
             guard reader.has(list) else { return missingAnywhere(permissions) }
             var walk = JSONWalk(reader.json(list), storage: storage)
@@ -103,7 +110,7 @@ struct AccessRule {
             return missingAnywhere(permissions)
         case .item(let scope, let name, let ifRev):
             let verbs = Self.verbs(isNamed: reader.has(name), ifRev: reader.integer(ifRev))
-            return missing(verbs, reader.string(scope), permissions)
+            return missing(verbs, reader.string(scope), permissions, group(reader))
         case .items(let scope, let list):
             return missing(Self.verbs(reader.json(list), storage, inner), reader.string(scope), permissions)
         case .feed(let stores, let scope):
@@ -152,21 +159,33 @@ struct AccessRule {
     func mayRead(_ reader: RequestReader, _ permissions: Permissions) -> Bool {
         switch kind {
         case .scope(_, let scope, _), .item(let scope, _, _), .items(let scope, _):
-            permissions.allows(.read, store, reader.string(scope))
+            permissions.allows(.read, store, reader.string(scope), group: group(reader))
         case .scopeNames(let verbs, _, _), .scopes(let verbs, _): verbs.contains(.read)
         case .nothing, .anywhere, .whole, .feed, .operations: true
         }
     }
 
-    private func missing(_ verbs: Verbs, _ scope: Bytes, _ permissions: Permissions) -> MissingGrant? {
-        let missing = verbs.subtracting(permissions.verbs(store, scope))
-        return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: scope, verbs: missing)
+    private func missing(
+        _ verbs: Verbs, _ scope: Bytes, _ permissions: Permissions, _ group: AccessGroup = .any
+    ) -> MissingGrant? {
+        let missing = verbs.subtracting(permissions.verbs(store, scope, group: group))
+        guard !missing.isEmpty else { return nil }
+        var grant = MissingGrant(store: storeName, scope: scope, verbs: missing)
+        // Safety: as `MissingGrant.scope` says.
+        if case .of(let name) = group, !name.isEmpty { unsafe grant.accessGroup = name }
+        return grant
+    }
+
+    /// The access group that the request is about.
+    private func group(_ reader: RequestReader) -> AccessGroup {
+        guard let group, reader.has(group) else { return namesSecret ? .of(Bytes()) : .any }
+        return .of(reader.string(group))
     }
 
     // MARK: Requests
 
     private static let readable: [(store: Method.Store, name: StaticString)] = [
-        (.settings, "settings"), (.documents, "documents"),
+        (.settings, "settings"), (.secrets, "secrets"), (.documents, "documents"),
     ]
 
     private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {

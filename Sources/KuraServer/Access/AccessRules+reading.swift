@@ -157,6 +157,7 @@ extension AccessRules {
         var stores: [Method.Store] = []
         var scope: ScopePattern?
         var verbs: Verbs = []
+        var accessGroup: ScopePattern?
         let known = Method.Store.granted
         try forEachMember(text, place) { (name, value) throws(Refusal) in
             let here = "\(place).\(name)"
@@ -183,8 +184,13 @@ extension AccessRules {
                     }
                     verbs.formUnion(verb)
                 }
+            case "accessGroup":
+                do throws(Refusal) { accessGroup = try ScopePattern(try self.word(value, here)) } catch {
+                    throw Refusal(description: "\(here): \(error.description)")
+                }
             default:
-                throw Refusal(description: "\(place): unknown key \"\(name)\"; known are store, scope, allow")
+                throw Refusal(
+                    description: "\(place): unknown key \"\(name)\"; known are store, scope, allow, accessGroup")
             }
         }
         guard !stores.isEmpty, let scope, !verbs.isEmpty else {
@@ -193,7 +199,10 @@ extension AccessRules {
         guard stores != [.storage] || scope.text == "*" else {
             throw Refusal(description: "\(place).scope: the storage has no scopes, so this is \"*\"")
         }
-        return Grant(stores: stores, scope: scope, verbs: verbs)
+        guard accessGroup == nil || stores == [.secrets] else {
+            throw Refusal(description: "\(place).accessGroup: only secrets have access groups")
+        }
+        return Grant(stores: stores, scope: scope, verbs: verbs, accessGroup: accessGroup)
     }
 
     private static func read(quotas text: Text, into role: inout Role, _ place: String) throws(Refusal) {

@@ -48,6 +48,8 @@ public struct AccessRules: Sendable, Equatable {
         var stores: [Method.Store]
         var scope: ScopePattern
         var verbs: Verbs
+        /// With `secrets` alone: it is about those in the access groups that match, and about no others; nil: about those in none.
+        var accessGroup: ScopePattern?
     }
 
     struct Quota: Sendable, Equatable {

@@ -64,6 +64,12 @@ extension Call {
         return scope.withBytes { permissions.allows(verbs, store, $0) }
     }
 
+    /// Whether secrets of a service may be shown in an answer about more.
+    func shows(_ verbs: Verbs, _ store: Method.Store, service: Bytes, group: AccessGroup) -> Bool {
+        guard let permissions = connection?.permissions else { return true }
+        return permissions.allows(verbs, store, service, group: group)
+    }
+
     /// Whether the connection may see what concerns the daemon as a whole.
     var showsDaemon: Bool {
         guard let permissions = connection?.permissions else { return true }

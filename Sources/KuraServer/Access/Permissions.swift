@@ -17,14 +17,19 @@ final class Permissions: Sendable {
         visible = VisibleScopes { store, scope in
             guard let store = store.granted else { return false }
             return Self.verbs(grants, uid, store, scope).contains(.read)
+        } secrets: { service, group in
+            Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.read)
         }
     }
 
     /// Everything that is granted on the scope, by whichever grants are about it.
-    func verbs(_ store: Method.Store, _ scope: Bytes) -> Verbs { Self.verbs(grants, uid, store, scope) }
+    /// `group`: of the secrets of the scope only those in that access group.
+    func verbs(_ store: Method.Store, _ scope: Bytes, group: AccessGroup = .any) -> Verbs {
+        Self.verbs(grants, uid, store, scope, group)
+    }
 
-    func allows(_ verbs: Verbs, _ store: Method.Store, _ scope: Bytes) -> Bool {
-        self.verbs(store, scope).isSuperset(of: verbs)
+    func allows(_ verbs: Verbs, _ store: Method.Store, _ scope: Bytes, group: AccessGroup = .any) -> Bool {
+        self.verbs(store, scope, group: group).isSuperset(of: verbs)
     }
 
     /// Everything that is granted on some scope of the store.
@@ -36,13 +41,30 @@ final class Permissions: Sendable {
     func verbs(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes()) }
 
     private static func verbs(
-        _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes
+        _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes,
+        _ group: AccessGroup = .any
     ) -> Verbs {
         var verbs: Verbs = []
         for grant in grants where grant.stores.contains(store) && !grant.verbs.isSubset(of: verbs) {
+            guard grant.isAbout(group, uid: uid) else { continue }
             if grant.scope.matches(scope, uid: uid) { verbs.formUnion(grant.verbs) }
         }
         return verbs
+    }
+}
+
+/// Which secrets of a service something is about.
+enum AccessGroup {
+    /// All, whatever groups they are in.
+    case any
+    /// Those in the group of that name; in none when it is empty.
+    case of(Bytes)
+}
+
+extension AccessRules.Grant {
+    fileprivate func isAbout(_ group: AccessGroup, uid: UInt32) -> Bool {
+        guard case .of(let name) = group else { return true }
+        return name.isEmpty ? accessGroup == nil : accessGroup?.matches(name, uid: uid) ?? false
     }
 }
 
@@ -52,7 +74,8 @@ extension Store {
         switch self {
         case .settings: .settings
         case .documents: .documents
-        case .requests, .configuration, .attachments: nil
+        case .secrets: .secrets
+        case .requests, .configuration, .attachments, .secretVersions: nil
         }
     }
 }
@@ -72,6 +95,10 @@ extension ByteBuffer {
                     append(quoted: store)
                     append(",\"scope\":")
                     append(quoted: grant.scope.text(for: permissions.uid))
+                    if let group = grant.accessGroup {
+                        append(",\"accessGroup\":")
+                        append(quoted: group.text(for: permissions.uid))
+                    }
                     append(",\"allow\":")
                     append(verbs: grant.verbs)
                     append("}")

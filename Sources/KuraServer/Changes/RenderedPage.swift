@@ -44,6 +44,7 @@ struct RenderedPages {
         (rendered.after, rendered.rev, rendered.count) = (rev, page.rev, page.count)
         (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
         if rendered.body.capacity > 1 << 20 { rendered.body.releaseMemory() } else { rendered.body.removeAll() }
+        rendered.body.wipes = page.hasSecrets
         rendered.body.append(changes: page, values: selector.values)
         return rendered
     }
@@ -75,9 +76,12 @@ extension ByteBuffer {
             append(isFirst ? "{\"store\":\"" : ",{\"store\":\"")
             isFirst = false
             append(change.store.wireName)
-            append("\",\"scope\":")
-            append(quoted: change.scope)
-            if !change.isDrop {
+            append("\"")
+            if !change.isSealed {
+                append(",\"scope\":")
+                append(quoted: change.scope)
+            }
+            if !change.isDrop, !change.isSealed {
                 append(",\"key\":")
                 append(quoted: change.key)
             }
@@ -87,10 +91,11 @@ extension ByteBuffer {
                 append(",\"dropped\":true")
             } else if change.isDeleted {
                 append(",\"deleted\":true")
-            } else if values {
+            } else if values, change.store != .secrets {
                 append(",\"value\":")
                 append(change.value)
             }
+            if change.isSealed { append(",\"sealed\":true") }
             if !change.client.isEmpty {
                 append(",\"client\":")
                 append(quoted: change.client)
@@ -111,6 +116,8 @@ extension Store {
         case .requests: "requests"
         case .configuration: "configuration"
         case .attachments: "attachments"
+        case .secrets: "secrets"
+        case .secretVersions: "secretVersions"
         }
     }
 

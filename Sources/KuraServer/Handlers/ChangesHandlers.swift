@@ -133,7 +133,7 @@ enum ChangesHandlers {
                 else {
                     throw .error(
                         RPCError(
-                            .invalidParams, hint: "stores are settings and documents",
+                            .invalidParams, hint: "stores are settings, secrets and documents",
                             parameter: call.reader.name(first), index: stores.count))
                 }
                 stores.append(store)

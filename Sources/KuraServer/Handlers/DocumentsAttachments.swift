@@ -20,7 +20,7 @@ extension DocumentsHandlers {
             if let ifRev = call.condition(6), ifRev != document.rev {
                 throw Refusal(.conflict(currentRev: document.rev), call: call)
             }
-            guard !storage.refusesChanges else { throw Refusal(.noSpace, call: call) }
+            guard !storage.refusesChanges else { throw Refusal(StoreError.noSpace, call: call) }
             return storage.takeIn(source)
         }
         guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
@@ -58,7 +58,7 @@ extension DocumentsHandlers {
         case .tooLarge: .error(RPCError(.valueTooLarge, limit: Attachment.byteLimit))
         case .badBase64:
             .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
-        case .noSpace: Refusal(.noSpace, call: call)
+        case .noSpace: Refusal(StoreError.noSpace, call: call)
         case .ending: .error(RPCError(.shuttingDown))
         case .failed, nil: .error(RPCError(.internalError, hint: "the content could not be written"))
         }

@@ -42,8 +42,17 @@ enum TransactionHandlers {
                     limit: WireLimits.transactionItems))
         }
         let inner = call.operation
-        do throws(RPCError) { try inner.reader.readOperation(operation) } catch { throw .error(error) }
+        do throws(RPCError) { try inner.reader.readOperation(operation) } catch {
+            inner.reader.wipe()
+            throw .error(error)
+        }
         inner.begin(connection, replyAt: call.replyStart)
+        defer {
+            if inner.holdsSecrets {
+                call.holdsSecrets = true
+                inner.wipeSecrets()
+            }
+        }
         do throws(Refusal) { try inner.perform(&out, storage) } catch {
             call.shows(inner)
             throw error

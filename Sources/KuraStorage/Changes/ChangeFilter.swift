@@ -31,6 +31,16 @@ public struct ChangeFilter: Hashable, Sendable {
         return prefix.isEmpty || record.isDrop || prefix.withBytes { record.key.starts(with: $0) }
     }
 
+    /// The same of a secret, by its names.
+    func admits(_ secret: SecretName) -> Bool {
+        if let scope, !scope.withBytes({ $0.equals(secret.service) }) { return false }
+        if let visible, !visible.admitsSecret(secret.service, secret.group) { return false }
+        return prefix.isEmpty || prefix.withBytes { secret.account.starts(with: $0) }
+    }
+
+    /// It asks for everything of its stores, and its reader may see everything.
+    var isForEverybody: Bool { scope == nil && prefix.isEmpty && visible == nil }
+
     public func admits(_ store: Store) -> Bool { stores & 1 << UInt32(store.rawValue) != 0 }
 }
 
@@ -38,9 +48,15 @@ public struct ChangeFilter: Hashable, Sendable {
 /// may see the same.
 public final class VisibleScopes: Hashable, Sendable {
     let admits: @Sendable (Store, Bytes) -> Bool
+    /// Of secrets, by service and access group.
+    let admitsSecret: @Sendable (Bytes, Bytes) -> Bool
 
-    public init(_ admits: @escaping @Sendable (Store, Bytes) -> Bool) {
+    public init(
+        _ admits: @escaping @Sendable (Store, Bytes) -> Bool,
+        secrets: @escaping @Sendable (Bytes, Bytes) -> Bool = { _, _ in false }
+    ) {
         self.admits = admits
+        admitsSecret = secrets
     }
 
     public static func == (left: VisibleScopes, right: VisibleScopes) -> Bool { left === right }
@@ -50,5 +66,5 @@ public final class VisibleScopes: Hashable, Sendable {
 
 extension Store {
     /// The stores that the change feed shows; what others hold is the daemon's own.
-    public static let published: [Store] = [.settings, .documents]
+    public static let published: [Store] = [.settings, .documents, .secrets]
 }

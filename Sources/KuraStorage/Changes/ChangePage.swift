@@ -11,6 +11,8 @@ public final class ChangePage {
         var record: LogRecord
         var hash: UInt64
         var slot = 0
+        /// Of a secret: where its names are in `names`, first the service, then the account.
+        var names: (start: Int, service: Int, account: Int)?
         /// The item changed again later in the page.
         var isSuperseded = false
     }
@@ -29,8 +31,13 @@ public final class ChangePage {
     /// The page ended at a limit.
     public private(set) var isFull = false
     private var scanned = 0
+    /// Names of secrets, in clear; zeroed when the page is cleared.
+    private var names = ByteBuffer()
+    /// It shows a secret's names.
+    public var hasSecrets: Bool { !names.isEmpty }
 
     public init() {
+        names.wipes = true
         slots = ContiguousArray(repeating: 0, count: 256)
     }
 
@@ -51,11 +58,27 @@ public final class ChangePage {
 
     /// Calls `body` for each change.
     public func forEach(_ body: (Change) -> Void) {
-        for entry in entries where !entry.isSuperseded { body(Change(entry.record)) }
+        for entry in entries where !entry.isSuperseded {
+            var change = Change(entry.record)
+            if entry.record.store == .secrets { show(entry.names, in: &change) }
+            body(change)
+        }
+    }
+
+    /// What the feed says of a secret: its names when they are known, and never what is sealed.
+    private func show(_ place: (start: Int, service: Int, account: Int)?, in change: inout Change) {
+        change.value = Bytes()
+        guard let place else {
+            change.isSealed = true
+            return
+        }
+        change.scope = names.bytes(place.start..<place.start + place.service)
+        change.key = names.bytes(place.start + place.service..<place.start + place.service + place.account)
     }
 
     /// Lets go of what the page lends.
     public func clear() {
+        names.removeAll()
         for entry in entries { slots[entry.slot] = 0 }
         entries.removeAll(keepingCapacity: entries.capacity <= 4096)
         chunks.removeAll(keepingCapacity: true)
@@ -71,7 +94,8 @@ public final class ChangePage {
     /// Takes in the chunk's rows above `rev`, none above `syncedRev`, until the page is full.
     /// - Throws: `StorageFault.damagedLog`.
     func take(
-        _ chunk: ChangeChunk, upTo syncedRev: UInt64, _ filter: ChangeFilter, _ limits: Limits, values: Bool
+        _ chunk: ChangeChunk, upTo syncedRev: UInt64, _ filter: ChangeFilter, _ limits: Limits, values: Bool,
+        secrets: SecretsStore? = nil
     ) throws(StorageFault) {
         chunks.append(chunk)
         var position = chunk.position(after: rev)
@@ -92,11 +116,32 @@ public final class ChangePage {
                     transaction = record.rev
                 }
                 scanned += LogRecord.headLength + record.scope.count + record.key.count + record.value.count
-                if filter.admits(record) { add(record, values: values) }
+                if record.store == .secrets {
+                    add(secret: record, filter, secrets)
+                } else if filter.admits(record) {
+                    add(record, values: values)
+                }
             }
             rev = chunk.rows[position].rev
             position += 1
         }
+    }
+
+    /// Takes in the change of a secret: its names are opened for it, or it has none while the store is sealed.
+    private func add(secret record: LogRecord, _ filter: ChangeFilter, _ secrets: SecretsStore?) {
+        guard filter.admits(.secrets), record.key.count == NameHash.textBytes else { return }
+        var place: (start: Int, service: Int, account: Int)?
+        var isWanted = filter.isForEverybody
+        secrets?.withName(of: record) { name in
+            isWanted = filter.admits(name)
+            guard isWanted else { return }
+            place = (names.count, name.service.count, name.account.count)
+            names.append(name.service)
+            names.append(name.account)
+        }
+        guard isWanted else { return }
+        add(record, values: false)
+        entries[entries.count - 1].names = place
     }
 
     private func add(_ record: LogRecord, values: Bool) {
@@ -161,6 +206,8 @@ public struct Change {
     public var value: Bytes
     /// What the client that made the change called itself; empty when it did not.
     public var client: Bytes
+    /// A secret's, whose names nobody knows now: scope and key are of no use.
+    public var isSealed = false
 
     init(_ record: LogRecord) {
         store = record.store

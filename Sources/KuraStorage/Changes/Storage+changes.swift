@@ -28,7 +28,7 @@ extension Storage {
                 return
             }
             do throws(StorageFault) {
-                try page.take(chunk, upTo: synced, filter, limits, values: values)
+                try page.take(chunk, upTo: synced, filter, limits, values: values, secrets: secrets)
             } catch {
                 page.clear()
                 throw .damagedLog

@@ -8,6 +8,7 @@ final class FoldStatements {
     let updateDocument: Statement
     let insertDocument: Statement
     let deleteDocument: Statement
+    let removeRow: Statement
     let addScope: Statement
     let updateScope: Statement
     let putSegment: Statement
@@ -51,6 +52,7 @@ final class FoldStatements {
             UPDATE documents SET rev = ?2, version = ?3, updatedAt = ?4, isDeleted = 1, body = ifnull(?5, body)
             WHERE row = ?1
             """)
+        removeRow = try connection.prepare("DELETE FROM documents WHERE row = ?1")
         addScope = try connection.prepare("INSERT OR IGNORE INTO scopes(id, store, name) VALUES(?1, ?2, ?3)")
         updateScope = try connection.prepare(
             """
@@ -97,7 +99,7 @@ final class FoldStatements {
         uses.begin()
         for item in newest {
             switch item.pointee.store {
-            case .settings, .requests, .configuration: try write(setting: item)
+            case .settings, .requests, .configuration, .secrets: try write(setting: item)
             case .documents:
                 guard !dropped.contains(item.pointee.scope) else { continue }
                 try indexes.note(item)
@@ -107,6 +109,7 @@ final class FoldStatements {
                 guard !dropped.contains(item.pointee.scope) else { continue }
                 try uses.note(item)
                 try write(document: item)
+            case .secretVersions: try write(version: item)
             }
         }
         try indexes.finish(confirmed: slice.confirmed)
@@ -185,6 +188,13 @@ final class FoldStatements {
         try insertDocument.bind(8, item.isTombstone ? 1 : 0)
         try insertDocument.bind(9, utf8: item.value)
         try insertDocument.run()
+    }
+
+    /// A version of a secret; nothing is left of one that goes.
+    private func write(version item: ItemRef) throws(SQLiteError) {
+        guard item.isTombstone else { return try write(document: item) }
+        try removeRow.bind(1, item.pointee.row)
+        try removeRow.run()
     }
 
     private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {

@@ -62,8 +62,14 @@ final class Scope {
     /// Nothing was ever in it, and nothing hangs on it.
     var isVacant: Bool { lastRev == 0 && !mayHaveRows && annex == nil }
 
-    func withName<R>(_ body: (Bytes) -> R) -> R {
-        name.withBytes(body)
+    func withName<R, E: Error>(_ body: (Bytes) throws(E) -> R) throws(E) -> R {
+        try name.withBytes(body)
+    }
+
+    /// The row of a new document.
+    func takeRow() -> Int64 {
+        defer { nextRow += 1 }
+        return nextRow
     }
 }
 
@@ -74,7 +80,7 @@ final class ScopeTable {
     private var nextID: UInt32 = 1
     private var new: [Scope] = []
     /// The scope asked for last in each store: clients mostly stay in one.
-    private var recent: [Scope?] = [nil, nil, nil, nil, nil, nil, nil, nil]
+    private var recent: [Scope?] = Array(repeating: nil, count: 16)
     private var byID: [UInt32: Scope] = [:]
     /// How many scopes of lists of attachments have come to be.
     private(set) var listScopes: UInt32 = 0

@@ -90,7 +90,8 @@ extension Storage {
     public func assignAccounts(_ assign: @escaping (Store, Bytes) -> [QuotaAccount]) {
         ledger.scopes.assignAccounts { scope in
             let store = scope.store == .attachments ? .documents : scope.store
-            guard Store.published.contains(store) else { return [] }
+            // Services are known by hashes: no pattern could be about them.
+            guard Store.published.contains(store), store != .secrets else { return [] }
             return scope.withName { assign(store, $0) }
         }
     }

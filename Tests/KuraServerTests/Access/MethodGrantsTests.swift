@@ -33,6 +33,11 @@ import Testing
         "documents.configure": ["admin", "list", "read"],
         "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
         "documents.purge": ["delete", "admin"],
+        "secrets.put": ["create", "update"], "secrets.get": ["read"], "secrets.delete": ["delete"],
+        "secrets.list": ["list"], "secrets.versions": ["list"], "secrets.restoreVersion": ["update"],
+        "secrets.generate": ["create", "update"], "secrets.rename": ["create", "delete"],
+        "secrets.setAttributes": ["update"], "secrets.configure": ["admin"], "secrets.describe": ["list"],
+        "secrets.scopes": ["list"], "secrets.clear": ["list", "delete"],
         "secrets.status": ["list"], "secrets.slots": ["admin"], "secrets.addSlot": ["admin"],
         "secrets.removeSlot": ["admin"], "secrets.unlock": ["admin"], "secrets.lock": ["admin"],
         "secrets.changePassphrase": ["admin"], "secrets.rotate": ["admin"],
@@ -88,7 +93,7 @@ import Testing
         // What only names things of the connection's own, or shows what it may see, is not refused.
         let shown = exempt.union([
             "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch", "documents.unwatch",
-            "secrets.status",
+            "secrets.status", "secrets.scopes",
         ])
         for (method, line) in elsewhere {
             #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")

@@ -1,0 +1,237 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Parameters of requests about secrets. What is secret goes from the line into `plaintext` and nowhere else.
+extension Call {
+    /// `service` and `account` come first everywhere.
+    func secretName(group: Int) -> SecretName {
+        SecretName(service: reader.string(0), account: reader.string(1), group: reader.string(group))
+    }
+
+    /// Zeroes what has been read or rendered.
+    func wipePlaintext() {
+        if plaintext.capacity > 64 << 10 { plaintext.releaseMemory() } else { plaintext.removeAll() }
+    }
+
+    /// Zeroes what the request's parameters were resolved into.
+    func wipeSecrets() {
+        holdsSecrets = false
+        wipePlaintext()
+        reader.wipe()
+        walk.wipe()
+        innerWalk.wipe()
+    }
+
+    private func refuse(_ hint: StaticString, _ parameter: Int, limit: Int? = nil) -> Refusal {
+        .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter), limit: limit))
+    }
+
+    // MARK: Reading
+
+    /// Reads the secret that one of three parameters has, into `plaintext`.
+    func readSecret(
+        _ parameter: Int, base64: Int, sealed: Int, _ name: SecretName, _ storage: isolated Storage
+    ) throws(Refusal) -> SecretKind {
+        let given = [parameter, base64, sealed].filter { reader.has($0) }
+        guard given.count == 1 else {
+            throw refuse("one of secret, secretBase64 and secretSealed", given.count > 1 ? given[1] : parameter)
+        }
+        if reader.has(parameter) { return try readSecret(reader.raw(parameter), parameter) }
+        if reader.has(base64) {
+            try readBytes(reader.string(base64), base64)
+            return .binary
+        }
+        return try openSecret(sealed, name, storage)
+    }
+
+    /// `text`: a JSON value, checked.
+    private func readSecret(_ text: Bytes, _ parameter: Int) throws(Refusal) -> SecretKind {
+        plaintext.removeAll()
+        plaintext.reserve(text.count)
+        switch text.first {
+        case UInt8(ascii: "\""):
+            JSONText.unescape(text.extracting(1..<text.count - 1), into: &plaintext)
+            return .text
+        case UInt8(ascii: "{"):
+            JSONText.compact(text, into: &plaintext)
+            guard isTexts(plaintext.bytes, nameBytes: WireLimits.keyBytes, textBytes: .max) else {
+                throw refuse("texts by name: 1 to 64, names of 1 to 512 bytes", parameter)
+            }
+            return .dictionary
+        default: throw refuse("a text, or texts by name", parameter)
+        }
+    }
+
+    /// Whether an object has 1 to 64 members, and all of them are texts.
+    private func isTexts(_ object: Bytes, nameBytes: Int, textBytes: Int) -> Bool {
+        var members = JSONWalk(object, storage: walk)
+        var count = 0
+        while let (name, value) = members.nextMember() {
+            count += 1
+            guard count <= 64, JSONWalk.isName(name, limit: nameBytes), value.first == UInt8(ascii: "\""),
+                value.count - 2 <= textBytes || JSONWalk.string(value, storage: walk)!.count <= textBytes
+            else { return false }
+        }
+        return count > 0
+    }
+
+    private func readBytes(_ text: Bytes, _ parameter: Int) throws(Refusal) {
+        plaintext.removeAll()
+        guard Base64.decode(text, into: &plaintext) else { throw refuse("base64 with padding", parameter) }
+    }
+
+    /// What is sealed is an object as `put` has it: `service`, `account`, and `secret` or `secretBase64`, so that nobody can put it
+    /// elsewhere.
+    private func openSecret(_ parameter: Int, _ name: SecretName, _ storage: isolated Storage) throws(Refusal)
+        -> SecretKind
+    {
+        scratch.removeAll()
+        guard Base64.decode(reader.string(parameter), into: &scratch) else {
+            throw refuse("base64 with padding", parameter)
+        }
+        var object = ByteBuffer(capacity: scratch.count)
+        object.wipes = true
+        do throws(StoreError) { try storage.secrets.open(sealed: scratch.bytes, into: &object) } catch {
+            if error == .sealed { throw Refusal(error, call: self) }
+            throw refuse("it was not sealed to this daemon's public key, or has changed", parameter)
+        }
+        guard JSONText.isObject(object.bytes) else { throw refuse("an object is sealed", parameter) }
+        let storage = WalkStorage()
+        defer { storage.wipe() }
+        var kind: SecretKind?
+        var (isForService, isForAccount) = (false, false)
+        var members = JSONWalk(object.bytes, storage: storage)
+        while let (member, value) = members.nextMember() {
+            if member.equals("service") {
+                isForService = JSONWalk.string(value, storage: innerWalk)?.equals(name.service) ?? false
+            } else if member.equals("account") {
+                isForAccount = JSONWalk.string(value, storage: innerWalk)?.equals(name.account) ?? false
+            } else if member.equals("secret"), kind == nil {
+                kind = try readSecret(value, parameter)
+            } else if member.equals("secretBase64"), kind == nil, let text = JSONWalk.string(value, storage: innerWalk)
+            {
+                try readBytes(text, parameter)
+                kind = .binary
+            } else {
+                throw refuse("members are service, account, and secret or secretBase64", parameter)
+            }
+        }
+        guard isForService, isForAccount, let kind else {
+            throw refuse("it names another service or account, or no secret", parameter)
+        }
+        return kind
+    }
+
+    /// What is said of a secret beside its value; numbers are positions of parameters.
+    func options(
+        label: Int, attributes: Int, accessibility: Int, deviceOnly: Int?, backup: Int, expiresAt: Int,
+        maxVersions: Int, _ storage: isolated Storage
+    ) throws(Refusal) -> SecretOptions {
+        var options = SecretOptions()
+        if reader.has(label) { options.label = reader.string(label) }
+        options.attributes = try self.attributes(attributes)
+        if reader.has(accessibility) { options.accessibility = SecretAccessibility(word: reader.string(accessibility)) }
+        if let deviceOnly, reader.has(deviceOnly) { options.isDeviceOnly = reader.boolean(deviceOnly) }
+        if reader.has(backup) { options.isInBackups = reader.boolean(backup) }
+        options.maxVersions = reader.integer(maxVersions).map { Int($0) }
+        if reader.has(expiresAt) {
+            let text = reader.string(expiresAt)
+            guard let at = text.isEmpty ? 0 : Timestamp.milliseconds(text) else {
+                throw refuse("a time as in 2030-01-31T12:00:00Z, or empty for never", expiresAt)
+            }
+            guard at == 0 || at > storage.now else { throw refuse("a time that is still to come", expiresAt) }
+            options.expiresAt = at
+        }
+        return options
+    }
+
+    /// Texts by name as JSON, empty for none; nil when the parameter is absent.
+    func attributes(_ parameter: Int) throws(Refusal) -> Bytes? {
+        guard reader.has(parameter) else { return nil }
+        let object = reader.json(parameter)
+        if object.equals("{}") { return Bytes() }
+        guard object.count <= WireLimits.attributesBytes else {
+            throw refuse("attributes have at most `limit` bytes together", parameter, limit: WireLimits.attributesBytes)
+        }
+        guard isTexts(object, nameBytes: WireLimits.scopeBytes, textBytes: WireLimits.attributeBytes) else {
+            throw refuse("texts of at most 1,024 bytes by name, at most 64", parameter)
+        }
+        return object
+    }
+
+    /// Whether attributes have all of the texts that are wanted. Both are objects of texts, or empty.
+    func holds(_ attributes: Bytes, all wanted: Bytes) -> Bool {
+        guard !wanted.isEmpty else { return true }
+        guard !attributes.isEmpty else { return false }
+        var members = JSONWalk(wanted, storage: walk)
+        while let (name, value) = members.nextMember() {
+            let text = JSONWalk.string(value, storage: walk)
+            var isThere = false
+            var others = JSONWalk(attributes, storage: innerWalk)
+            while !isThere, let (other, known) = others.nextMember() {
+                guard other.equals(name), let text, let same = JSONWalk.string(known, storage: innerWalk) else {
+                    continue
+                }
+                guard same.equals(text) else { return false }
+                isThere = true
+            }
+            if !isThere { return false }
+        }
+        return true
+    }
+
+    /// The public key that a reply is to be sealed to.
+    func recipient(_ parameter: Int) throws(Refusal) -> [UInt8]? {
+        guard reader.has(parameter) else { return nil }
+        var key = ByteBuffer()
+        guard Base64.decode(reader.string(parameter), into: &key), key.count == 32 else {
+            throw refuse("an X25519 public key: 32 bytes as base64", parameter)
+        }
+        return Array(key.bytes)
+    }
+
+    // MARK: Rendering
+
+    /// Leaves `"secret":…` in `plaintext`.
+    /// - Parameters:
+    ///   - kind: what `value` is.
+    ///   - value: in clear.
+    ///   - field: only the text of this name; nil for all.
+    /// - Returns: false when there is no such field.
+    func render(_ kind: SecretKind, _ value: Bytes, field: Bytes?) -> Bool {
+        plaintext.removeAll()
+        plaintext.reserve(value.count * 2 + 32)
+        guard let field else {
+            plaintext.append(kind, value)
+            return true
+        }
+        guard kind == .dictionary else { return false }
+        var members = JSONWalk(value, storage: walk)
+        while let (name, text) = members.nextMember() {
+            guard name.equals(field) else { continue }
+            plaintext.append("\"secret\":")
+            plaintext.append(text)
+            return true
+        }
+        return false
+    }
+}
+
+extension ByteBuffer {
+    /// `"secret":…` or `"secretBase64":…`.
+    mutating func append(_ kind: SecretKind, _ value: Bytes) {
+        switch kind {
+        case .text:
+            append("\"secret\":")
+            append(quoted: value)
+        case .dictionary:
+            append("\"secret\":")
+            append(value)
+        case .binary:
+            append("\"secretBase64\":\"")
+            Base64.encode(value, into: &self)
+            append("\"")
+        }
+    }
+}

@@ -1,0 +1,286 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers what only looks at `secrets.*`. Numbers of parameters are positions in the method table.
+enum SecretsHandlers {
+    static let all: [String: Handler] = [
+        "secrets.get": get, "secrets.list": list, "secrets.versions": versions, "secrets.describe": describe,
+        "secrets.scopes": scopes, "secrets.put": SecretsChanges.put, "secrets.delete": SecretsChanges.delete,
+        "secrets.restoreVersion": SecretsChanges.restore, "secrets.generate": SecretsChanges.generate,
+        "secrets.rename": SecretsChanges.rename, "secrets.setAttributes": SecretsChanges.setAttributes,
+        "secrets.configure": SecretsChanges.configure, "secrets.clear": SecretsChanges.clear,
+    ]
+
+    /// Heads that one request opens at most: some two milliseconds.
+    private static let looks = 1000
+
+    static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let name = call.secretName(group: 5)
+        let field = call.reader.has(3) ? call.reader.string(3) : nil
+        let recipient = try call.recipient(4)
+        defer { call.wipePlaintext() }
+        var found: FoundSecret?
+        var hasField = true
+        // The rendered secret: sealed, or copied to the output.
+        let shown = try call.run { () throws(StoreError) in
+            try storage.secrets.get(name, version: call.reader.integer(2).map { UInt32(clamping: $0) }) {
+                secret, value in
+                found = secret
+                hasField = call.render(secret.kind, value, field: field)
+            }
+        }
+        call.shows(shown)
+        guard let found else {
+            out.append("{\"rev\":0}")
+            return
+        }
+        guard hasField else {
+            throw .error(
+                RPCError(.notFound, hint: "the secret has no text of this name", parameter: call.reader.name(3)))
+        }
+        try call.refuseUnlessRoom(for: call.plaintext.count)
+        out.append("{")
+        if let recipient {
+            try append(found, name, sealedTo: recipient, call, &out, storage)
+        } else {
+            out.wipes = true
+            out.append(call.plaintext.bytes)
+        }
+        out.append(",\"rev\":")
+        out.append(unsigned: found.rev)
+        out.append(",\"version\":")
+        out.append(unsigned: UInt64(found.version))
+        out.append(",\"createdAt\":")
+        out.append(timestamp: found.createdAt)
+        out.append(expiry: found.expiresAt)
+        out.append("}")
+    }
+
+    /// `"secretSealed":"…"`: what was rendered, in an object with what it is the answer to.
+    private static func append(
+        _ found: FoundSecret, _ name: SecretName, sealedTo recipient: [UInt8], _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) throws(Refusal) {
+        var object = ByteBuffer(capacity: call.plaintext.count + 256 + name.service.count + name.account.count * 6)
+        object.wipes = true
+        object.append("{\"id\":")
+        if call.reader.replyID.isEmpty { object.append("null") } else { object.append(call.reader.replyID) }
+        object.append(",\"service\":")
+        object.append(quoted: name.service)
+        object.append(",\"account\":")
+        object.append(quoted: name.account)
+        object.append(",\"version\":")
+        object.append(unsigned: UInt64(found.version))
+        object.append(",")
+        object.append(call.plaintext.bytes)
+        object.append("}")
+        call.scratch.removeAll()
+        let bytes = object.bytes
+        do throws(StoreError) {
+            try recipient.withBytes { (key) throws(StoreError) in
+                try storage.secrets.seal(bytes, for: key, to: &call.scratch)
+            }
+        } catch {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "nothing can be sealed to this public key", parameter: call.reader.name(4)))
+        }
+        out.append("\"secretSealed\":\"")
+        Base64.encode(call.scratch.bytes, into: &out)
+        out.append("\"")
+    }
+
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let limit = Int(reader.integer(4) ?? 100)
+        var after: SecretsStore.Position?
+        if reader.has(3) {
+            after = try Cursor.key(call, parameter: 3).flatMap { SecretsStore.Position(text: $0) }
+            guard after != nil else {
+                throw .error(
+                    RPCError(.invalidParams, hint: "a cursor comes from an earlier page", parameter: reader.name(3)))
+            }
+        }
+        let wanted = try call.attributes(1)
+        let group = reader.has(2) ? reader.string(2) : nil
+        out.append("{\"items\":[")
+        let start = out.count
+        var count = 0
+        let end = try call.run { () throws(StoreError) in
+            try storage.secrets.list(
+                service: reader.has(0) ? reader.string(0) : nil, after: after, most: looks,
+                enters: { call.shows(.list, .secrets, service: $0, group: .any) }
+            ) { item in
+                if let group, !group.equals(item.name.group) { return true }
+                guard call.shows(.list, .secrets, service: item.name.service, group: .of(item.name.group)) else {
+                    return true
+                }
+                if let wanted, !call.holds(item.attributes, all: wanted) { return true }
+                guard count < limit, count == 0 || out.count - start < 1 << 20 else { return false }
+                if count > 0 { out.append(",") }
+                out.wipes = true
+                out.append(item)
+                count += 1
+                return true
+            }
+        }
+        out.append("],\"rev\":")
+        out.append(unsigned: storage.rev)
+        if let end {
+            out.append(",\"cursor\":")
+            end.text.withBytes { Cursor.append(key: $0, to: &out) }
+        }
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    static func versions(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        out.append("{\"versions\":[")
+        var isFirst = true
+        let (rev, shown) = try call.run { () throws(StoreError) in
+            try storage.secrets.versions(call.secretName(group: 2)) { version in
+                out.append(isFirst ? "{\"version\":" : ",{\"version\":")
+                isFirst = false
+                out.append(unsigned: UInt64(version.version))
+                out.append(",\"rev\":")
+                out.append(unsigned: version.rev)
+                out.append(",\"createdAt\":")
+                out.append(timestamp: version.createdAt)
+                out.append(expiry: version.expiresAt)
+                out.append(",\"kind\":\"")
+                out.append(version.kind.word)
+                out.append("\",\"bytes\":")
+                out.append(integer: Int64(version.size))
+                out.append("}")
+            }
+        }
+        out.append("],\"rev\":")
+        out.append(unsigned: rev)
+        out.append("}")
+        call.shows(shown)
+    }
+
+    static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        var isThere = false
+        try call.run { () throws(StoreError) in
+            try storage.secrets.describe(service: call.reader.string(0)) { service in
+                isThere = true
+                out.append("{\"count\":")
+                out.append(integer: Int64(service.count))
+                out.append(",\"maxVersions\":")
+                out.append(integer: Int64(service.maxVersions))
+                if !service.installation.isEmpty {
+                    out.append(",\"installation\":")
+                    out.append(quoted: service.installation)
+                }
+                out.append(",\"rev\":")
+                out.append(unsigned: service.rev)
+                out.append("}")
+                call.shows(service.rev)
+            }
+        }
+        if !isThere { out.append("{\"count\":0,\"maxVersions\":10,\"rev\":0}") }
+    }
+
+    static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        out.append("{\"scopes\":[")
+        var isFirst = true
+        try call.run { () throws(StoreError) in
+            try storage.secrets.services { service in
+                guard call.shows(.list, .secrets, service: service.name, group: .any) else { return }
+                out.append(isFirst ? "{\"service\":" : ",{\"service\":")
+                isFirst = false
+                out.wipes = true
+                out.append(quoted: service.name)
+                out.append(",\"count\":")
+                out.append(integer: Int64(service.count))
+                out.append(",\"rev\":")
+                out.append(unsigned: service.rev)
+                out.append("}")
+            }
+        }
+        out.append("],\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        call.shows(storage.rev)
+    }
+}
+
+extension ByteBuffer {
+    /// `,"expiresAt":…`, unless it never does.
+    mutating func append(expiry milliseconds: Int64) {
+        guard milliseconds != 0 else { return }
+        append(",\"expiresAt\":")
+        append(timestamp: milliseconds)
+    }
+
+    fileprivate mutating func append(_ item: SecretSummary) {
+        append("{\"service\":")
+        append(quoted: item.name.service)
+        append(",\"account\":")
+        append(quoted: item.name.account)
+        if !item.name.group.isEmpty {
+            append(",\"accessGroup\":")
+            append(quoted: item.name.group)
+        }
+        if !item.label.isEmpty {
+            append(",\"label\":")
+            append(quoted: item.label)
+        }
+        if !item.attributes.isEmpty {
+            append(",\"attributes\":")
+            append(item.attributes)
+        }
+        append(",\"kind\":\"")
+        append(item.kind.word)
+        append("\",\"accessibility\":\"")
+        append(item.accessibility.word)
+        append("\"")
+        if item.isDeviceOnly { append(",\"deviceOnly\":true") }
+        if !item.isInBackups { append(",\"backup\":false") }
+        if item.maxVersions > 0 {
+            append(",\"maxVersions\":")
+            append(integer: Int64(item.maxVersions))
+        }
+        append(",\"rev\":")
+        append(unsigned: item.rev)
+        append(",\"version\":")
+        append(unsigned: UInt64(item.version))
+        append(",\"createdAt\":")
+        append(timestamp: item.createdAt)
+        append(",\"updatedAt\":")
+        append(timestamp: item.updatedAt)
+        append(expiry: item.expiresAt)
+        append("}")
+    }
+}
+
+extension SecretKind {
+    var word: StaticString {
+        switch self {
+        case .text: "text"
+        case .binary: "binary"
+        case .dictionary: "dictionary"
+        }
+    }
+}
+
+extension SecretAccessibility {
+    var word: StaticString {
+        switch self {
+        case .whenUnlocked: "whenUnlocked"
+        case .afterFirstUnlock: "afterFirstUnlock"
+        case .always: "always"
+        }
+    }
+
+    init?(word: Bytes) {
+        guard
+            let known = [SecretAccessibility.whenUnlocked, .afterFirstUnlock, .always].first(where: {
+                word.equals($0.word)
+            })
+        else { return nil }
+        self = known
+    }
+}

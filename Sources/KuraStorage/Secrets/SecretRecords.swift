@@ -1,0 +1,138 @@
+import KuraBytes
+import Sodium
+
+/// What is kept about a service: what it is called and configured to be, its keys, and what its heads come to. It lies in the
+/// service's scope under `SecretRecords.key` and changes with each of its items.
+///
+///     0  u8   1, the layout
+///     1  u8   number of keys that follow
+///     2  u16  versions that an item keeps
+///     4  u32  number of the newest key
+///     8  u64  items
+///    16  32   sum of the heads (`SetSum`)
+///    48       name, installation, then a key: u32 number, sealed key
+final class ServiceRecord {
+    private var plaintext = SecretBuffer()
+
+    var maxVersions = SecretRecords.standardVersions
+    var newestKey: UInt32 = 0
+    var count: UInt64 = 0
+    var sum = SetSum()
+    var name = Bytes()
+    /// Which installation of an application its items are of; empty when nobody has said.
+    var installation = Bytes()
+    var keys: [(number: UInt32, sealed: Bytes)] = []
+
+    func begin(_ name: Bytes) {
+        close()
+        self.name = name
+    }
+
+    func close() {
+        plaintext.removeAll()
+        keys.removeAll(keepingCapacity: true)
+        (maxVersions, newestKey, count, sum) = (SecretRecords.standardVersions, 0, 0, SetSum())
+        (name, installation) = (Bytes(), Bytes())
+    }
+
+    /// - Throws: `.integrity` when it is not what was sealed there.
+    func open(_ row: Bytes, scope: Bytes, _ sealer: SecretSealer) throws(StoreError) {
+        close()
+        try sealer.open(row: row, .service, scope: scope, key: Bytes(SecretRecords.key), into: &plaintext)
+        guard decode() else {
+            close()
+            throw .integrity
+        }
+    }
+
+    private func decode() -> Bool {
+        let bytes = plaintext.bytes
+        guard bytes.count >= 48 + 8, bytes[0] == 1 else { return false }
+        maxVersions = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+        newestKey = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        count = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        sum = SetSum(bytes.extracting(16..<48))
+        var position = 48
+        func text() -> Bytes? {
+            guard bytes.count - position >= 4 else { return nil }
+            let count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self)))
+            position += 4
+            guard bytes.count - position >= count else { return nil }
+            defer { position += count }
+            return bytes.extracting(position..<position + count)
+        }
+        guard let name = text(), let installation = text() else { return false }
+        (self.name, self.installation) = (name, installation)
+        let length = SecretSealer.sealedKeyBytes
+        for _ in 0..<bytes[1] {
+            guard bytes.count - position >= 4 + length else { return false }
+            let number = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            keys.append((number, bytes.extracting(position + 4..<position + 4 + length)))
+            position += 4 + length
+        }
+        return position == bytes.count
+    }
+
+    func encode(to output: inout SecretBuffer) {
+        output.append(1)
+        output.append(UInt8(keys.count))
+        output.append(littleEndian: UInt16(maxVersions))
+        output.append(littleEndian: newestKey)
+        output.append(littleEndian: count)
+        sum.append(to: &output)
+        output.append(prefixed: name)
+        output.append(prefixed: installation)
+        for key in keys {
+            output.append(littleEndian: key.number)
+            output.append(key.sealed)
+        }
+    }
+}
+
+/// What is kept about all services together: what their records come to, and a chain over every change there was.
+///
+/// The chain's head after a change is the keyed hash of the head before it, the change's number, and what it has made of its service's
+/// record. Who has noted a head elsewhere can tell by it whether the store has been set back as a whole.
+///
+///     0  u8   1, the layout
+///     1  u64  changes
+///     9  u64  services
+///    17  u64  bytes of all heads
+///    25  32   sum of the services' records (`SetSum`)
+///    57  32   head of the chain
+struct VaultRecord {
+    var changes: UInt64 = 0
+    var services: UInt64 = 0
+    var bytes: UInt64 = 0
+    var sum = SetSum()
+    var chain = SetSum()
+
+    init() {}
+
+    init?(_ bytes: Bytes) {
+        guard bytes.count == 89, bytes[0] == 1 else { return nil }
+        changes = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+        services = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 9, as: UInt64.self))
+        self.bytes = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 17, as: UInt64.self))
+        sum = SetSum(bytes.extracting(25..<57))
+        chain = SetSum(bytes.extracting(57..<89))
+    }
+
+    func encode(to output: inout SecretBuffer) {
+        output.append(1)
+        output.append(littleEndian: changes)
+        output.append(littleEndian: services)
+        output.append(littleEndian: bytes)
+        sum.append(to: &output)
+        chain.append(to: &output)
+    }
+}
+
+enum SecretRecords {
+    /// Key of a service's record in its scope, and of the store's; no hash has it.
+    static let key: StaticString = "."
+    /// Name of the scope of the store's record.
+    static let storeScope: StaticString = "."
+    /// Versions that an item keeps when nobody says.
+    static let standardVersions = 10
+}

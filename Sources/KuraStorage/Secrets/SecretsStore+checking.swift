@@ -1,0 +1,128 @@
+import KuraBytes
+import Sodium
+
+/// Checking what is on the disk against its sums: records when the store is unlocked, a service's heads before somebody uses them, all of
+/// them by and by. In pieces, since there may be many.
+extension SecretsStore {
+    private static let storeScope: StaticString = SecretRecords.storeScope
+
+    /// The store's record; nil when nothing was ever put.
+    func storeRecord(_ vault: Vault) throws(StoreError) -> (record: VaultRecord, item: ItemRef, scope: Scope)? {
+        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.storeScope)), let item = liveRecord(scope) else {
+            return nil
+        }
+        defer { plaintext.removeAll() }
+        try vault.sealer.open(
+            row: item.value, .store, scope: Bytes(Self.storeScope), key: Bytes(SecretRecords.key), into: &plaintext)
+        guard let record = VaultRecord(plaintext.bytes) else { throw .integrity }
+        return (record, item, scope)
+    }
+
+    /// Looks at some services' records, and at the end compares their sum with the store's.
+    func checkRecords(_ vault: Vault, until deadline: UInt64) {
+        while vault.position < vault.unread.count {
+            if vault.position % 16 == 15, monotonicNanoseconds() > deadline { return }
+            let hash = vault.unread[vault.position]
+            vault.position += 1
+            scopeName.removeAll()
+            hash.append(to: &scopeName)
+            guard let scope = ledger.scopes.find(.secrets, scopeName.bytes) else { continue }
+            guard let item = liveRecord(scope) else {
+                // Heads without the record that they belong to.
+                if scope.count > 0 { vault.isDamaged = true }
+                continue
+            }
+            do throws(StoreError) { try record.open(item.value, scope: scopeName.bytes, vault.sealer) } catch {
+                vault.isDamaged = true
+            }
+            record.close()
+            vault.checkedCount += 1
+            vault.checkedSum += vault.sealer.element(
+                scope: scopeName.bytes, key: item.key, rev: item.pointee.rev, row: item.value)
+        }
+        vault.hasReadRecords = true
+        vault.position = 0
+        do throws(StoreError) {
+            let known = try storeRecord(vault)?.record ?? VaultRecord()
+            if known.services != vault.checkedCount || known.sum != vault.checkedSum { vault.isDamaged = true }
+        } catch { vault.isDamaged = true }
+        if vault.isDamaged { report("secrets: records have been altered, removed or set back on the disk") }
+    }
+
+    /// Opens some of the service's heads, and at the end compares their sum with its record's.
+    func check(_ service: OpenService, _ scope: Scope, _ vault: Vault, until deadline: UInt64) {
+        if !service.isBegun {
+            service.isBegun = true
+            service.next = scope.members.oldest
+        }
+        var looked = 0
+        while let item = service.next {
+            if item.isTombstone || item.key.equals(SecretRecords.key) {
+                service.next = item.pointee.newer
+                continue
+            }
+            looked += 1
+            // Where it stands is a head that is there: tombstones leave the list when they are folded.
+            if looked % 16 == 0, monotonicNanoseconds() > deadline { return }
+            take(item, service, scope, vault)
+            service.next = item.pointee.newer
+        }
+        head.close()
+        service.isChecked = true
+        if scope.sorted == nil {
+            if let record = liveRecord(scope) { service.sorted.insert(record) }
+            scope.sorted = service.sorted
+        }
+        service.sorted = SortedItems([])
+        defer { record.close() }
+        do throws(StoreError) {
+            guard let item = liveRecord(scope) else { throw .integrity }
+            try scope.withName { (name) throws(StoreError) in try record.open(item.value, scope: name, vault.sealer) }
+            guard record.count == service.count, record.sum == service.sum else { throw .integrity }
+        } catch { service.isDamaged = true }
+        if service.isDamaged {
+            report("secrets: items of a service have been altered, removed or set back on the disk")
+        }
+    }
+
+    private func take(_ item: ItemRef, _ service: OpenService, _ scope: Scope, _ vault: Vault) {
+        scope.withName { name in
+            service.sum += vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
+            service.count += 1
+            service.sorted.insert(item)
+            do throws(StoreError) {
+                try head.open(item.value, scope: name, key: item.key, vault.sealer)
+                noteExpiry(of: item.key, service, vault)
+            } catch { service.isDamaged = true }
+        }
+    }
+
+    /// `head` is that of the item.
+    func noteExpiry(of key: Bytes, _ service: OpenService, _ vault: Vault) {
+        let at = head.nextExpiry
+        guard at > 0, let item = NameHash(text: key) else { return }
+        vault.expiries.insert(ExpiryQueue.Entry(at: at, service: service.hash, item: item))
+    }
+
+    /// Goes on with what nobody has asked for yet. Called between turns.
+    /// - Returns: whether there is more.
+    func checkSome() -> Bool {
+        follow()
+        guard ring.isUnlocked else { return false }
+        if let vault, vault.hasReadRecords, vault.position == vault.unread.count { return false }
+        let deadline = monotonicNanoseconds() + Self.slice
+        do throws(StoreError) {
+            let vault = try open()
+            while vault.position < vault.unread.count {
+                guard monotonicNanoseconds() < deadline else { return true }
+                do throws(StoreError) {
+                    _ = try find(vault.unread[vault.position], vault)
+                } catch {
+                    if error == .preparing { return true }
+                }
+                vault.position += 1
+            }
+            return false
+        } catch { return error == .preparing }
+    }
+}

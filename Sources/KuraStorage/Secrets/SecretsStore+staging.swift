@@ -1,0 +1,321 @@
+import KuraBytes
+import Sodium
+
+/// What changes of secrets consist of. `head` is the item's, `rowKey` the text of its hash.
+extension SecretsStore {
+    /// Opens the item's head and holds its revision against the condition. What has expired counts as absent there.
+    /// - Returns: the item, expired or not; nil when there is none.
+    func openForChange(_ name: SecretName, _ place: Place, _ ifRev: Precondition) throws(StoreError)
+        -> ItemRef?
+    {
+        _ = hash(name, place.vault)
+        guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else {
+            if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
+            return nil
+        }
+        try open(item, place)
+        if let ifRev {
+            let current = head.current(at: ledger.now) == nil ? 0 : item.pointee.rev
+            guard current == ifRev else { throw .conflict(currentRev: current) }
+        }
+        return item
+    }
+
+    func apply(_ options: SecretOptions) {
+        if let label = options.label { head.label = label }
+        if let attributes = options.attributes { head.attributes = attributes }
+        if let accessibility = options.accessibility { head.accessibility = accessibility }
+        if let isDeviceOnly = options.isDeviceOnly { head.isDeviceOnly = isDeviceOnly }
+        if let isInBackups = options.isInBackups { head.isInBackups = isInBackups }
+        if let maxVersions = options.maxVersions { head.maxVersions = maxVersions }
+    }
+
+    /// Seals a value as the next version of the item that `head` is of, and stages it.
+    func append(_ value: Bytes, _ kind: SecretKind, expiresAt: Int64, _ place: Place) throws(StoreError)
+        -> UInt32
+    {
+        let number = try newestKey(place)
+        var version = SecretVersion(
+            number: head.lastVersion + 1, rev: ledger.rev + 1, createdAt: ledger.now, expiresAt: expiresAt,
+            size: UInt32(value.count), kind: kind, isDeviceOnly: head.isDeviceOnly, serviceKeyNumber: number,
+            sealedKey: Bytes())
+        sealedKey.removeAll()
+        try stage(value, &version, place)
+        version.sealedKey = sealedKey.bytes
+        head.lastVersion = version.number
+        head.versions.append(version)
+        return version.number
+    }
+
+    /// Stages the row of a version under a data key of its own, which is appended to `sealedKey`.
+    func stage(_ value: Bytes, _ version: inout SecretVersion, _ place: Place) throws(StoreError) {
+        let sealing = try sealing(version, place)
+        let dataKey = try newKey()
+        try place.vault.sealer.seal(dataKey: dataKey, sealing, to: &sealedKey)
+        row.removeAll()
+        defer { if row.capacity > 64 << 10 { row.releaseMemory() } else { row.removeAll() } }
+        place.vault.sealer.seal(value: value, sealing, dataKey: dataKey, to: &row)
+        let scope = place.scope.withName { ledger.scopes.findOrPrepare(.secretVersions, $0) }
+        makeVersionKey(rowKey.bytes, version.number)
+        let old = scope.isInTable ? try findVersion(scope) : nil
+        try ledger.stage(
+            scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: old,
+            oldBytes: old.map { $0.isTombstone ? 0 : $0.value.count } ?? 0, newBytes: row.count
+        ) { item in
+            if let old {
+                item.pointee.row = old.pointee.row
+                item.pointee.version = old.pointee.version &+ 1
+            } else {
+                item.pointee.row = scope.takeRow()
+            }
+        }
+    }
+
+    func newKey() throws(StoreError) -> SecretKey {
+        do throws(SodiumError) { return try SecretKey() } catch { throw .overloaded }
+    }
+
+    /// Stages that the row of a version goes; nothing is left of it in the tables.
+    func stageRemoval(of number: UInt32, _ place: Place) throws(StoreError) {
+        makeVersionKey(rowKey.bytes, number)
+        guard let scope = values(of: place.scope), let old = try findVersion(scope), !old.isTombstone else { return }
+        try ledger.stage(
+            scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
+            newBytes: 0
+        ) { item in
+            item.pointee.row = old.pointee.row
+            item.pointee.version = old.pointee.version &+ 1
+            item.pointee.writesBody = true
+        }
+    }
+
+    /// Lets go of the versions beyond those that the item keeps, and of those that have expired below the newest.
+    func trimVersions(_ place: Place) throws(StoreError) {
+        var most = head.maxVersions
+        if most == 0 {
+            most = SecretRecords.standardVersions
+            if let item = liveRecord(place.scope) {
+                try open(record: item, place)
+                most = record.maxVersions
+                record.close()
+            }
+        }
+        while head.versions.count > most {
+            let version = head.versions.removeFirst()
+            if !version.isDestroyed { try stageRemoval(of: version.number, place) }
+        }
+    }
+
+    /// Stages what `head` has become.
+    func stageHead(_ place: Place, _ old: ItemRef?) throws(StoreError) {
+        let service = head.name.service
+        plaintext.removeAll()
+        head.encode(to: &plaintext)
+        row.removeAll()
+        place.scope.withName { scope in
+            place.vault.sealer.seal(row: plaintext.bytes, .head, scope: scope, key: rowKey.bytes, to: &row)
+        }
+        plaintext.removeAll()
+        noteExpiry(of: rowKey.bytes, place.service, place.vault)
+        try stage(row.bytes, isTombstone: false, old, of: service, place)
+    }
+
+    /// Stages that the item goes whose head is open, with all its versions.
+    func stageDeletion(_ old: ItemRef, _ place: Place) throws(StoreError) {
+        for version in head.versions where !version.isDestroyed { try stageRemoval(of: version.number, place) }
+        let service = head.name.service
+        // The feed says of what; nobody else can.
+        plaintext.removeAll()
+        for part in [head.name.service, head.name.account, head.name.group] { plaintext.append(prefixed: part) }
+        row.removeAll()
+        place.scope.withName { scope in
+            place.vault.sealer.seal(row: plaintext.bytes, .names, scope: scope, key: rowKey.bytes, to: &row)
+        }
+        plaintext.removeAll()
+        try stage(row.bytes, isTombstone: true, old, of: service, place)
+    }
+
+    /// Stages a head's row and with it the records of its service and of the store.
+    func stage(_ value: Bytes, isTombstone: Bool, _ old: ItemRef?, of service: Bytes, _ place: Place)
+        throws(StoreError)
+    {
+        let scope = place.scope
+        let sealer = place.vault.sealer
+        // A record that is there can be opened; before it is staged the old one is needed.
+        let before = try openRecord(service, place)
+        let oldBytes = old.map { $0.key.count + $0.value.count } ?? 0
+        let newBytes = isTombstone ? 0 : rowKey.count + value.count
+        if let old {
+            scope.withName { name in
+                record.sum -= sealer.element(scope: name, key: old.key, rev: old.pointee.rev, row: old.value)
+            }
+            record.count -= 1
+        }
+        if !isTombstone {
+            scope.withName { name in
+                record.sum += sealer.element(scope: name, key: rowKey.bytes, rev: ledger.rev + 1, row: value)
+            }
+            record.count += 1
+        }
+        let current = ledger.find(scope, rowKey.bytes)
+        try ledger.stage(
+            scope, key: rowKey.bytes, value: value, isTombstone: isTombstone, old: current, oldBytes: oldBytes,
+            newBytes: newBytes
+        ) { item in item.pointee.version = (current?.pointee.version ?? 0) &+ 1 }
+        try stageRecord(before, place, headBytes: newBytes - oldBytes)
+    }
+
+    /// The number of the service's newest key; a service that is about to be made gets its first.
+    func newestKey(_ place: Place) throws(StoreError) -> UInt32 {
+        guard let item = liveRecord(place.scope) else {
+            if place.service.keys[1] == nil { place.service.keys[1] = try newKey() }
+            return 1
+        }
+        try open(record: item, place)
+        defer { record.close() }
+        return record.newestKey
+    }
+
+    /// Opens the service's record into `record`; a new one when there is none.
+    func openRecord(_ service: Bytes, _ place: Place) throws(StoreError) -> RecordBefore {
+        guard let item = liveRecord(place.scope) else {
+            record.begin(service)
+            record.newestKey = try newestKey(place)
+            serviceKeyText.removeAll()
+            place.vault.sealer.seal(serviceKey: place.service.keys[1]!, number: 1, of: service, to: &serviceKeyText)
+            record.keys = [(1, serviceKeyText.bytes)]
+            if !place.scope.isInTable { place.scope.sorted = SortedItems([]) }
+            return RecordBefore(item: nil, element: SetSum())
+        }
+        try open(record: item, place)
+        let element = place.scope.withName { name in
+            place.vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
+        }
+        return RecordBefore(item: item, element: element)
+    }
+
+    /// Stages what `record` has become, and with it the store's record.
+    /// - Throws: `.quotaExceeded` when heads would take more memory than they may.
+    func stageRecord(_ before: RecordBefore, _ place: Place, headBytes: Int) throws(StoreError) {
+        let sealer = place.vault.sealer
+        let key = Bytes(SecretRecords.key)
+        plaintext.removeAll()
+        record.encode(to: &plaintext)
+        record.close()
+        row.removeAll()
+        let element = place.scope.withName { scope in
+            sealer.seal(row: plaintext.bytes, .service, scope: scope, key: key, to: &row)
+            return sealer.element(scope: scope, key: key, rev: ledger.rev + 1, row: row.bytes)
+        }
+        plaintext.removeAll()
+        try stage(record: row.bytes, place.scope)
+
+        let name = Bytes(SecretRecords.storeScope)
+        let known = try storeRecord(place.vault)
+        var store = known?.record ?? VaultRecord()
+        if before.item == nil { store.services += 1 }
+        store.sum -= before.element
+        store.sum += element
+        store.changes += 1
+        store.bytes = UInt64(max(0, Int(store.bytes) + headBytes))
+        guard headBytes <= 0 || store.bytes <= UInt64(Self.headsLimit) else {
+            throw .quotaExceeded(limit: Self.headsLimit)
+        }
+        store.chain = sealer.link(store.chain, store.changes, element)
+        store.encode(to: &plaintext)
+        row.removeAll()
+        sealer.seal(row: plaintext.bytes, .store, scope: name, key: key, to: &row)
+        plaintext.removeAll()
+        try stage(record: row.bytes, known?.scope ?? ledger.scopes.findOrPrepare(.secrets, name))
+        row.removeAll()
+    }
+
+    /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
+    private func stage(record value: Bytes, _ scope: Scope) throws(StoreError) {
+        let key = Bytes(SecretRecords.key)
+        let old = scope.isInTable ? ledger.find(scope, key) : nil
+        let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
+        try ledger.stage(
+            scope, key: key, value: value, isTombstone: false, old: old, oldBytes: oldBytes,
+            newBytes: key.count + value.count, mayRepeat: true
+        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+    }
+
+    /// Stages that the item is called otherwise: its values are opened and sealed anew under the new name.
+    func stageRenaming(_ old: ItemRef, _ target: SecretName, _ place: Place) throws(StoreError) {
+        let source = head.name
+        let from = Array(rowKey.bytes)
+        var places: [(index: Int, key: Range<Int>)] = []
+        var versions = head.versions
+        sealedKey.removeAll()
+        for index in versions.indices where !versions[index].isDestroyed {
+            rowKey.removeAll()
+            rowKey.append(from)
+            head.name = source
+            try openValue(versions[index], place)
+            var value = SecretBuffer()
+            swap(&value, &plaintext)
+            head.name = target
+            _ = hash(target, place.vault)
+            let start = sealedKey.count
+            try stage(value.bytes, &versions[index], place)
+            places.append((index, start..<sealedKey.count))
+        }
+        head.name = source
+        rowKey.removeAll()
+        rowKey.append(from)
+        try stageDeletion(old, place)
+        for (index, key) in places { versions[index].sealedKey = sealedKey.bytes(key) }
+        head.versions = versions
+        head.name = target
+        _ = hash(target, place.vault)
+        try stageHead(place, nil)
+    }
+
+    // MARK: What expires
+
+    /// Removes what has expired, some items. Called at the beginning of a turn.
+    /// - Throws: `.cold` and `.busy`: it goes on later.
+    func sweep(most: Int) throws(StoreError) {
+        guard let vault, vault.generation == ring.generation else { return }
+        var left = most
+        while left > 0, let entry = vault.expiries.first, entry.at <= ledger.now {
+            left -= 1
+            try sweep(entry, vault)
+            vault.expiries.removeFirst()
+            swept.append(entry)
+        }
+    }
+
+    private func sweep(_ entry: ExpiryQueue.Entry, _ vault: Vault) throws(StoreError) {
+        guard let place = try? find(entry.service, vault) else { return }
+        defer { close() }
+        rowKey.removeAll()
+        entry.item.append(to: &rowKey)
+        guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
+        try open(item, place)
+        guard head.nextExpiry != 0, head.nextExpiry <= ledger.now else { return }
+        _ = try ledger.transaction { () throws(StoreError) in
+            guard head.current(at: ledger.now) != nil else { return try stageDeletion(item, place) }
+            for version in head.versions where version.isExpired(at: ledger.now) && !version.isDestroyed {
+                try stageRemoval(of: version.number, place)
+            }
+            head.versions.removeAll { $0.isExpired(at: ledger.now) }
+            try stageHead(place, item)
+        }
+    }
+
+    /// The turn's changes were taken back, or are in the log.
+    func noteSwept(isStored: Bool) {
+        if !isStored, let vault { for entry in swept { vault.expiries.insert(entry) } }
+        swept.removeAll(keepingCapacity: true)
+    }
+}
+
+extension SecretsStore {
+    /// What the store's record has to subtract when a service's changes.
+    struct RecordBefore {
+        var item: ItemRef?
+        var element: SetSum
+    }
+}

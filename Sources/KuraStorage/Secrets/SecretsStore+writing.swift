@@ -1,0 +1,166 @@
+public import KuraBytes
+import Sodium
+
+extension SecretsStore {
+    /// Versions that an item can be told to keep.
+    public static let versionsLimit = 100
+
+    // MARK: Writing
+
+    /// Puts a new version of a secret.
+    /// - Throws: `.conflict`, `.valueTooLarge`, `.quotaExceeded`, what `get` throws, and what staging a change throws.
+    public func put(_ name: SecretName, _ secret: NewSecret, ifRev: Precondition) throws(StoreError) -> (
+        result: WriteResult, version: UInt32
+    ) {
+        guard secret.value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
+        let place = try findOrPrepare(service: name.service)
+        defer { close() }
+        let old = try openForChange(name, place, ifRev)
+        if old == nil { head.begin(name, at: ledger.now) }
+        apply(secret.options)
+        var version: UInt32 = 0
+        let rev = try ledger.transaction { () throws(StoreError) in
+            version = try append(secret.value, secret.kind, expiresAt: secret.options.expiresAt ?? 0, place)
+            try trimVersions(place)
+            try stageHead(place, old)
+        }
+        return (WriteResult(rev: rev ?? 0, changed: 1), version)
+    }
+
+    /// Changes what is said of a secret; its values stay.
+    /// - Throws: `.absent`, and as `put`.
+    public func setOptions(_ name: SecretName, _ options: SecretOptions, ifRev: Precondition) throws(StoreError)
+        -> WriteResult
+    {
+        guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
+        defer { close() }
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+            throw .absent(shownRev: 0)
+        }
+        apply(options)
+        if let expiresAt = options.expiresAt { head.versions[head.versions.count - 1].expiresAt = expiresAt }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try trimVersions(place)
+            try stageHead(place, old)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    /// Removes a secret with all its versions. One that is not there is no error.
+    public func delete(_ name: SecretName, ifRev: Precondition) throws(StoreError) -> WriteResult {
+        guard let place = try find(service: name.service) else {
+            if let ifRev, ifRev != 0 { throw .conflict(currentRev: 0) }
+            return absent(ledger.dropRev)
+        }
+        defer { close() }
+        guard let old = try openForChange(name, place, ifRev) else {
+            return absent(ledger.find(place.scope, rowKey.bytes)?.pointee.rev ?? 0)
+        }
+        let wasThere = head.current(at: ledger.now) != nil
+        let rev = try ledger.transaction { () throws(StoreError) in try stageDeletion(old, place) }
+        return WriteResult(rev: rev ?? 0, changed: wasThere ? 1 : 0)
+    }
+
+    /// Makes what an earlier version was the newest again.
+    /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
+    public func restore(_ name: SecretName, version number: UInt32, ifRev: Precondition) throws(StoreError) -> (
+        result: WriteResult, version: UInt32
+    ) {
+        guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
+        defer { close() }
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+            throw .absent(shownRev: 0)
+        }
+        guard let version = head.versions.first(where: { $0.number == number }), !version.isDestroyed,
+            !version.isExpired(at: ledger.now)
+        else { throw .noSuchVersion(shownRev: old.pointee.rev) }
+        try openValue(version, place)
+        var value = SecretBuffer()
+        swap(&value, &plaintext)
+        var made: UInt32 = 0
+        let rev = try ledger.transaction { () throws(StoreError) in
+            made = try append(value.bytes, version.kind, expiresAt: version.expiresAt, place)
+            try trimVersions(place)
+            try stageHead(place, old)
+        }
+        return (WriteResult(rev: rev ?? 0, changed: 1), made)
+    }
+
+    /// Gives a secret another account, with all its versions: they are sealed anew, since a seal names what it is of.
+    /// - Throws: `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
+    public func rename(_ name: SecretName, to account: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
+        guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
+        defer { close() }
+        let target = SecretName(service: name.service, account: account, group: name.group)
+        _ = hash(target, place.vault)
+        if let other = ledger.find(place.scope, rowKey.bytes), !other.isTombstone {
+            guard !account.equals(name.account) else {
+                try ledger.check(ifRev, other)
+                return WriteResult(rev: other.pointee.rev, changed: 0)
+            }
+            throw .conflict(currentRev: other.pointee.rev)
+        }
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+            throw .absent(shownRev: 0)
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in try stageRenaming(old, target, place) }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    /// Deletes secrets of a service, so many at most.
+    /// - Returns: how many are left.
+    public func clear(service: Bytes, most: Int) throws(StoreError) -> (result: WriteResult, left: Int) {
+        guard let place = try find(service: service) else { return (absent(ledger.dropRev), 0) }
+        defer { close() }
+        var items: [ItemRef] = []
+        var next = place.scope.members.oldest
+        while let item = next, items.count < most {
+            if !item.isTombstone, !item.key.equals(SecretRecords.key) { items.append(item) }
+            next = item.pointee.newer
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            for item in items {
+                try open(item, place)
+                rowKey.removeAll()
+                rowKey.append(item.key)
+                try stageDeletion(item, place)
+            }
+        }
+        guard let rev else { return (absent(place.scope.lastRev), 0) }
+        return (WriteResult(rev: rev, changed: items.count), place.scope.count - 1)
+    }
+
+    /// Says what a service is; what is nil stays as it was.
+    public func configure(service: Bytes, maxVersions: Int?, installation: Bytes?) throws(StoreError) -> WriteResult {
+        let place = try findOrPrepare(service: service)
+        defer { close() }
+        if let item = liveRecord(place.scope) {
+            try open(record: item, place)
+            let isSame =
+                (maxVersions ?? record.maxVersions) == record.maxVersions
+                && installation.map { $0.equals(record.installation) } ?? true
+            record.close()
+            if isSame {
+                ledger.countNoOp()
+                return WriteResult(rev: item.pointee.rev, changed: 0)
+            }
+        }
+        let rev = try ledger.transaction { () throws(StoreError) in
+            let record = try openRecord(service, place)
+            if let maxVersions { self.record.maxVersions = maxVersions }
+            if let installation { self.record.installation = installation }
+            try stageRecord(record, place, headBytes: 0)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
+    private func missing(_ ifRev: Precondition, _ shownRev: UInt64) -> StoreError {
+        if let ifRev, ifRev != 0 { return .conflict(currentRev: 0) }
+        return .absent(shownRev: shownRev)
+    }
+
+    private func absent(_ shownRev: UInt64) -> WriteResult {
+        ledger.countNoOp()
+        return WriteResult(rev: shownRev, changed: 0)
+    }
+}

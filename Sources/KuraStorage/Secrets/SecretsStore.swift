@@ -1,0 +1,233 @@
+import KuraBytes
+import Sodium
+
+/// Secrets: values that nobody reads without the key, by service and account.
+///
+/// Two stores of the log: heads (`Store.secrets`), in memory like settings, and values (`Store.secretVersions`), read like documents. What
+/// names, attributes and times an item has is in its head, sealed; rows are called by keyed hashes. A value is sealed with a key of its
+/// own, which lies in the head, sealed with the service's, which lies in the service's record, sealed with one that follows from the
+/// root key.
+///
+/// A change writes the head, the service's record with the sum of its heads, and the store's record with the sum of the services' and
+/// the chain, in one transaction. What was altered, removed or set back on the disk so shows when it is read first after unlocking.
+///
+/// Nothing here outlives the call in clear but in buffers that are zeroed. Belongs to the loop.
+public final class SecretsStore {
+    let ledger: Ledger
+    /// Looks for a row in the tables, by scope and key, without waiting for the disk.
+    private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
+    public let ring: KeyRing
+    /// nil while it is sealed, and until somebody asks.
+    private(set) var vault: Vault?
+    /// Takes lines for the operator.
+    let report: (String) -> Void
+
+    // Used by one call at a time.
+    let head = SecretHead()
+    let record = ServiceRecord()
+    /// What is about to be sealed, or was opened.
+    var plaintext = SecretBuffer()
+    var row = ByteBuffer()
+    var sealedKey = ByteBuffer()
+    var serviceKeyText = ByteBuffer()
+    /// What the turn has removed because it had expired.
+    var swept: [ExpiryQueue.Entry] = []
+    var rowKey = ByteBuffer()
+    var scopeName = ByteBuffer()
+    var versionKey = ByteBuffer()
+    /// Names, on their way to their hashes.
+    var scratch = ByteBuffer()
+
+    /// Bytes of a value.
+    public static let valueLimit = 1 << 20
+    /// Bytes of all heads and their keys: they are in memory.
+    public static let headsLimit = 256 << 20
+    /// Nanoseconds that a request spends on checking before others have their turn.
+    static let slice: UInt64 = 500_000
+
+    init(
+        ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
+        report: @escaping (String) -> Void
+    ) {
+        self.ledger = ledger
+        self.look = look
+        self.ring = ring
+        self.report = report
+        scratch.wipes = true
+    }
+
+    /// What the last `.cold` was about.
+    var coldLook: ColdLook?
+
+    func takeColdLook() -> ColdLook? {
+        defer { coldLook = nil }
+        return coldLook
+    }
+
+    /// When something of an item expires next, milliseconds since 1970; nil when nothing is known to.
+    var nextExpiry: Int64? { vault?.expiries.first?.at }
+
+    // MARK: Opening
+
+    /// Lets go of everything that followed from keys which are not at hand any more.
+    func follow() {
+        guard let vault, vault.generation != ring.generation else { return }
+        self.vault = nil
+        close()
+    }
+
+    /// Zeroes what a call has opened.
+    func close() {
+        head.close()
+        record.close()
+        plaintext.removeAll()
+    }
+
+    /// - Throws: `.sealed`, `.preparing` while records are checked, `.integrity`.
+    func open() throws(StoreError) -> Vault {
+        follow()
+        guard ring.isUnlocked else { throw .sealed }
+        let vault: Vault
+        if let known = self.vault {
+            vault = known
+        } else {
+            vault = try Vault(ring, ledger)
+            self.vault = vault
+        }
+        if !vault.hasReadRecords {
+            checkRecords(vault, until: monotonicNanoseconds() + Self.slice)
+            guard vault.hasReadRecords else { throw .preparing }
+        }
+        guard !vault.isDamaged else { throw .integrity }
+        return vault
+    }
+
+    /// What opens rows, whether what is there has been checked or not.
+    func sealer() throws(StoreError) -> SecretSealer {
+        if let vault { return vault.sealer }
+        let opened = try Vault(ring, ledger)
+        vault = opened
+        return opened.sealer
+    }
+
+    /// A service, and where its heads are. The scope is not in the table when it has none.
+    struct Place {
+        var vault: Vault
+        var service: OpenService
+        var scope: Scope
+    }
+
+    /// - Throws: what `open` throws; `.preparing` while its heads are checked, `.integrity` when they are not what they were.
+    func find(service name: Bytes) throws(StoreError) -> Place? {
+        let vault = try open()
+        return try find(NameHash(service: name, key: vault.sealer.names, &scratch), vault)
+    }
+
+    func find(_ hash: NameHash, _ vault: Vault) throws(StoreError) -> Place? {
+        scopeName.removeAll()
+        hash.append(to: &scopeName)
+        guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), liveRecord(scope) != nil else { return nil }
+        let service: OpenService
+        if let known = vault.services[hash] {
+            service = known
+        } else {
+            service = OpenService(hash)
+            vault.services[hash] = service
+        }
+        if !service.isChecked {
+            check(service, scope, vault, until: monotonicNanoseconds() + Self.slice)
+            guard service.isChecked else { throw .preparing }
+        }
+        guard !service.isDamaged else { throw .integrity }
+        return Place(vault: vault, service: service, scope: scope)
+    }
+
+    /// The same; a service that is not there is made when something is staged in it.
+    func findOrPrepare(service name: Bytes) throws(StoreError) -> Place {
+        if let place = try find(service: name) { return place }
+        let vault = try open()
+        let hash = NameHash(service: name, key: vault.sealer.names, &scratch)
+        scopeName.removeAll()
+        hash.append(to: &scopeName)
+        // One that was there and has been taken back with its turn had other keys.
+        let service = OpenService(hash)
+        service.isChecked = true
+        vault.services[hash] = service
+        return Place(vault: vault, service: service, scope: ledger.scopes.findOrPrepare(.secrets, scopeName.bytes))
+    }
+
+    /// The service's record; nil when there is none.
+    func liveRecord(_ scope: Scope) -> ItemRef? {
+        guard scope.isInTable, let item = ledger.find(scope, Bytes(SecretRecords.key)), !item.isTombstone else {
+            return nil
+        }
+        return item
+    }
+
+    /// One of the service's keys. The record is opened when it was not at hand.
+    func key(_ number: UInt32, _ place: Place) throws(StoreError) -> SecretKey {
+        if let key = place.service.keys[number] { return key }
+        guard let item = liveRecord(place.scope) else { throw .integrity }
+        defer { record.close() }
+        try place.scope.withName { (name) throws(StoreError) in
+            try record.open(item.value, scope: name, place.vault.sealer)
+        }
+        guard let found = record.keys.first(where: { $0.number == number }) else { throw .integrity }
+        let key = try place.vault.sealer.open(serviceKey: found.sealed, number: number, of: record.name)
+        place.service.keys[number] = key
+        return key
+    }
+
+    // MARK: Rows
+
+    /// Leaves the text of the item's hash in `rowKey`.
+    func hash(_ name: SecretName, _ vault: Vault) -> NameHash {
+        let hash = NameHash(name, key: vault.sealer.names, &scratch)
+        rowKey.removeAll()
+        hash.append(to: &rowKey)
+        return hash
+    }
+
+    /// Opens an item's head, and leaves it in `head`.
+    /// - Throws: `.integrity` when it is another's.
+    func open(_ item: ItemRef, _ place: Place) throws(StoreError) {
+        try place.scope.withName { (scope) throws(StoreError) in
+            try head.open(item.value, scope: scope, key: item.key, place.vault.sealer)
+        }
+    }
+
+    /// Leaves the key of a version's row in `versionKey`. `item`: the text of the item's hash.
+    func makeVersionKey(_ item: Bytes, _ number: UInt32) {
+        versionKey.removeAll()
+        versionKey.append(item)
+        versionKey.append(UInt8(ascii: "/"))
+        var digits = [UInt8](repeating: 0, count: 10)
+        var rest = number
+        var start = digits.count
+        repeat {
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        } while rest > 0
+        digits[start...].withBytes { versionKey.append($0) }
+    }
+
+    /// Where a service's values are; nil when it never had any.
+    func values(of heads: Scope) -> Scope? { heads.withName { ledger.scopes.find(.secretVersions, $0) } }
+
+    /// The row whose key is in `versionKey`, tombstones included.
+    /// - Throws: `.cold`, `.unreadable`.
+    func findVersion(_ scope: Scope) throws(StoreError) -> ItemRef? {
+        if let item = ledger.find(scope, versionKey.bytes) { return item }
+        guard scope.mayHaveRows else { return nil }
+        do throws(StoreError) {
+            guard let item = try look(scope.id, versionKey.bytes) else { return nil }
+            item.pointee.store = scope.store
+            ledger.adopt(clean: item)
+            return item
+        } catch {
+            if error == .cold { coldLook = .document(scope: scope.id, id: Array(versionKey.bytes)) }
+            throw error
+        }
+    }
+}

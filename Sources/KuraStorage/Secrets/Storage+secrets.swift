@@ -1,0 +1,28 @@
+import KuraBytes
+
+/// What secrets ask of turns that nobody's request has begun.
+extension Storage {
+    /// Items that are looked at in one turn because something of them has expired.
+    private static let sweepItems = 32
+
+    /// Lets go of what was opened with keys that are gone, and removes what has expired.
+    func sweepSecrets() {
+        secrets.follow()
+        guard let at = secrets.nextExpiry, at <= ledger.now, admitsBulk else { return }
+        ledger.writer = []
+        ledger.writerAccounts = []
+        do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
+            // Nobody waits for it: it is tried again.
+            if error == .cold { _ = warm() }
+        }
+    }
+
+    /// Goes on with checking what is there.
+    /// - Returns: when the next turn is due for secrets.
+    func timeToSecrets(_ time: UInt64) -> UInt64 {
+        if secrets.checkSome() { return time }
+        guard let at = secrets.nextExpiry else { return .max }
+        // Not again at once when it could not be done.
+        return time + UInt64(max(at - ledger.now, 1)) * 1_000_000
+    }
+}

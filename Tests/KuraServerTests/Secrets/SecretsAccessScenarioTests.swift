@@ -1,0 +1,103 @@
+import Glibc
+import Testing
+
+/// Who sees which secrets, and what the feed tells of them.
+@Suite struct SecretsAccessScenarioTests {
+    private let daemon: RoleDaemon
+    private let admin: Client
+
+    init() throws {
+        let team = """
+            {"grants":[{"store":"secrets","scope":"s","accessGroup":"team*","allow":["list","read"]}]}
+            """
+        daemon = try RoleDaemon([
+            "app": RoleDaemon.role(RoleDaemon.grant("secrets", "s", "list", "read", "create", "update", "delete")),
+            "team": team, "drop": RoleDaemon.role(RoleDaemon.grant("secrets", "s", "create")),
+            "other": RoleDaemon.role(RoleDaemon.grant("settings", "*", "read", "list")),
+        ])
+        admin = try daemon.connect("admin")
+        for (service, more) in [("s", ""), ("s", ",\"accessGroup\":\"team1\""), ("t", "")] {
+            try admin.result(
+                "secrets.put",
+                "{\"service\":\"\(service)\",\"account\":\"ada\",\"secret\":\"of \(service)\(more.count)\"\(more)}")
+        }
+    }
+
+    /// The whole line that a request gets.
+    private func line(_ client: Client, _ method: String, _ params: String) throws -> String {
+        client.send(Client.request("secrets.\(method)", params))
+        return try #require(try client.line())
+    }
+
+    private static let verbs = [
+        ("get", ""), ("get", ",\"version\":1"), ("versions", ""), ("delete", ""), ("put", ",\"secret\":\"x\""),
+        ("put", ",\"secret\":\"x\",\"ifRev\":0"), ("setAttributes", ",\"label\":\"x\""),
+        ("rename", ",\"newAccount\":\"z\""), ("restoreVersion", ",\"version\":1"), ("generate", ""),
+    ]
+
+    @Test(arguments: ["app", "team", "other"])
+    func `without a grant nobody can tell what is absent from what is not theirs`(role: String) throws {
+        let client = try daemon.connect(role)
+        let places = ["\"service\":\"t\"", "\"service\":\"s\",\"accessGroup\":\"\(role == "team" ? "x" : "team1")\""]
+        for place in places {
+            for (method, more) in Self.verbs {
+                let there = try line(client, method, "{\(place),\"account\":\"ada\"\(more)}")
+                let absent = try line(client, method, "{\(place),\"account\":\"eve\"\(more)}")
+                #expect(there == absent, "\(method) of \(place)")
+                #expect(there.contains("\"forbidden\""), "\(method) of \(place): \(there)")
+            }
+        }
+        #expect(
+            try admin.result("secrets.get", "{\"service\":\"t\",\"account\":\"ada\"}")["secret"] == .string("of t0"))
+        #expect(try admin.result("secrets.list")["items"]?.elements.count == 3)
+    }
+
+    @Test func `a group's secret is another one, and shown to whoever has a grant for the group`() throws {
+        let (app, team) = (try daemon.connect("app"), try daemon.connect("team"))
+        #expect(try app.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["secret"] == .string("of s0"))
+        #expect(
+            try team.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\",\"accessGroup\":\"team1\"}")[
+                "secret"]
+                == .string("of s22"))
+        #expect(
+            try team.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["kind"] == .string("forbidden"))
+        func listed(_ client: Client) throws -> [String] {
+            try client.result("secrets.list")["items"]!.elements.map {
+                $0["service"]!.text! + ($0["accessGroup"]?.text ?? "")
+            }
+        }
+        #expect(try listed(app) == ["s"])
+        #expect(try listed(team) == ["steam1"])
+        #expect(try listed(admin).sorted() == ["s", "steam1", "t"])
+        #expect(try app.result("secrets.scopes")["scopes"]?.elements.count == 1)
+        // Who may only put learns that the condition failed, and no revision.
+        let error = try daemon.connect("drop").refusal(
+            "secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"x\",\"ifRev\":0}")
+        #expect(error["kind"] == .string("conflict") && error["currentRev"] == nil)
+    }
+
+    @Test func `the feed has names and revisions of secrets, and never values`() throws {
+        try admin.result("secrets.delete", "{\"service\":\"t\",\"account\":\"ada\"}")
+        try admin.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        func changes(_ client: Client, _ more: String = "") throws -> [JSON] {
+            try client.result("changes.list", "{\"afterRev\":0,\"values\":true\(more)}")["changes"]!.elements
+        }
+        let all = try changes(admin, ",\"stores\":[\"secrets\"]")
+        #expect(all.count == 3)
+        #expect(
+            all.allSatisfy { $0["store"] == .string("secrets") && $0["key"] == .string("ada") && $0["value"] == nil })
+        #expect(all.last?["deleted"]?.bool == true && all.last?["scope"] == .string("t"))
+        #expect(try changes(admin).count == 4)
+        #expect(try changes(admin, ",\"stores\":[\"secrets\"],\"scope\":\"t\"").count == 1)
+        #expect(try changes(admin, ",\"stores\":[\"secrets\"],\"prefix\":\"b\"").isEmpty)
+        #expect(try changes(try daemon.connect("app")).map { $0["rev"]?.int } == [1])
+        #expect(try changes(try daemon.connect("team")).map { $0["rev"]?.int } == [2])
+        #expect(try changes(try daemon.connect("other")).map { $0["store"] } == [.string("settings")])
+        try admin.result("secrets.lock")
+        let sealed = try changes(admin, ",\"stores\":[\"secrets\"]")
+        #expect(
+            sealed.count == 3
+                && sealed.allSatisfy { $0["sealed"]?.bool == true && $0["key"] == nil && $0["scope"] == nil })
+        #expect(try changes(try daemon.connect("app")).isEmpty)
+    }
+}

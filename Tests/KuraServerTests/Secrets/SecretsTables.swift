@@ -1,0 +1,62 @@
+import KuraBytes
+import SQLite
+
+/// The rows of secrets in the tables of a daemon that has ended: to be looked at, and tampered with.
+struct SecretsTables {
+    struct Row: Equatable {
+        /// Its table: `settings` for heads and records, `documents` for values.
+        var table: String
+        /// What picks it out there.
+        var condition: String
+        var key: [UInt8]
+        var rev: Int64
+        var value: [UInt8]
+    }
+
+    private let connection: Connection
+
+    init(_ data: String) throws {
+        connection = try Connection(path: data + "/durable/kura.sqlite", mode: .readWrite)
+    }
+
+    func rows() throws -> [Row] {
+        var rows: [Row] = []
+        let heads = try connection.prepare(
+            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) ORDER BY 1, 2"
+        )
+        while try heads.step() {
+            let key = Array(heads.bytes(1))
+            rows.append(
+                Row(
+                    table: "settings",
+                    condition: "scope = \(heads.int64(0)) AND key = '\(String(decoding: key, as: UTF8.self))'",
+                    key: key,
+                    rev: heads.int64(2), value: Array(heads.bytes(3))))
+        }
+        let values = try connection.prepare(
+            "SELECT row, id, rev, body FROM documents WHERE collection IN (SELECT id FROM scopes WHERE store = 7) ORDER BY 1"
+        )
+        while try values.step() {
+            rows.append(
+                Row(
+                    table: "documents", condition: "row = \(values.int64(0))", key: Array(values.bytes(1)),
+                    rev: values.int64(2), value: Array(values.bytes(3))))
+        }
+        return rows
+    }
+
+    func write(_ value: [UInt8], rev: Int64? = nil, to row: Row) throws {
+        let column = row.table == "settings" ? "value" : "body"
+        let update = try connection.prepare(
+            "UPDATE \(row.table) SET \(column) = ?1, rev = \(rev ?? row.rev) WHERE \(row.condition)")
+        try value.withBytes { try update.bind(1, utf8: $0) }
+        try update.run()
+    }
+
+    func delete(_ row: Row) throws { try connection.execute("DELETE FROM \(row.table) WHERE \(row.condition)") }
+
+    func swap(_ left: Row, _ right: Row) throws {
+        try write(right.value, rev: right.rev, to: left)
+        try write(left.value, rev: left.rev, to: right)
+    }
+}
