@@ -48,6 +48,8 @@ import Testing
             "documents.patch", "documents.increment", "documents.restore", "documents.attach", "documents.attachment",
             "documents.detach", "documents.search", "secrets.status", "secrets.slots", "secrets.addSlot",
             "secrets.removeSlot", "secrets.unlock", "secrets.lock", "secrets.changePassphrase", "secrets.rotate",
+            "secrets.versions", "secrets.restoreVersion", "secrets.generate", "secrets.rename", "secrets.setAttributes",
+            "secrets.clear",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -154,6 +154,10 @@ import Testing
             try client.result("secrets.addSlot", passphrase)
         }
         if name == "secrets.addSlot" { try client.result("secrets.removeSlot", "{\"slot\":1}") }
+        let ofSecret: Set = ["get", "versions", "restoreVersion", "rename", "setAttributes", "delete", "describe"]
+        if name.hasPrefix("secrets."), ofSecret.contains(String(name.dropFirst(8))) {
+            try client.result("secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}")
+        }
         if name == "documents.search" {
             try client.result("documents.configure", "{\"collection\":\"articles\",\"searchFields\":[\"title\"]}")
             try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":20000}")

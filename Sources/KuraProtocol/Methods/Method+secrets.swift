@@ -143,7 +143,7 @@ extension Method {
                 Field("installation", .scope, "Which installation of the application its secrets belong to."),
             ],
             result: [Field("rev", .revision, required: true, "Revision of the service's last change.")],
-            errors: writeErrors, example: "{\"service\":\"mail\",\"maxVersions\":3}"),
+            errors: unconditionalErrors, example: "{\"service\":\"mail\",\"maxVersions\":3}"),
         Method(
             "secrets.describe", .secrets, .read, needs: .scope(.list, "service"), "Tells what a service is.",
             parameters: [service],
@@ -182,12 +182,13 @@ extension Method {
                 Field("deleted", .count, required: true, "How many are gone."),
                 Field("left", .count, required: true, "How many are still there."),
             ],
-            errors: writeErrors, example: "{\"service\":\"mail\",\"confirm\":\"mail\"}"),
+            errors: unconditionalErrors, example: "{\"service\":\"mail\",\"confirm\":\"mail\"}"),
     ]
 
     private static let readErrors: [ErrorKind] = [.sealed, .integrity]
-    private static let writeErrors: [ErrorKind] = [
-        .sealed, .integrity, .conflict, .quotaExceeded, .noSpace, .outcomeUnknown,
+    private static let writeErrors: [ErrorKind] = unconditionalErrors + [.conflict]
+    private static let unconditionalErrors: [ErrorKind] = [
+        .sealed, .integrity, .quotaExceeded, .noSpace, .outcomeUnknown,
     ]
     private static let kinds = ["text", "binary", "dictionary"]
 
