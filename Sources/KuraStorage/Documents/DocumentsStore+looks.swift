@@ -1,19 +1,5 @@
 public import KuraBytes
 
-/// What a look-up on the loop would have had to wait for.
-public enum ColdLook: Sendable {
-    case document(scope: UInt32, id: [UInt8])
-    /// The documents with a key in an index.
-    case index(Int64, key: [UInt8])
-    /// The same, and these documents of a collection whole.
-    case referring(index: Int64, key: [UInt8], scope: UInt32)
-    /// All of these; the first is what was met.
-    case several([ColdLook])
-
-    /// One by one.
-    var each: [ColdLook] { if case .several(let looks) = self { looks } else { [self] } }
-}
-
 /// A request that meets something cold is begun again when that has been read in. One that is about thousands of documents would so be
 /// begun thousands of times: what it will look for besides is read in along with what it has met.
 extension DocumentsStore {
