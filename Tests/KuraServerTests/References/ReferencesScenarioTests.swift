@@ -319,7 +319,7 @@ import Testing
             daemon.kill()
             try daemon.start()
             let (parents, children) = ("p\(round)", "c\(round)")
-            var writer = try daemon.connect()
+            let writer = try daemon.connect()
             try writer.result(
                 "documents.configure",
                 "{\"collection\":\"\(children)\",\"references\":[{\"field\":\"p\",\"collection\":\"\(parents)\",\"onDelete\":\"cascade\"}]}"
@@ -328,10 +328,10 @@ import Testing
             for number in 0..<20 { try put(children, "x\(number)", "{\"p\":[\"a\"]}", writer) }
             if round % 2 == 0 { try daemon.waitUntilFolded() }
             #expect(daemon.terminate() == 0)
-            try daemon.start(faults: fault)
-            writer = try daemon.connect()
+            // What is left to tend is tended at the start, so that the kill may come before it answers.
+            withKnownIssue(isIntermittent: true) { try daemon.start(faults: fault) }
             // It may or may not be answered.
-            _ = try? writer.call("documents.delete", key(parents, "a"))
+            if let writer = try? daemon.connect() { _ = try? writer.call("documents.delete", key(parents, "a")) }
             _ = daemon.wait(seconds: 1)
             daemon.kill()
             try daemon.start()
