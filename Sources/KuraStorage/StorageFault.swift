@@ -52,15 +52,15 @@ public enum StoreError: Error, Equatable, Sendable {
     /// A query was ended on its client's wish.
     case interrupted
     /// Holding a text against a regular expression would take too long.
-    case patternTooComplex
+    case patternTooComplex(at: String)
     /// The index that a query was to walk over, or that a position stands in, is no longer there, or its collection.
     case indexGone
     /// The collection has no search fields.
     case searchNotDeclared
     /// The collection's full text index has so many of its documents, deleted ones counted.
     case searchBuilding(done: Int, total: Int)
-    /// No index fits, and more than `limit` documents would have to be looked at. `fields`: what an index should be on.
-    case indexNeeded(limit: Int, fields: [[UInt8]])
+    /// No index fits, and more than `limit` documents would have to be looked at.
+    case indexNeeded(limit: Int, IndexAdvice)
     /// More groups, or more bytes of them, than a query may hold.
     case tooManyGroups(limit: Int)
     /// The document is to be migrated, and that cannot be done ahead of the run: ask again when it has come to it.

@@ -7,8 +7,15 @@ import Testing
 struct PlannerTests {
     private static func path(_ text: String) throws -> FieldPath { try text.withBytes { try FieldPath($0) } }
 
-    private static func selector(_ text: String) throws -> Selector {
-        try text.withBytes { try Selector(StoredValue($0)) }
+    private static func selector(_ text: String, patterns: Bool = false) throws -> Selector {
+        try text.withBytes { text in
+            guard patterns else { return try Selector(StoredValue(text)) }
+            return try Selector(StoredValue(text)) { (_) throws(TextPatternError) in AnyText() }
+        }
+    }
+
+    private final class AnyText: TextPattern {
+        func matches(_ text: Bytes) -> Bool? { true }
     }
 
     private static func index(
@@ -47,8 +54,9 @@ struct PlannerTests {
     @Test(arguments: [
         (#"{"a":1}"#, "", "1"), (#"{"a":1,"b":{"$gt":2}}"#, "", "2"), (#"{"b":1}"#, "", "collection scan"),
         (#"{"a":{"$in":[1,2]},"b":3}"#, "", "2"), (#"{"a":{"$gt":1}}"#, "", "1"), (#"{"u":1}"#, "", "3"),
-        (#"{"a":1,"u":2}"#, "", "3"), (#"{"a":{"$exists":true}}"#, "", "collection scan"),
-        (#"{"a":{"$ne":1}}"#, "", "collection scan"),
+        (#"{"a":1,"u":2}"#, "", "3"), (#"{"a":{"$exists":true}}"#, "", "1"),
+        (#"{"a":{"$ne":1}}"#, "", "1"), (#"{"a":{"$ne":1}}"#, "c", "collection+ scan"),
+        (#"{"a":{"$ne":1},"c":2}"#, "", "collection scan"), (#"{"a":{"$not":{"$size":1}}}"#, "", "collection scan"),
         (#"{"$or":[{"a":1},{"a":{"$lt":0}}]}"#, "", "1"), (#"{"$or":[{"a":1},{"b":1}]}"#, "", "collection scan"),
         // Sorting: equal fields before, one direction, nothing between.
         (#"{"a":1}"#, "b", "2"), (#"{"a":1}"#, "-b", "-2"), (#"{"a":1}"#, "c", "1+"), (#"{}"#, "a", "1"),
@@ -87,6 +95,61 @@ struct PlannerTests {
         #expect(try Self.choice(#"{"a":1,"b":{"$gt":4}}"#, indexes) == "collection scan")
         #expect(try Self.choice(#"{"a":1}"#, indexes) == "collection scan")
         #expect(try Self.choice(#"{"a":1,"$or":[{"b":7},{"b":{"$in":["x"]}}]}"#, indexes) == "1")
+    }
+
+    @Test func `an index of just those that match is walked whole, another partial one is not`() throws {
+        let where_ = #"{"$or":[{"a":1},{"b":2}]}"#
+        let indexes = [try Self.index(1, ["c"], filter: where_)]
+        #expect(try Self.choice(where_, indexes) == "1")
+        #expect(try Self.plan(where_, indexes, isPage: false)?.isWide == true)
+        #expect(try Self.choice(#"{"$or":[{"a":1},{"b":3}]}"#, indexes) == "collection scan")
+        let open = [try Self.index(1, ["c"], filter: #"{"a":{"$ne":5}}"#)]
+        #expect(try Self.choice(#"{"a":{"$ne":5}}"#, open) == "1")
+        #expect(try Self.choice(#"{"a":{"$ne":5},"b":1}"#, open) == "collection scan")
+    }
+
+    @Test(arguments: [
+        // Pages.
+        (#"{"n":5,"m":{"$gt":1}}"#, "k", "n k m"), (#"{"a":{"$ne":1}}"#, "", "a"),
+        (#"{"a":{"$ne":1}}"#, "k", "k where"),
+        (#"{"$or":[{"a":1},{"a":2}]}"#, "", "a"), (#"{"$or":[{"a":1},{"b":2}]}"#, "", "a where"),
+        (#"{"$or":[{"a":1},{"b":2}],"t":"x"}"#, "", "t"), (#"{"a":{"$ne":1},"b":{"$exists":true}}"#, "", "a where"),
+        (#"{"a":{"$nin":[1,2]}}"#, "", "a"), (#"{}"#, "k", "k"), (#"{"a":{"$regex":"x"}}"#, "", "a"),
+        (#"{"a":{"$not":{"$regex":"x"}}}"#, "", ""), (#"{"_id":{"$ne":"x"}}"#, "", ""),
+    ])
+    func `the advice for a page names an index that serves it, or none`(
+        _ where: String, _ sort: String, _ expected: String
+    ) throws {
+        let fields = try sort.split(separator: " ").map { SortField(path: try Self.path(String($0))) }
+        try Self.expect(
+            QueryShape(selector: try Self.selector(`where`, patterns: true), sort: fields, isPage: true), expected)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "", ""), (#"{"a":1}"#, "", "a"), (#"{"a":{"$ne":1}}"#, "", "a where"), (#"{}"#, "f", "f"),
+        (#"{"a":{"$ne":1}}"#, "f", "a where"), (#"{"f":{"$ne":1}}"#, "f", "f"), (#"{"a":2}"#, "f", "a"),
+        (#"{"a":{"$ne":1}}"#, "count", "a"), (#"{"$or":[{"a":1},{"b":1}]}"#, "count", "a where"),
+    ])
+    func `so does the advice for values, groups and numbers`(
+        _ where: String, _ values: String, _ expected: String
+    ) throws {
+        let isCount = values == "count"
+        try Self.expect(
+            QueryShape(
+                selector: try Self.selector(`where`),
+                values: values.isEmpty || isCount ? nil : try Self.path(values), countsOnly: isCount), expected)
+    }
+
+    /// What is advised serves; it is asked of the planner anew, with what a client would configure.
+    private static func expect(_ shape: QueryShape, _ expected: String) throws {
+        let advice = IndexAdvice(for: shape)
+        let names = advice.fields.map { String(decoding: $0, as: UTF8.self) }
+        #expect((names + (advice.isPartial ? ["where"] : [])).joined(separator: " ") == expected, "\(advice)")
+        #expect(advice.isOfAll == (shape.selector.isEmpty && expected.isEmpty))
+        guard !names.isEmpty else { return }
+        let filter = advice.isPartial ? String(decoding: shape.selector.text, as: UTF8.self) : nil
+        let plan = try #require(Planner(shape: shape).plan([try index(1, names, filter: filter)]))
+        #expect(plan.index?.number == 1 && !plan.isScan)
     }
 
     @Test func `a later page goes on as the first did`() throws {

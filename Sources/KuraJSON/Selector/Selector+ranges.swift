@@ -20,8 +20,9 @@ extension Selector {
         }
     }
 
-    /// Whether every document that matches this matches `other` as well, as far as their ranges show.
+    /// Whether every document that matches this matches `other` as well, as far as their texts and ranges show.
     public func implies(_ other: Selector) -> Bool {
+        if text == other.text { return true }
         let paths = other.paths
         guard other.isCovered(by: paths) else { return false }
         return paths.allSatisfy { path in

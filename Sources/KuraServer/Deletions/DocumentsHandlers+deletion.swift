@@ -156,8 +156,8 @@ extension DocumentsHandlers {
     ) throws(Refusal) {
         let found: CountAnswer = try QueryHandlers.answer(call, storage) { (call, storage) throws(Refusal) in
             let query = try call.query(
-                QueryShape(selector: try call.selector(Position.selector)), allowScan: Position.allowScan,
-                timeout: Position.timeout, countsOnly: true, storage)
+                QueryShape(selector: try call.selector(Position.selector), countsOnly: true),
+                allowScan: Position.allowScan, timeout: Position.timeout, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
         let matched = found.query?.cost.matched ?? 0

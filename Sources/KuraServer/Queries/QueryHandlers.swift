@@ -64,7 +64,7 @@ enum QueryHandlers {
         }
         let found: CountAnswer = try answer(call, storage) { (call, storage) throws(Refusal) in
             let query = try call.query(
-                QueryShape(selector: try call.selector(1)), allowScan: 2, timeout: 3, countsOnly: true, storage)
+                QueryShape(selector: try call.selector(1), countsOnly: true), allowScan: 2, timeout: 3, storage)
             return CountAnswer(query, emptyAsOf: storage.rev)
         }
         found.append(to: &out)
@@ -96,6 +96,12 @@ enum QueryHandlers {
     }
 
     static func cancel(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        switch StoredValue(call.reader.json(0)).kind {
+        case .string, .number, .null: break
+        default:
+            throw .error(
+                RPCError(.invalidParams, hint: "an id is a string, a number or null", parameter: call.reader.name(0)))
+        }
         var isUnderWay = false
         if let query = call.connection?.query, query.id.withBytes({ $0.equals(call.reader.json(0)) }) {
             storage.cancel(query: query.ticket)
@@ -152,12 +158,12 @@ enum QueryHandlers {
 extension Call {
     func query(
         _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: Int, timeout: Int,
-        countsOnly: Bool = false, _ storage: isolated Storage
+        _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {
         do throws(StoreError) {
             return try storage.documents.query(
                 reader.string(0), shape, limit: limit, after: position, control: queryControl(timeout),
-                allowsScan: reader.boolean(allowScan), countsOnly: countsOnly)
+                allowsScan: reader.boolean(allowScan))
         } catch {
             throw refusal(ofQuery: error)
         }
@@ -165,12 +171,9 @@ extension Call {
 
     /// Why a query is not begun.
     func refusal(ofQuery error: StoreError) -> Refusal {
-        guard case .indexNeeded(let limit, let fields) = error else { return Refusal(error, call: self) }
+        guard case .indexNeeded(let limit, let advice) = error else { return Refusal(error, call: self) }
         faultText.removeAll()
-        let names = fields.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
-        faultText.append(
-            text: fields.isEmpty
-                ? "no index helps with this selector" : "an index on the fields \(names), in this order, would help")
+        faultText.append(text: advice.text)
         var refusal = RPCError(.indexNeeded, hint: "allowScan: true looks at every document", limit: limit)
         // Safety: the call keeps it until the next request.
         unsafe refusal.explanation = faultText.bytes
@@ -195,7 +198,7 @@ class DocumentsAnswer: TableQuery, @unchecked Sendable {
 
     final var foldedTo: UInt64 { query?.foldedTo ?? 0 }
     final var rev: UInt64 { query?.rev ?? emptyAsOf }
-    final var isLong: Bool { query.map { $0.plan.isScan || $0.plan.sortsInMemory } ?? false }
+    final var isLong: Bool { query.map { $0.plan.isLong } ?? false }
     final func stop() { query?.control.stop() }
 
     final func run(_ tables: TableReader) throws(StoreError) {

@@ -47,7 +47,7 @@ public final class LiveSnapshot: TableQuery, @unchecked Sendable {
 
     public var isEmpty: Bool { query == nil }
     public var foldedTo: UInt64 { query?.foldedTo ?? 0 }
-    public var isLong: Bool { query.map { $0.plan.isScan || $0.plan.sortsInMemory } ?? false }
+    public var isLong: Bool { query.map { $0.plan.isLong } ?? false }
     public func stop() { query?.control.stop() }
     /// Changes that follow this revision have to be taken in.
     public var rev: UInt64 { query?.rev ?? emptyAsOf }

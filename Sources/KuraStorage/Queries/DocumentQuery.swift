@@ -52,7 +52,7 @@ public final class DocumentQuery: @unchecked Sendable {
 
     init(
         _ scope: Scope, shape: QueryShape, plan: QueryPlan, limit: Int, after position: QueryPosition?,
-        control: QueryControl, countsOnly: Bool
+        control: QueryControl
     ) {
         self.plan = plan
         foldedTo = scope.lastRev
@@ -66,7 +66,7 @@ public final class DocumentQuery: @unchecked Sendable {
         self.position = position
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
-            countsOnly: countsOnly)
+            countsOnly: shape.countsOnly)
     }
 
     private init(_ query: DocumentQuery, _ control: QueryControl) {

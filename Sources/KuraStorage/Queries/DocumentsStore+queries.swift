@@ -9,39 +9,22 @@ extension DocumentsStore {
     ///
     /// - Parameters:
     ///   - collection: its name.
-    ///   - shape: what is asked for.
+    ///   - shape: what is asked for. Where that is a number only, documents that an index decides on are not offered.
     ///   - limit: documents that are wanted at most.
     ///   - position: where an earlier page ended.
     ///   - control: ends it.
     ///   - allowsScan: it may look at every document of a large collection.
-    ///   - countsOnly: only how many match is wanted: documents that an index decides on are not offered.
     /// - Returns: what a `TableQuery` runs.
     /// - Throws: `.indexNeeded`; `.indexGone` when the position stands in an index that is no longer there.
     public func query(
         _ collection: Bytes, _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil,
-        control: QueryControl, allowsScan: Bool, countsOnly: Bool = false
+        control: QueryControl, allowsScan: Bool
     ) throws(StoreError) -> DocumentQuery? {
         guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
         guard let plan = Planner(shape: shape).plan(scope.queryIndexes, keeping: position) else { throw .indexGone }
         if plan.isScan, !allowsScan, scope.count > Self.scanLimit {
-            throw .indexNeeded(limit: Self.scanLimit, fields: Self.fields(for: shape))
+            throw .indexNeeded(limit: Self.scanLimit, IndexAdvice(for: shape))
         }
-        return DocumentQuery(
-            scope, shape: shape, plan: plan, limit: limit, after: position, control: control, countsOnly: countsOnly)
-    }
-
-    /// What an index should be on that serves the query: equal values first, then what is sorted by, then ranges.
-    private static func fields(for shape: QueryShape) -> [[UInt8]] {
-        var equal: [FieldPath] = []
-        var ranged: [FieldPath] = []
-        for path in shape.selector.paths {
-            guard let ranges = shape.selector.ranges(of: path), !ranges.isWeak else { continue }
-            if ranges.ranges.allSatisfy(\.isPoint) { equal.append(path) } else { ranged.append(path) }
-        }
-        var fields: [FieldPath] = []
-        for path in equal + shape.sort.map(\.path) + ranged where !path.isID && !fields.contains(path) {
-            fields.append(path)
-        }
-        return fields.prefix(4).map(\.text)
+        return DocumentQuery(scope, shape: shape, plan: plan, limit: limit, after: position, control: control)
     }
 }

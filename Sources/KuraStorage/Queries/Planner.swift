@@ -154,11 +154,21 @@ struct Planner {
         ranges.sort { $0.lower.lexicographicallyPrecedes($1.lower) }
         let order = order(of: index, points: points)
         let givesValues = shape.values.map { index.fields.first == $0 } ?? false
-        guard isForced || isBound || (order != nil && !shape.sort.isEmpty) || givesValues else { return nil }
+        let isCovered = shape.selector.isCovered(by: Array(index.fields.prefix(applied)))
+        // Hardly any key is left out: but those that lie here match, and a page or a number asks for nothing else.
+        let isPlain =
+            isCovered && applied > 0 && ranges.contains(where: \.isExact)
+            && (shape.countsOnly || shape.isPage && order != nil)
+        // It has those that match and no others.
+        let isPartial = index.filter?.implies(shape.selector) ?? false
+        guard isForced || isBound || (order != nil && !shape.sort.isEmpty) || givesValues || isPlain || isPartial
+        else { return nil }
         var plan = QueryPlan(
             access: .index(index, ranges, isDescending: order ?? false), sortsInMemory: order == nil)
-        plan.isCovered = shape.selector.isCovered(by: Array(index.fields.prefix(applied)))
-        plan.isScan = !isBound && !(shape.isPage && order != nil && shape.selector.isEmpty) && !plan.isCovered
+        plan.isCovered = isCovered
+        plan.isScan =
+            !isBound && !isPartial && !(shape.isPage && order != nil && shape.selector.isEmpty) && !plan.isCovered
+        plan.isWide = !isBound && !shape.isPage
         if order != nil, !shape.sort.isEmpty { score += 60 }
         if index.isUnique, points == index.fields.count { score += 1000 }
         if givesValues { score += 10 }

@@ -20,6 +20,8 @@ public struct QueryPlan: Sendable {
     public var isScan: Bool
     /// The keys tell which documents match: what lies in exact ranges need not be read to be counted.
     public var isCovered: Bool
+    /// All of an index is walked, or nearly: that takes long when the collection is large.
+    public var isWide = false
 
     public init(access: Access, sortsInMemory: Bool = false, isScan: Bool = false, isCovered: Bool = false) {
         self.access = access
@@ -27,6 +29,9 @@ public struct QueryPlan: Sendable {
         self.isScan = isScan
         self.isCovered = isCovered
     }
+
+    /// It may look at very many documents or keys.
+    public var isLong: Bool { isScan || sortsInMemory || isWide }
 
     public var index: QueryIndex? { if case .index(let index, _, _) = access { index } else { nil } }
     public var ranges: Int {
@@ -46,11 +51,17 @@ public struct QueryShape: Sendable {
     public var isPage: Bool
     /// Values are all that is wanted of this path: an index on it gives them in their order.
     public var values: FieldPath?
+    /// Only how many match is wanted.
+    public var countsOnly: Bool
 
-    public init(selector: Selector, sort: [SortField] = [], isPage: Bool = false, values: FieldPath? = nil) {
+    public init(
+        selector: Selector, sort: [SortField] = [], isPage: Bool = false, values: FieldPath? = nil,
+        countsOnly: Bool = false
+    ) {
         self.selector = selector
         self.sort = sort
         self.isPage = isPage
         self.values = values
+        self.countsOnly = countsOnly
     }
 }

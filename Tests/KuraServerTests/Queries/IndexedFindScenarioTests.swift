@@ -89,6 +89,58 @@ import Testing
         #expect(refusal["kind"]?.text == "indexNeeded" && refusal["reason"]?.text?.contains("fields n,") == true)
     }
 
+    @Test(arguments: [
+        ("find", #""where":{"n":{"$ne":5}}"#, #""fields":["n"]"#, "fields n,"),
+        ("count", #""where":{"n":{"$ne":5}}"#, #""fields":["n"]"#, "fields n,"),
+        (
+            "count", #""where":{"$or":[{"n":5},{"s":"t3"}]}"#, #""fields":["n"],"where":{"$or":[{"n":5},{"s":"t3"}]}"#,
+            "fields n whose where"
+        ),
+        (
+            "find", #""where":{"$or":[{"n":5},{"s":"t3"}]}"#, #""fields":["n"],"where":{"$or":[{"n":5},{"s":"t3"}]}"#,
+            "fields n whose where"
+        ),
+        ("distinct", #""field":"m""#, #""fields":["m"]"#, "fields m,"),
+        ("distinct", #""field":"m","where":{"s":"t3"}"#, #""fields":["s"]"#, "fields s,"),
+        ("aggregate", #""groupBy":["m"],"where":{"s":"t3"}"#, #""fields":["s"]"#, "fields s,"),
+        (
+            "aggregate", #""groupBy":["m"],"where":{"s":{"$ne":"t3"}}"#, #""fields":["s"],"where":{"s":{"$ne":"t3"}}"#,
+            "fields s whose where"
+        ),
+        ("deleteMany", #""where":{"s":{"$nin":["t3","t4"]}},"dryRun":true"#, #""fields":["s"]"#, "fields s,"),
+        ("watch", #""where":{"s":"t3"}"#, #""fields":["s"]"#, "fields s,"),
+    ])
+    func `what a refusal names serves, once it is there`(
+        _ method: String, _ query: String, _ index: String, _ words: String
+    ) throws {
+        try configure("")
+        let refusal = try client.refusal("documents.\(method)", "{\"collection\":\"c\",\(query)}")
+        #expect(refusal["kind"]?.text == "indexNeeded", "\(refusal)")
+        #expect(refusal["reason"]?.text?.contains(words) == true, "\(refusal)")
+        try configure("{\"name\":\"advised\",\(index)}")
+        let result = try ask(method, query)
+        #expect(result["plan"].map { $0["index"]?.text == "advised" } ?? true, "\(result)")
+    }
+
+    @Test func `what asks for every document is told so`() throws {
+        let refusal = try client.refusal("documents.aggregate", #"{"collection":"c","groupBy":["m"]}"#)
+        #expect(refusal["reason"]?.text?.contains("every document is asked for") == true, "\(refusal)")
+    }
+
+    @Test func `over a partial index of just those that match all are found and counted`() throws {
+        try configure(#"{"name":"either","fields":["n"],"where":{"$or":[{"n":5},{"s":"t3"}]}}"#)
+        let query = #""where":{"$or":[{"n":5},{"s":"t3"}]}"#
+        #expect(try ask("count", query)["count"]?.int == 1101)
+        #expect(try ids(ask("find", query + ",\"limit\":3")) == ["d3", "d5", "d13"])
+        #expect(
+            try ask("aggregate", query + #","compute":{"top":{"max":"n"}}"#)["groups"]?[0]?["values"]?["top"]?.int
+                == 10_993)
+        try configure(#"{"name":"byS","fields":["s"]}"#)
+        #expect(try ask("count", #""where":{"s":{"$ne":"t3"}}"#)["count"]?.int == 9900)
+        #expect(
+            try ask("find", #""where":{"s":{"$ne":"t0"}},"limit":1"#)["documents"]?[0]?["value"]?["s"]?.text == "t1")
+    }
+
     @Test func `a partial index serves those who ask for no more than it has`() throws {
         try configure(#"{"name":"late","fields":["s"],"where":{"n":{"$gte":10000}}}"#)
         let found = try ask("find", #""where":{"s":"t3","n":{"$gt":10990}}"#)
