@@ -263,6 +263,47 @@ import Testing
         #expect(try client.result("documents.configure", "{\"collection\":\"new\",\"version\":7}")["rev"] == new["rev"])
     }
 
+    @Test func `a collection without documents takes a higher version as it is, once nothing can be brought back`()
+        throws
+    {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        _ = try configure("\"version\":2", client)
+        // Nothing was ever written.
+        #expect(try configure("\"version\":5,\"dryRun\":true", client)["dryRun"]?["documents"]?.int == 0)
+        #expect(try configure("\"version\":5", client)["version"]?.int == 5)
+        // A lower one could stand beside clients that have declared the higher.
+        let late = try daemon.connect()
+        let lower = try late.refusal("documents.configure", "{\"collection\":\"c\",\"version\":3}")
+        #expect(lower["kind"]?.text == "schemaTooNew" && lower["storedVersion"]?.int == 5, "\(lower)")
+        try put("a", "{\"a\":1}", client)
+        #expect(try client.refusal("documents.configure", "{\"collection\":\"c\",\"version\":7}")["path"]?.text == "")
+        try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"a\"}")
+        let kept = try client.refusal("documents.configure", "{\"collection\":\"c\",\"version\":7}")
+        #expect(
+            kept["reason"]?.text?.contains("brought back") == true && kept["parameter"]?.text == "migrations", "\(kept)"
+        )
+        let whole = try client.refusal(
+            "transaction.apply",
+            "{\"operations\":[{\"method\":\"documents.configure\",\"params\":{\"collection\":\"c\",\"version\":7}}]}")
+        #expect(whole["parameter"]?.text == "migrations", "\(whole)")
+        try client.result("documents.purge", "{\"collection\":\"c\",\"olderThanDays\":0}")
+        var version: Int?
+        for _ in 0..<500 where version == nil {
+            let reply = try client.call("documents.configure", "{\"collection\":\"c\",\"version\":7}")
+            version = reply["result"]?["version"]?.int
+            if version == nil { usleep(10_000) }
+        }
+        #expect(version == 7)
+        // What is written now is of that version, and no run goes over it.
+        try put("b", "{\"b\":1}", client)
+        let told = try describe(client)
+        #expect(told["version"]?.int == 7 && told["migration"] == nil, "\(told)")
+        // A new start for the name.
+        try client.result("documents.drop", "{\"collection\":\"c\"}")
+        #expect(try configure("\"version\":1", client)["version"]?.int == 1)
+    }
+
     @Test func `what cannot be migrated stays as it was and is told of, as the dry run foretold`() throws {
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()

@@ -52,14 +52,35 @@ extension DocumentsHandlers {
             call.declares(Int(declared), of: call.reader.string(0))
             throw .error(.schemaTooNew(stored: stored, declared: Int(declared)))
         case .gap(let version, let position):
+            if try isEmpty(call, storage) { return Declaration(version: Int(declared), plan: .first) }
+            let hasTombstones = storage.documents.count(call.reader.string(0)).count == 0
             throw call.refusal(
                 Position.migrations, path: position.map { "/\($0)/to" } ?? "",
-                "no migration leads to version \(version)")
+                "no migration leads to version \(version)"
+                    + (hasTombstones ? ", and deleted documents could be brought back: purge them first" : ""))
         case .beyond(let position):
             throw call.refusal(
                 Position.migrations, path: "/\(position)/to", "it leads beyond the version that is declared")
         case .stored, .first, .migrate: return Declaration(version: Int(declared), plan: plan)
         }
+    }
+
+    /// Whether nothing is there that a migration could be about: no documents, and no deleted ones that could be brought back.
+    private static func isEmpty(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> Bool {
+        let collection = call.reader.string(0)
+        // An operation of a transaction does not wait for the tables.
+        guard storage.documents.count(collection).count == 0, !call.isOperation else { return false }
+        // That of the dry run, which is begun when this has been found out.
+        if call.connection?.answer?.query is MigrationTrial { return true }
+        if let answer = call.takeAnswer(), let found = answer.query as? TombstoneCount {
+            switch answer.error {
+            case .noSpace?: throw .error(RPCError(.overloaded, hint: "the disk is full, and the tables lag behind"))
+            case let error?: throw Refusal(error, call: call)
+            case nil: if found.foldedTo == storage.documents.lastRev(collection) { return found.count == 0 }
+            }
+        }
+        guard let count = storage.documents.tombstones(collection) else { return true }
+        throw .query(ticket: storage.submit(count))
     }
 
     /// Tells what migrations would do; nothing is changed.
