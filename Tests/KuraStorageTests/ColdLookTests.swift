@@ -56,7 +56,7 @@ import Testing
             } catch {
                 try #require(error == .cold)
                 gather()
-                try tables.warm(try #require(storage.documents.coldLook)) { _ in }
+                try tables.warm(try #require(storage.documents.coldLook))
             }
         }
     }

@@ -15,7 +15,15 @@ extension Call {
         if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil {
             _ = connection?.descriptors.take()
         }
-        throw .error(.forbidden(missing))
+        var refusal = RPCError.forbidden(missing)
+        // A deletion in slices whose right has gone meanwhile: what is deleted stays deleted, and was its own to know.
+        if let outcome = connection?.outcome, let deleted = outcome.deleted,
+            reader.methodName.equals("documents.deleteMany")
+        {
+            shows(outcome.rev)
+            refusal.deleted = deleted
+        }
+        throw .error(refusal)
     }
 
     /// Performs for a connection whose role is not `admin`.

@@ -85,7 +85,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(StoreError) { try deleteAll(channel) } catch {
             let error = error == .cancelled && isCalledOff.load(ordering: .relaxed) ? .interrupted : error
-            return TransferOutcome(answer: .store(error, deleted: sums.deleted), rev: rev)
+            return TransferOutcome(answer: .store(error), deleted: sums.deleted, rev: rev)
         }
         var text = ByteBuffer()
         text.append("{\"deleted\":")
@@ -93,7 +93,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         text.append(",\"slices\":")
         text.append(integer: Int64(slices))
         text.append(cascaded: sums.cascaded, nullified: sums.nullified)
-        return TransferOutcome(answer: .result(Array(text.bytes)), rev: rev)
+        return TransferOutcome(answer: .result(Array(text.bytes)), deleted: sums.deleted, rev: rev)
     }
 
     private func deleteAll(_ channel: TransferChannel) throws(StoreError) {
@@ -139,7 +139,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
                 return
             case .cold(let look):
                 // A failure is no answer: the loop's own look-up meets it again.
-                try? tables.warm(look) { read in for document in slice { document.id.withBytes { read($0) } } }
+                try? tables.warm(look)
             case .later: usleep(20_000)
             case .failed(let error): throw error
             }

@@ -38,6 +38,7 @@ extension Server {
             switch error {
             case .busy: work.putBack()
             case .cold:
+                work.collection.withBytes { storage.documents.alsoLook(toDelete: slice.map(\.id), from: $0) }
                 if let look = storage.documents.coldLook { work.judge(.cold(look)) } else { work.judge(.later) }
             case .referencesBuilding: work.judge(.later)
             default: work.judge(.failed(error))

@@ -187,7 +187,9 @@ enum DocumentsHandlers {
             result = try storage.documents.putMany(call.reader.string(0)) { (batch) throws(StoreError) in
                 var index = 0
                 do throws(Refusal) { try fill(batch, call, &out, idsStart, &index, &warnings, storage) } catch {
-                    if error.isCold { alsoLook(for: call, after: index, storage) }
+                    if error.isCold {
+                        storage.documents.alsoLook(toWrite: upcoming(call, after: index), into: call.reader.string(0))
+                    }
                     refusal = error
                     throw .busy
                 }
@@ -200,8 +202,8 @@ enum DocumentsHandlers {
         out.append("}")
     }
 
-    /// Has what the documents of the request from `done` on will be held against read in together.
-    private static func alsoLook(for call: Call, after done: Int, _ storage: isolated Storage) {
+    /// The documents of a `putMany` from `done` on, for what they will be held against to be read in together.
+    static func upcoming(_ call: Call, after done: Int) -> [(id: [UInt8]?, value: Bytes)] {
         var documents: [(id: [UInt8]?, value: Bytes)] = []
         var walk = JSONWalk(call.reader.json(1), storage: call.walk)
         var index = 0
@@ -211,7 +213,7 @@ enum DocumentsHandlers {
             guard index > done, let entry = try? DocumentEntry(element, call) else { continue }
             documents.append((entry.id.map { Array($0) }, entry.value))
         }
-        storage.documents.alsoLook(toWrite: documents, into: call.reader.string(0))
+        return documents
     }
 
     private static func append(warnings: [(index: Int, violation: Violation)], to out: inout ByteBuffer) {

@@ -20,6 +20,7 @@ enum TransactionHandlers {
             } catch {
                 storage.abandon(transaction)
                 call.forgetsShown(above: storage.rev)
+                if error.isCold { alsoLook(for: call, after: index, storage) }
                 throw error.at(operation: index)
             }
             index += 1
@@ -29,6 +30,37 @@ enum TransactionHandlers {
         out.append(unsigned: rev ?? storage.rev)
         if call.shows(transaction: rev, storage) { out.append(",\"durable\":false") }
         out.append("}")
+    }
+
+    /// The transaction has met something cold and is begun again: what its later operations on documents will look for is read in along
+    /// with that.
+    private static func alsoLook(for call: Call, after done: Int, _ storage: isolated Storage) {
+        let inner = call.operation
+        let reader = inner.reader
+        var upcoming: [[UInt8]: DocumentsStore.Upcoming] = [:]
+        var walk = JSONWalk(call.reader.json(0), storage: call.walk)
+        var index = 0
+        while let operation = walk.nextElement(), index < WireLimits.transactionItems {
+            index += 1
+            // What is wrong with one is told when its turn comes.
+            guard index > done + 1, (try? reader.readOperation(operation)) != nil,
+                reader.methodName.starts(with: Bytes("documents."))
+            else { continue }
+            let name = String(decoding: reader.methodName.dropFirst("documents.".utf8.count), as: UTF8.self)
+            var changes = upcoming.removeValue(forKey: Array(reader.string(0))) ?? DocumentsStore.Upcoming()
+            switch name {
+            case "put": changes.written.append((reader.has(1) ? Array(reader.string(1)) : nil, reader.json(2)))
+            case "putMany": changes.written += DocumentsHandlers.upcoming(inner, after: 0)
+            case "delete": changes.deleted.append(Array(reader.string(1)))
+            case "deleteMany" where reader.has(1):
+                try? inner.forEachName(of: 1, limit: WireLimits.listItems) { changes.deleted.append(Array($0)) }
+            case "patch", "increment", "restore", "attach", "detach": changes.changed.append(Array(reader.string(1)))
+            default: break
+            }
+            upcoming[Array(reader.string(0))] = changes
+        }
+        reader.wipe()
+        storage.documents.alsoLook(for: upcoming)
     }
 
     private static func perform(

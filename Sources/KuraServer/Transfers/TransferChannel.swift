@@ -27,10 +27,12 @@ struct TransferOutcome: Sendable {
         /// The result object's text without its bracket; `rev` follows.
         case result([UInt8])
         case error(RPCError)
-        /// What came before the error is done: so many documents.
-        case store(StoreError, deleted: Int)
+        /// What came before the error is done.
+        case store(StoreError)
     }
     var answer: Answer
+    /// Documents that it has deleted; nil when it deletes none.
+    var deleted: Int?
     /// Newest revision that the answer shows; 0 when it shows the storage's, as of when it is given.
     var rev: UInt64
 }
@@ -57,8 +59,8 @@ enum TransferStop: Error {
 
 /// Who hands batches over, and helps when one cannot be stored as it is. On the transfer's thread.
 protocol BatchSource: AnyObject {
-    /// Reads what was looked for into the page cache, and what else the batch looks for.
-    func warm(_ look: ColdLook, _ batch: ImportBatch)
+    /// Reads what was looked for into the page cache.
+    func warm(_ look: ColdLook)
     /// Takes the document at that position out, or it and all behind it.
     /// - Returns: whether later batches are to be stored.
     func refuse(_ position: Int, _ fault: RecordFault, of batch: ImportBatch) -> Bool
@@ -131,8 +133,8 @@ final class TransferChannel: Sendable {
                 (state.queue.first, state.cold, state.refused, state.failure)
             }
             if let failure { throw .store(failure) }
-            if let first, let cold {
-                source.warm(cold, first)
+            if let cold {
+                source.warm(cold)
                 state.withLock { $0.cold = nil }
                 wake()
             } else if let first, let refused {

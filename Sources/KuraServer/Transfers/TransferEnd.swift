@@ -158,11 +158,11 @@ extension Call {
         shows(rev)
         switch outcome.answer {
         case .error(let error): throw .error(error)
-        case .store(let error, let deleted):
+        case .store(let error):
             guard case .error(var refusal) = Refusal(error, call: self) else {
                 throw .error(RPCError(.overloaded))
             }
-            refusal.deleted = deleted
+            refusal.deleted = outcome.deleted
             throw .error(refusal)
         case .result(let text):
             text.withBytes { out.append($0) }

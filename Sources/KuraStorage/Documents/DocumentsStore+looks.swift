@@ -6,30 +6,54 @@ extension DocumentsStore {
     /// Looks that are gathered at most; what is beyond them is met in its turn.
     private static let lookLimit = 20_000
 
+    /// What a request goes on to do with a collection.
+    public struct Upcoming {
+        /// Documents that are written whole; a new one has no id yet.
+        public var written: [(id: [UInt8]?, value: Bytes)] = []
+        /// Documents that are changed in part, with their attachments.
+        public var changed: [[UInt8]] = []
+        public var deleted: [[UInt8]] = []
+
+        public init() {}
+    }
+
     /// The request goes on to delete these documents.
     public func alsoLook(toDelete ids: [[UInt8]], from collection: Bytes) {
-        guard let scope = ledger.scopes.find(.documents, collection) else { return }
-        let lists = lists(of: scope)
-        alsoLook { add in
-            for id in ids {
-                if let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
-                if let lists, let look = id.withBytes({ look(for: $0, lists) }) { add(look) }
-                for look in looks(forReferrersTo: id, scope) { add(look) }
-            }
-        }
+        var upcoming = Upcoming()
+        upcoming.deleted = ids
+        alsoLook(for: [Array(collection): upcoming])
     }
 
     /// The request goes on to write these documents.
     /// `id`: nil for one that is new.
     public func alsoLook(toWrite documents: [(id: [UInt8]?, value: Bytes)], into collection: Bytes) {
-        guard let scope = ledger.scopes.find(.documents, collection) else { return }
-        let unique = scope.indexes?.uniques ?? []
+        var upcoming = Upcoming()
+        upcoming.written = documents
+        alsoLook(for: [Array(collection): upcoming])
+    }
+
+    /// The request goes on to do this, collection by collection.
+    public func alsoLook(for upcoming: [[UInt8]: Upcoming]) {
         alsoLook { add in
-            for document in documents {
-                if let id = document.id, let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
-                if !unique.isEmpty { for look in uniques.looks(scope, unique, document.value) { add(look) } }
+            for (name, changes) in upcoming {
+                guard let scope = name.withBytes({ ledger.scopes.find(.documents, $0) }) else { continue }
+                look(for: changes, scope, add)
             }
         }
+    }
+
+    private func look(for changes: Upcoming, _ scope: Scope, _ add: (ColdLook) -> Void) {
+        let unique = scope.indexes?.uniques ?? []
+        for document in changes.written {
+            if let id = document.id, let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
+            if !unique.isEmpty { for look in uniques.looks(scope, unique, document.value) { add(look) } }
+        }
+        let lists = lists(of: scope)
+        for id in changes.changed + changes.deleted {
+            if let look = id.withBytes({ look(for: $0, scope) }) { add(look) }
+            if let lists, let look = id.withBytes({ look(for: $0, lists) }) { add(look) }
+        }
+        for id in changes.deleted { for look in looks(forReferrersTo: id, scope) { add(look) } }
     }
 
     /// What deleting goes on to look for: who refers to these documents.

@@ -1,5 +1,5 @@
 import Glibc
-public import KuraBytes
+import KuraBytes
 import SQLite
 import Synchronization
 
@@ -51,19 +51,20 @@ public final class TableReader {
         } catch { throw !mayWait && (error.wouldBlock || error.isBusy) ? .cold : .unreadable(error) }
     }
 
-    /// Reads documents into the page cache, where the loop looks for them without waiting.
+    /// Reads into the page cache what the loop looks for without waiting.
     /// `look`: what `DocumentsStore.coldLook` said.
-    /// `body`: calls what it is given with the id of each document that may be looked for as well.
-    public func warm(_ look: ColdLook, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
-        let scope: UInt32
+    public func warm(_ look: ColdLook) throws(StoreError) {
         switch look {
-        case .document(let collection, _): scope = collection
-        case .index(let number, let key): return try warm(index: number, key)
-        case .referring(let number, let key, let scope): return try warm(referring: number, key, scope)
-        case .several(let looks):
-            for look in looks { try warm(look) { _ in } }
-            return
+        case .document(let scope, let id): try warm(documentsOf: scope) { read in id.withBytes { read($0) } }
+        case .index(let number, let key): try warm(index: number, key)
+        case .referring(let number, let key, let scope): try warm(referring: number, key, scope)
+        case .several(let looks): for look in looks { try warm(look) }
         }
+    }
+
+    /// Reads documents of a collection into the page cache.
+    /// `body`: calls what it is given with each of their ids.
+    func warm(documentsOf scope: UInt32, _ body: ((Bytes) -> Void) -> Void) throws(StoreError) {
         try snapshot { (_) throws(SQLiteError) in
             var failure: SQLiteError?
             body { id in

@@ -114,6 +114,7 @@ import Testing
         #expect(reply["error"]?["data"]?["kind"]?.text == "forbidden", "\(reply)")
         let left = try #require(try count(admin))
         #expect(left > 0 && left < 6000)
+        #expect(reply["error"]?["data"]?["deleted"]?.int == 6000 - left, "\(reply)")
     }
 
     @Test func `slices wait for the index of a reference that is being built`() throws {

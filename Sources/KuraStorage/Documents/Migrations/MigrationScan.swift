@@ -61,8 +61,8 @@ final class MigrationScan: TableQuery, @unchecked Sendable {
         _ = FaultPoints.hit(.migrateScan)
         try tables.snapshot { (snapshot) throws(SQLiteError) in try step(tables, snapshot) }
         // The loop looks them up by their ids, and does not wait for the disk.
-        guard let first = found.first else { return }
-        try tables.warm(.document(scope: scope, id: first.id)) { visit in
+        guard !found.isEmpty else { return }
+        try tables.warm(documentsOf: scope) { visit in
             for document in found where document.failure == nil { document.id.withBytes { visit($0) } }
         }
     }

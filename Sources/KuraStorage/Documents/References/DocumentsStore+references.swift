@@ -195,12 +195,12 @@ public struct ReferenceLooks: Sendable {
     /// Reads in what deleting these documents will look for. On a thread that may wait.
     public func warm(_ tables: TableReader, _ ids: [[UInt8]]) throws(StoreError) {
         for scope in [scope, lists].compactMap(\.self) {
-            try tables.warm(.document(scope: scope, id: [])) { read in
+            try tables.warm(documentsOf: scope) { read in
                 for id in ids { id.withBytes { read($0) } }
             }
         }
         for (index, scope) in referring {
-            for id in ids { try tables.warm(.referring(index: index, key: Self.key(of: id), scope: scope)) { _ in } }
+            for id in ids { try tables.warm(.referring(index: index, key: Self.key(of: id), scope: scope)) }
         }
     }
 }
