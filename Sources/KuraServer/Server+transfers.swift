@@ -95,6 +95,9 @@ extension Server {
                     try batch.forEach { (id, value, isNewID) throws(StoreError) in
                         if rules?.mode == .enforce, rules?.violation(value) != nil { throw .typeMismatch }
                         try stage.put(id, value, isNewID: isNewID, ifRev: nil)
+                        if let attachments = batch.attachments(of: position) {
+                            try stage.setAttachments(id, attachments.map(\.attachment))
+                        }
                         position += 1
                     }
                 }
@@ -102,7 +105,12 @@ extension Server {
         } catch {
             switch error {
             case .busy: break
-            case .cold: if let look = storage.documents.coldLook { transfer.channel.judge(.cold(look)) }
+            case .cold:
+                // Begun again for each of them, a batch would be stored as often as it has documents.
+                var documents: [(id: [UInt8]?, value: Bytes)] = []
+                batch.forEach { id, value, isNewID in documents.append((isNewID ? nil : Array(id), value)) }
+                work.collection.withBytes { storage.documents.alsoLook(toWrite: documents, into: $0) }
+                if let look = storage.documents.coldLook { transfer.channel.judge(.cold(look)) }
             case .typeMismatch:
                 transfer.channel.judge(
                     .refused(position: position, RecordFault(message: "it breaks the collection's schema")))
@@ -115,6 +123,7 @@ extension Server {
             }
             return
         }
+        for pin in batch.pins { storage.hold(pin, untilFolded: result.rev) }
         storedBatch = (transfer, result.rev)
     }
 

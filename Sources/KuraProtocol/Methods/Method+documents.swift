@@ -259,6 +259,12 @@ extension Method {
                     "onError", .word(["fail", "skip"]),
                     "Whether a bad record ends the import or is passed over and reported; `fail` when absent."),
                 Field("offset", .count, "Bytes of the input to pass over: where an earlier import ended."),
+                Field(
+                    "attachments", .boolean,
+                    """
+                    true: a record of id, value and `attachments`, as an export writes it, brings the document's attachments: those and \
+                    no others.
+                    """),
             ],
             result: [
                 Field("imported", .count, required: true, "Documents stored."),
@@ -281,9 +287,20 @@ extension Method {
         Method(
             "documents.export", .documents, .read, needs: .scope([.list, .read], "collection"),
             "Writes a collection to a descriptor or new file, a line a document: `{\"id\":…,\"value\":…}`.",
-            parameters: [collection, fd, path],
+            parameters: [
+                collection, fd, path,
+                Field(
+                    "attachments", .boolean,
+                    "true: a document's attachments go along in its line as base64, up to 8 MiB of them together."),
+            ],
             result: [
                 Field("exported", .count, required: true, "Documents written."),
+                Field(
+                    "attachmentsLeftOut", .count,
+                    "Documents whose attachments are not in the output. Left out when there are none."),
+                Field(
+                    "warnings", .list(of: .text(maxBytes: 256), maxItems: 8),
+                    "What is not in the output; left out when all is."),
                 Field(
                     "rev", .revision, required: true,
                     "What the first of them were read as of; documents that changed meanwhile may be newer."),

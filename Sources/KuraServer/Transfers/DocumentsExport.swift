@@ -23,14 +23,24 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     private var walk: DocumentWalk?
     private var slice = ByteBuffer()
     private var exported = 0
+    /// Documents whose attachments are not in the output.
+    private var attachmentsLeftOut = 0
+    private let takesAttachments: Bool
+    private let attachments: AttachmentExport?
+    private var tables: TableReader?
+    private var readFailure: StoreError?
     private var reportAt = monotonicNow() + 500_000_000
 
     /// `collection`: nil stands for one that does not exist.
-    init(_ collection: Bytes, to end: TransferEnd, _ storage: isolated Storage) {
+    /// `takesAttachments`: they go along with their documents.
+    init(_ collection: Bytes, to end: TransferEnd, takesAttachments: Bool, _ storage: isolated Storage) {
+        self.takesAttachments = takesAttachments
+        attachments = takesAttachments ? storage.attachmentExport(collection) : nil
         self.end = end
         self.collection = Array(collection)
         configuration = storage.configuration
         folded = FoldSignal()
+        if !takesAttachments { attachmentsLeftOut = storage.documents.documentsWithAttachments(collection) }
         walk = storage.documents.walk(collection, in: .row) { [unowned self] in take($0) }
         folded.foldedTo = walk?.foldedTo ?? 0
     }
@@ -44,6 +54,14 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         var text = ByteBuffer()
         text.append("{\"exported\":")
         text.append(integer: Int64(exported))
+        if attachmentsLeftOut > 0 {
+            text.append(",\"attachmentsLeftOut\":")
+            text.append(integer: Int64(attachmentsLeftOut))
+            text.append(
+                takesAttachments
+                    ? ",\"warnings\":[\"attachments of more than 8 MiB a document are not exported: documents.attachment reads them\"]"
+                    : ",\"warnings\":[\"attachments are not exported without attachments: true\"]")
+        }
         return TransferOutcome(answer: .result(Array(text.bytes)), rev: walk?.rev ?? 0)
     }
 
@@ -53,8 +71,11 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         if let walk {
             do throws(StoreError) {
                 let tables = try TableReader(configuration) { channel.interruption.isInterrupted }
+                self.tables = tables
+                defer { self.tables = nil }
                 while !walk.isAtEnd {
                     _ = try walk.step(tables)
+                    if let readFailure { throw readFailure }
                     try send(to: descriptor, channel)
                 }
             } catch { throw refusal(error) }
@@ -75,14 +96,31 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     }
 
     private func take(_ document: DocumentWalk.Row) -> Bool {
-        guard slice.isEmpty || slice.count + document.value.count < Self.sliceBytes else { return false }
+        let attached = attachments(of: document.id)
+        let bytes = attached.reduce(0) { $0 + $1.bytes }
+        let fits = bytes <= AttachmentExport.byteLimit
+        let length = document.value.count + (fits ? Base64.length(of: bytes) : 0)
+        guard readFailure == nil, slice.isEmpty || slice.count + length < Self.sliceBytes else { return false }
         slice.append("{\"id\":")
         slice.append(quoted: document.id)
         slice.append(",\"value\":")
         slice.append(document.value)
+        if !attached.isEmpty, let attachments, let tables,
+            !(fits && attachments.append(attached, to: &slice, tables))
+        {
+            attachmentsLeftOut += 1
+        }
         slice.append("}\n")
         exported += 1
         return true
+    }
+
+    private func attachments(of id: Bytes) -> [Attachment] {
+        guard let attachments, let tables else { return [] }
+        do throws(StoreError) { return try attachments.attachments(of: id, tables) } catch {
+            readFailure = error
+            return []
+        }
     }
 
     private var writeFailure: RPCError?

@@ -16,10 +16,14 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         var skipsBadRecords = false
         /// Bytes of the input to pass over.
         var offset = 0
+        /// Takes in what records bring; nil: they bring none.
+        var attachments: AttachmentImport?
     }
 
     /// Bytes of a record: a document of the largest size with its id around it.
     static let recordLimit = DocumentsStore.valueLimit + 4096
+    /// The same with its attachments.
+    static let attachedLimit = recordLimit + Base64.length(of: AttachmentExport.byteLimit) + 256 << 10
     /// Bad records that are told one by one; the others are counted.
     static let errorLimit = 100
     private static let chunk = 256 << 10
@@ -44,7 +48,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         self.end = end
         self.options = options
         self.configuration = configuration
-        reader = RecordReader(idField: options.idField)
+        reader = RecordReader(idField: options.idField, takesAttachments: options.attachments != nil)
         batch.end = options.offset
     }
 
@@ -73,7 +77,9 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         let descriptor = try end.open(flags: O_RDONLY | O_NONBLOCK)
         measure(descriptor.number)
         try passOver(descriptor.number, channel)
-        var splitter = RecordSplitter(limit: Self.recordLimit, format: options.format, offset: options.offset)
+        var splitter = RecordSplitter(
+            limit: options.attachments == nil ? Self.recordLimit : Self.attachedLimit, format: options.format,
+            offset: options.offset)
         while true {
             switch splitter.next() {
             case .needsMore:
@@ -90,15 +96,18 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
                 report(channel)
             case .record(let record):
                 do throws(RecordFault) {
-                    try reader.read(splitter.bytes(of: record), into: batch, now: wallClock())
+                    let attachments = try reader.read(splitter.bytes(of: record), into: batch, now: wallClock())
+                    if let attachments { try takeIn(attachments) }
                 } catch {
                     try skip(record, error.text, error, channel)
                     continue
                 }
                 try admit(record, channel)
             case .oversize(let record):
-                try skip(
-                    record, "longer than 8 MiB", RecordFault(message: "longer than 8 MiB"), channel)
+                let fault = RecordFault(
+                    message: options.attachments == nil
+                        ? "longer than 8 MiB" : "longer than 8 MiB and as much of attachments")
+                try skip(record, fault.text, fault, channel)
             case .malformed(let place):
                 let fault = RecordFault(message: "the array has no end, a comma too many, or something behind it")
                 try skip(place, fault.text, fault, channel)
@@ -107,6 +116,31 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
                 return
             }
         }
+    }
+
+    /// Gives the contents of the last document's attachments their places.
+    private func takeIn(_ attachments: [RecordAttachment]) throws(RecordFault) {
+        guard let source = options.attachments else { return }
+        var staged: [StagedAttachment] = []
+        do throws(AttachmentCopy.Fault) {
+            if tables == nil {
+                do throws(StoreError) { tables = try TableReader(configuration) } catch {
+                    throw AttachmentCopy.Fault.failed
+                }
+            }
+            for one in attachments {
+                staged.append(
+                    try source.take(name: one.name, contentType: one.contentType, data: one.data, tables!))
+            }
+        } catch {
+            batch.remove(batch.count - 1)
+            switch error {
+            case .badBase64: throw RecordFault(message: "the data of an attachment is no base64 with padding")
+            case .noSpace: throw RecordFault(message: "no space on the disk for an attachment")
+            default: throw RecordFault(message: "an attachment could not be written")
+            }
+        }
+        batch.attachLast(staged)
     }
 
     /// Notes how long the input is, when it is a file.
@@ -177,13 +211,10 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         return true
     }
 
-    /// Reads what the batch replaces into the page cache, where the loop looks for it.
-    func warm(_ look: ColdLook, _ batch: ImportBatch) {
+    func warm(_ look: ColdLook) {
         // A failure is no answer: the loop's own look-up meets it again.
         if tables == nil { tables = try? TableReader(configuration) }
-        try? tables?.warm(look) { read in
-            batch.forEach { id, _, isNewID in if !isNewID { read(id) } }
-        }
+        try? tables?.warm(look)
     }
 
     private func skip(

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
 
@@ -22,27 +23,35 @@ final class RecordReader {
     private let idWalk = WalkStorage()
     private var compact = ByteBuffer()
     private var identifiers = UUIDv7Generator()
+    private let takesAttachments: Bool
 
     /// `idField`: the member that holds the id, the record being the document; without it a record is the export's
     /// `{"id":…,"value":…}`, or a document that gets a new id.
-    init(idField: [UInt8]?) {
+    /// `takesAttachments`: the export's may have `attachments` besides.
+    init(idField: [UInt8]?, takesAttachments: Bool = false) {
         self.idField = idField
+        self.takesAttachments = takesAttachments
     }
 
     /// Appends the document that `record` holds to `batch`.
     /// `now`: milliseconds since 1970, for new ids.
-    func read(_ record: Bytes, into batch: ImportBatch, now: Int64) throws(RecordFault) {
+    /// Returns: the attachments that it brings; nil when it does not say.
+    @discardableResult
+    func read(_ record: Bytes, into batch: ImportBatch, now: Int64) throws(RecordFault) -> [RecordAttachment]? {
         let text = try check(record)
         if let idField {
             guard text.first == UInt8(ascii: "{") else { throw RecordFault(message: "no object, so it has no id") }
             guard let id = member(idField, of: text) else { throw RecordFault(message: "no member of idField's name") }
             try store(id: try name(id), text, batch)
-        } else if let (id, value) = try exported(text) {
+        } else if let (id, value, list) = try exported(text) {
+            let attachments = try list.map { (list) throws(RecordFault) in try RecordAttachment.list(list) }
             try store(id: id, value, batch)
+            return attachments
         } else {
             try checkSize(text)
             identifiers.next(at: now).withBytes { batch.append(id: $0, value: text, isNewID: true) }
         }
+        return nil
     }
 
     private func check(_ record: Bytes) throws(RecordFault) -> Bytes {
@@ -94,16 +103,21 @@ final class RecordReader {
 
     /// Id and value of a record that is an object of just these two: what an export has written, or somebody who writes the same.
     /// - Throws: when its id is none. Taken for a document without one it would be stored as what it is not.
-    private func exported(_ text: Bytes) throws(RecordFault) -> (id: Bytes, value: Bytes)? {
+    private func exported(
+        _ text: Bytes
+    ) throws(RecordFault) -> (id: Bytes, value: Bytes, attachments: Bytes?)? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         var walk = JSONWalk(text, storage: walk)
         var id: Bytes?
         var value: Bytes?
+        var attachments: Bytes?
         while let (name, found) = walk.nextMember() {
             if name.elementsEqual("id".utf8) {
                 id = found
             } else if name.elementsEqual("value".utf8) {
                 value = found
+            } else if takesAttachments, name.elementsEqual("attachments".utf8) {
+                attachments = found
             } else {
                 return nil
             }
@@ -115,7 +129,58 @@ final class RecordReader {
             throw RecordFault(
                 message: "the id of a record of id and value is a string of 1 to 512 bytes without control characters")
         }
-        return (contents, value)
+        return (contents, value, attachments)
+    }
+}
+
+/// An attachment as a record brings it.
+struct RecordAttachment {
+    var name: [UInt8]
+    /// Empty when the record does not say.
+    var contentType: [UInt8] = []
+    /// Base64.
+    var data: [UInt8]
+
+    /// Attachments of a document.
+    private static let countLimit = 256
+    private static let typeBytes = 127
+
+    /// `text`: checked JSON without white space.
+    static func list(_ text: Bytes) throws(RecordFault) -> [RecordAttachment] {
+        guard text.first == UInt8(ascii: "[") else { throw RecordFault(message: "its attachments are no array") }
+        var list: [RecordAttachment] = []
+        for element in StoredValue(text).elements {
+            let attachment = try RecordAttachment(element)
+            guard list.count < countLimit, !list.contains(where: { $0.name == attachment.name }) else {
+                throw RecordFault(message: "an attachment's name comes twice, or there are more than 256")
+            }
+            list.append(attachment)
+        }
+        return list
+    }
+
+    private init(_ element: StoredValue) throws(RecordFault) {
+        var name: [UInt8]?
+        var data: [UInt8]?
+        for member in element.members {
+            let text = member.value.kind == .string ? ResolvedText.bytes(member.value.quoted) : nil
+            switch ResolvedText.bytes(member.name).withBytes({ String($0) }) {
+            case "name": name = text
+            case "data": data = text
+            case "contentType":
+                guard let text, text.withBytes({ JSONWalk.isName($0, limit: Self.typeBytes) }) else {
+                    throw RecordFault(message: "the contentType of an attachment is 1 to 127 bytes")
+                }
+                contentType = text
+            default: throw RecordFault(message: "members of an attachment are name, contentType and data")
+            }
+        }
+        guard let name, name.withBytes({ JSONWalk.isName($0, limit: WireLimits.attachmentNameBytes) }) else {
+            throw RecordFault(message: "an attachment's name is 1 to 255 bytes without control characters")
+        }
+        guard let data else { throw RecordFault(message: "an attachment has data, which is base64") }
+        self.name = name
+        self.data = data
     }
 }
 
@@ -132,6 +197,8 @@ final class ImportBatch: @unchecked Sendable {
         /// Where its record begins: the line, and bytes of the input.
         var line = 0
         var offset = 0
+        /// Those that it is to have; nil: they stay.
+        var attachments: [StagedAttachment]?
     }
 
     /// Bytes and documents at which a batch is handed over. What the loop does at once stays about a millisecond so.
@@ -161,6 +228,15 @@ final class ImportBatch: @unchecked Sendable {
         entries[entries.count - 1].offset = offset
     }
 
+    /// The last document is to have these attachments.
+    func attachLast(_ attachments: [StagedAttachment]) { entries[entries.count - 1].attachments = attachments }
+
+    /// The attachments that a document is to have; nil: they stay.
+    func attachments(of position: Int) -> [StagedAttachment]? { entries[position].attachments }
+
+    /// Keeps the contents of all in their places.
+    var pins: [AttachmentPin] { entries.flatMap { $0.attachments?.map(\.pin) ?? [] } }
+
     /// Where a document's record begins.
     func place(of position: Int) -> (line: Int, offset: Int) { (entries[position].line, entries[position].offset) }
 
@@ -189,6 +265,7 @@ final class ImportBatch: @unchecked Sendable {
             id: Bytes(rebasing: text.bytes[last.id..<last.value]),
             value: Bytes(rebasing: text.bytes[last.value..<last.end]), isNewID: last.isNewID)
         rest.placeLast(line: last.line, offset: last.offset)
+        if let attachments = last.attachments { rest.attachLast(attachments) }
         _ = rest.admitLast()
         text.truncate(to: last.id)
         return rest

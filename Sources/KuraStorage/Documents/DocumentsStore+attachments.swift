@@ -19,6 +19,11 @@ extension DocumentsStore {
         return list.value
     }
 
+    /// How many documents of the collection have attachments.
+    public func documentsWithAttachments(_ collection: Bytes) -> Int {
+        ledger.scopes.find(.documents, collection).flatMap { lists(of: $0) }?.count ?? 0
+    }
+
     /// One of them; nil when the document has no such attachment, or is absent.
     public func attachment(_ collection: Bytes, _ id: Bytes, _ name: Bytes) throws(StoreError) -> (
         attachment: Attachment?, shownRev: UInt64
@@ -40,12 +45,7 @@ extension DocumentsStore {
             let old = attachment.name.withBytes { list.find($0) }
             if old == attachment { return false }
             list.put(attachment)
-            guard list.attachments.count <= Attachment.countLimit else {
-                throw .attachmentsFull(limit: Attachment.countLimit, of: .items)
-            }
-            guard list.totalBytes <= Attachment.totalLimit else {
-                throw .attachmentsFull(limit: Attachment.totalLimit, of: .bytes)
-            }
+            try list.checkLimits()
             return true
         }
     }

@@ -159,8 +159,8 @@ public final class DocumentsStore {
     }
 
     public final class Batch {
-        fileprivate let store: DocumentsStore
-        fileprivate let scope: Scope
+        let store: DocumentsStore
+        let scope: Scope
         fileprivate var changed = 0
         fileprivate var effects = DeletionEffects()
 

@@ -80,6 +80,16 @@ struct AttachmentList {
     /// The same of a text, without taking it apart further.
     static func totalBytes(_ text: Bytes) -> Int { AttachmentList(text).totalBytes }
 
+    /// - Throws: `.attachmentsFull` when it is more than a document may have.
+    func checkLimits() throws(StoreError) {
+        guard attachments.count <= Attachment.countLimit else {
+            throw .attachmentsFull(limit: Attachment.countLimit, of: .items)
+        }
+        guard totalBytes <= Attachment.totalLimit else {
+            throw .attachmentsFull(limit: Attachment.totalLimit, of: .bytes)
+        }
+    }
+
     func find(_ name: Bytes) -> Attachment? {
         attachments.first { $0.name.withBytes { $0.equals(name) } }
     }
