@@ -56,6 +56,10 @@ public struct Client: ~Copyable {
         }
     }
 
+    /// The oldest descriptor that has come with a reply and was not taken yet (`documents.attachment` with `as: "fd"`); nil when none has.
+    /// The caller closes it.
+    public mutating func takeDescriptor() -> Int32? { connection.takeDescriptor() }
+
     /// Waits, as long as it takes, for the next notification of a subscription.
     /// - Throws: `connectionLost`, or `badReply` when a line comes that is no notification.
     public mutating func nextNotice() throws(ClientError) -> Notice {

@@ -10,6 +10,8 @@ public struct LineConnection: ~Copyable {
     private var received = ByteBuffer()
     /// Bytes of `received` that are known to hold no LF.
     private var scanned = 0
+    /// Descriptors that have come and were not handed out yet.
+    private var descriptors = DescriptorQueue()
 
     /// Connects to the daemon that listens under `path`.
     /// - Parameters:
@@ -104,11 +106,19 @@ public struct LineConnection: ~Copyable {
         }
     }
 
+    /// The oldest descriptor that has come and was not taken yet, open for the caller, who closes it; nil when none has.
+    public mutating func takeDescriptor() -> Int32? {
+        guard case .descriptor(let passed) = descriptors.take() else { return nil }
+        defer { descriptors.commit() }
+        let own = fcntl(passed.number, F_DUPFD_CLOEXEC, 3)
+        return own >= 0 ? own : nil
+    }
+
     /// Waits for more bytes and keeps them.
     private mutating func receive(within limit: Int32, _ tick: (() -> Void)?) throws(ClientError) {
         try wait(for: POLLIN, within: limit, tick)
         received.reserve(256 << 10)
-        switch socket.receive(into: &received) {
+        switch socket.receive(into: &received, queue: &descriptors) {
         case .bytes, .nothing: break
         case .end, .failed:
             throw ClientError(.connectionLost, "the daemon closed the connection before it answered")

@@ -26,6 +26,8 @@ enum CommandExample {
             let isTrue = value == Array("true".utf8)
             if parameter.form == .file {
                 if isTrue { placed.append("data.json") }
+            } else if parameter.form == .reply {
+                placed.append("front.png")
             } else if parameter.form == .secret {
                 if !parameter.field.isRequired { options.append("--\(parameter.options[0])") }
             } else if parameter.form == .flag {

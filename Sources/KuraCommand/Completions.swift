@@ -60,7 +60,7 @@ struct Completions {
     }
 
     func options(_ verb: Verb) -> [Word] {
-        verb.parameters.filter { $0.form != .file }.map { ("--\($0.options[0])", $0.field.summary) }
+        verb.parameters.filter { !$0.isFile }.map { ("--\($0.options[0])", $0.field.summary) }
             + verb.ownOptions.map { ("--\($0.name)", $0.summary) }
     }
 
@@ -82,7 +82,7 @@ struct Completions {
         }
     }
 
-    static func takesFile(_ verb: Verb) -> Bool { verb.parameters.contains { $0.form == .file } }
+    static func takesFile(_ verb: Verb) -> Bool { verb.parameters.contains(where: \.isFile) }
 
     // MARK: Spelling
 

@@ -6,6 +6,8 @@ struct Parameters {
     private(set) var members: [(name: String, value: [UInt8])] = []
     /// The file whose descriptor goes along; `-` is standard input or output.
     private(set) var file: String?
+    /// The file that the descriptor of the reply is copied to; `-` is standard output.
+    private(set) var target: String?
 
     init() {}
 
@@ -62,6 +64,9 @@ struct Parameters {
             if parameter.form == .file {
                 file = words[0]
                 members.append((parameter.field.name, Array("true".utf8)))
+            } else if parameter.form == .reply {
+                target = words[0]
+                members.append((parameter.field.name, Array("\"fd\"".utf8)))
             } else {
                 members.append((parameter.field.name, try reader.json(words, of: parameter)))
             }

@@ -54,6 +54,9 @@ struct Session: ~Copyable {
         }
     }
 
+    /// What came with the last reply; the caller closes it.
+    mutating func takeDescriptor() -> Int32? { client.takeDescriptor() }
+
     mutating func nextNotice() throws(Failure) -> Notice {
         do throws(ClientError) {
             return try client.nextNotice()

@@ -22,6 +22,8 @@ struct Verb {
             case flag
             /// A file that is opened here and whose descriptor goes along.
             case file
+            /// A file that is written here, from the descriptor that comes with the reply.
+            case reply
             /// Asked for, or read from standard input; its option only says that it is to be.
             case secret
         }
@@ -32,8 +34,11 @@ struct Verb {
 
         /// As usage lines write it: `DOMAIN`.
         var placeholder: String {
-            form == .file ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
+            isFile ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
         }
+
+        /// Its word is a file's path.
+        var isFile: Bool { form == .file || form == .reply }
 
         /// Its option stands alone.
         var isBare: Bool { form == .flag || form == .secret }
@@ -65,6 +70,7 @@ struct Verb {
     private static func form(of field: Field) -> Parameter.Form {
         if field.isSecret { return .secret }
         if field.name == "fd" { return .file }
+        if field.name == "as", case .word(let words) = field.type, words.contains("fd") { return .reply }
         if case .boolean = field.type { return .flag }
         return field.isOptionOnly ? .option : .positional
     }
@@ -72,15 +78,18 @@ struct Verb {
     /// Those that have a place among the arguments, in their order. Behind a list only what must be there has a place, since the
     /// list takes every word that is left.
     var positional: [Parameter] {
-        let placed = parameters.filter { $0.form == .positional || $0.form == .file }
+        let placed = parameters.filter { $0.form == .positional || $0.isFile }
         guard let greedy = placed.firstIndex(where: \.isGreedy) else { return placed }
         return placed.enumerated().filter { $0.offset <= greedy || $0.element.field.isRequired }.map(\.element)
     }
 
     func parameter(option: String) -> Parameter? {
-        parameters.first { $0.form != .file && $0.options.contains(option) }
-            ?? parameters.first { $0.form == .file && option == "file" }
+        parameters.first { !$0.isFile && $0.options.contains(option) }
+            ?? parameters.first { $0.isFile && option == "file" }
     }
+
+    /// What it reads has a size of its own: a pipe is copied to a file first.
+    var wantsRegularFile: Bool { method.name == "documents.attach" }
 
     /// `--all` follows the cursor to the end.
     var isPaged: Bool {

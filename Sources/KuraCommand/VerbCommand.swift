@@ -14,13 +14,19 @@ struct VerbCommand {
     private var view: ResultView { ResultView(method: verb.method, form: options.form, console: console) }
 
     func run() throws(Failure) -> ExitCode {
-        let file = try OpenFile(parameters.file, access: verb.method.access)
+        let file = try OpenFile(
+            parameters.file, access: verb.method.access, isRegular: verb.wantsRegularFile)
         var session = try Session.open(options, console)
         if wantsAll { return try followCursor(&session) }
         let progress = ProgressLine(console, title: verb.path)
         let result = try session.result(
             verb.method, parameters.json, passing: file.descriptor, progress: progress)
         progress.erase()
+        if let target = parameters.target {
+            try ReceivedFile(session.takeDescriptor()).copy(to: target)
+            // Standard output is the content's.
+            if target == "-" { return .done }
+        }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
         var stream = StreamView(form: options.form, console: console)
         stream.begin(result)
@@ -56,37 +62,5 @@ struct VerbCommand {
             view.show(pages.flatMap { listing.items(of: $0) }, listing)
         }
         return .done
-    }
-}
-
-/// The file whose descriptor goes along with a request: read by a write, written by a read. Closed with its owner.
-private struct OpenFile: ~Copyable {
-    let descriptor: Int32?
-
-    /// - Parameters:
-    ///   - path: `-` is standard input or output; nil: there is none.
-    ///   - access: the method's.
-    /// - Throws: a usage failure when it cannot be opened.
-    init(_ path: String?, access: Method.Access) throws(Failure) {
-        guard let path else {
-            descriptor = nil
-            return
-        }
-        if path == "-" {
-            descriptor = access == .write ? STDIN_FILENO : STDOUT_FILENO
-            return
-        }
-        let flags = access == .write ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC
-        // Safety: Swift lends the path as a C string for the call, and the text of `strerror` is copied at once by the
-        // only thread.
-        let opened = unsafe open(path, flags | O_CLOEXEC, 0o600)
-        guard opened >= 0 else {
-            throw .usage(unsafe "cannot open \(path): \(String(cString: strerror(errno)))")
-        }
-        descriptor = opened
-    }
-
-    deinit {
-        if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }
 }

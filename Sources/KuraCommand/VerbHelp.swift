@@ -46,6 +46,9 @@ struct VerbHelp {
             return verb.method.access == .write
                 ? "The file to read; '-' is standard input." : "The file to write; '-' is standard output."
         }
+        if parameter.form == .reply {
+            return "The file to write the content to; '-' is standard output. Without it the reply has it as base64."
+        }
         if parameter.form == .secret {
             return parameter.field.summary
                 + " Asked for on a terminal, else read from standard input; never an argument."

@@ -32,6 +32,7 @@ extension Field {
     /// not become a condition.
     public var isOptionOnly: Bool {
         if case .boolean = type { return true }
+        if isRequired { return false }
         return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data"].contains(name)
     }
 }

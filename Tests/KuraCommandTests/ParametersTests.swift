@@ -76,7 +76,7 @@ private func fault(_ arguments: String..., input: String = "") -> String? {
             #expect(Set(options).count == options.count, "\(verb.path): \(options)")
             // An application's version is a parameter of session.hello, and kura's own can be asked for elsewhere.
             #expect(Set(options).isDisjoint(with: Set(global).subtracting(["version"])), "\(verb.path): \(options)")
-            #expect(verb.parameters.allSatisfy { verb.parameter(option: $0.options[0]) != nil || $0.form == .file })
+            #expect(verb.parameters.allSatisfy { verb.parameter(option: $0.options[0]) != nil || $0.isFile })
         }
     }
 }
@@ -156,6 +156,29 @@ private func fault(_ arguments: String..., input: String = "") -> String? {
             try params("records", "import", "c", "data.json", "--id", "alpha_2")
                 == #"{"collection":"c","fd":true,"idField":"alpha_2"}"#)
         #expect(try params("records", "import", "c", "--path", "/x") == #"{"collection":"c","path":"/x"}"#)
+    }
+
+    @Test func `attachments are read from files and written to them`() throws {
+        let named = #""collection":"cards","id":"7","name":"front.png""#
+        #expect(
+            try params("docs", "attach", "cards", "7", "front.png", "a.png", "--content-type", "image/png")
+                == "{\(named),\"contentType\":\"image/png\",\"fd\":true}")
+        #expect(try params("docs", "attach", "cards", "7", "front.png", "-") == "{\(named),\"fd\":true}")
+        #expect(
+            try params("docs", "attach", "cards", "7", "front.png", "--data", "aGk=") == "{\(named),\"data\":\"aGk=\"}")
+        #expect(try params("docs", "attachment", "cards", "7", "front.png") == "{\(named)}")
+        #expect(try params("docs", "attachment", "cards", "7", "front.png", "b.png") == "{\(named),\"as\":\"fd\"}")
+        #expect(
+            try params("docs", "attachment", "cards", "7", "front.png", "--file", "-") == "{\(named),\"as\":\"fd\"}")
+    }
+
+    @Test func `what must be there has a place`() throws {
+        #expect(
+            try params("docs", "increment", "pages", "home", "visits.today", "2")
+                == #"{"collection":"pages","id":"home","path":"visits.today","by":2}"#)
+        #expect(
+            try params("docs", "increment", "pages", "home", "visits")
+                == #"{"collection":"pages","id":"home","path":"visits"}"#)
     }
 }
 

@@ -1,0 +1,109 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+
+/// The file whose descriptor goes along with a request: read by a write, written by a read. Closed with its owner.
+struct OpenFile: ~Copyable {
+    let descriptor: Int32?
+
+    /// - Parameters:
+    ///   - path: `-` is standard input or output; nil: there is none.
+    ///   - access: the method's.
+    ///   - isRegular: the daemon takes a regular file alone: what else is read here is copied to one that nobody sees.
+    /// - Throws: a usage failure when it cannot be opened, or be copied.
+    init(_ path: String?, access: Method.Access, isRegular: Bool = false) throws(Failure) {
+        guard let path else {
+            descriptor = nil
+            return
+        }
+        let opened: Int32
+        if path == "-" {
+            opened = access == .write ? STDIN_FILENO : STDOUT_FILENO
+        } else {
+            let flags = access == .write ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC
+            // Safety: Swift lends the path as a C string for the call.
+            opened = unsafe open(path, flags | O_CLOEXEC, 0o600)
+            guard opened >= 0 else { throw .file("cannot open \(path)") }
+        }
+        guard isRegular, !Self.isRegular(opened) else {
+            descriptor = opened
+            return
+        }
+        defer { if opened > STDERR_FILENO { close(opened) } }
+        descriptor = try Self.copied(opened, path)
+    }
+
+    deinit {
+        if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
+    }
+
+    private static func isRegular(_ descriptor: Int32) -> Bool {
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        return unsafe fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// What is read from a descriptor to its end, in a file without a name.
+    private static func copied(_ source: Int32, _ path: String) throws(Failure) -> Int32 {
+        let directory = SocketPath.environment("TMPDIR") ?? "/tmp"
+        var template = Array((directory + "/kura-XXXXXX").utf8CString)
+        // Safety: the template is ours, and ends with a zero.
+        let target = unsafe mkstemp(&template)
+        guard target >= 0 else { throw .file("cannot make a file in \(directory)") }
+        unsafe unlink(template)
+        do throws(Failure) { try copy(source, to: target, path) } catch {
+            close(target)
+            throw error
+        }
+        lseek(target, 0, SEEK_SET)
+        return target
+    }
+
+    /// Copies all that can be read from one descriptor to another.
+    /// - Throws: a usage failure that names the file.
+    static func copy(_ source: Int32, to target: Int32, _ path: String) throws(Failure) {
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            // Safety: as many bytes as the array has.
+            let count = unsafe read(source, &chunk, chunk.count)
+            if count == 0 { return }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .file("cannot read \(path)") }
+            var rest = chunk[..<count]
+            while !rest.isEmpty {
+                // Safety: an address and a count of the same bytes.
+                let written = rest.withBytes { unsafe Glibc.write(target, $0.baseAddress, $0.count) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw .file("cannot write \(path)") }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+}
+
+/// What came with a reply as a descriptor. Closed with its owner.
+struct ReceivedFile: ~Copyable {
+    private let descriptor: Int32
+
+    /// - Throws: when none came.
+    init(_ descriptor: Int32?) throws(Failure) {
+        guard let descriptor else { throw Failure(status: .noDaemon, message: "the reply came without its descriptor") }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes all of it to a file, which is made or replaced; `-` is standard output.
+    borrowing func copy(to path: String) throws(Failure) {
+        let target = try OpenFile(path, access: .read)
+        try OpenFile.copy(descriptor, to: target.descriptor ?? STDOUT_FILENO, path)
+    }
+}
+
+extension Failure {
+    /// A file that cannot be used, and why: what the system call that has just failed says.
+    fileprivate static func file(_ what: String) -> Failure {
+        // Safety: the text of `strerror` is copied at once by the only thread.
+        .usage(unsafe "\(what): \(String(cString: strerror(errno)))")
+    }
+}
