@@ -80,7 +80,10 @@ public enum Daemon {
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
-        let storage = try Storage(storageConfiguration, executor: loop, wake: { loop.wake() }) { line in
+        let storage = try Storage(
+            storageConfiguration, executor: loop, wake: { loop.wake() },
+            remark: { line in journal.log(.info, "storage", [("message", line)]) }
+        ) { line in
             journal.log(.warning, "storage", [("message", line)])
         }
         if storage.replayedChanges > 0 {

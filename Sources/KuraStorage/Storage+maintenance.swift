@@ -43,7 +43,8 @@ extension Storage {
             if status.state == .building || status.state == .built {
                 if builds[status.number] == nil { builds[status.number] = time }
             } else if let start = builds.removeValue(forKey: status.number) {
-                report(status.line(took: time - start, longestPiece: longestPiece))
+                let line = status.line(took: time - start, longestPiece: longestPiece)
+                if status.state == .failed { report(line) } else { remark(line) }
                 if builds.isEmpty { longestPiece = 0 }
             }
         }
@@ -56,7 +57,7 @@ extension Storage {
             if status.state == .building {
                 if builds[-status.number] == nil { builds[-status.number] = time }
             } else if let start = builds.removeValue(forKey: -status.number) {
-                report(status.line(took: time - start, longestPiece: longestPiece))
+                remark(status.line(took: time - start, longestPiece: longestPiece))
                 if builds.isEmpty { longestPiece = 0 }
             }
         }

@@ -77,6 +77,7 @@ public actor Storage {
     /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
     private var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
+    let remark: @Sendable (String) -> Void
     let report: @Sendable (String) -> Void
     private var reportFullAgainAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
@@ -86,10 +87,12 @@ public actor Storage {
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
     /// `wake`: makes the loop take another turn; called from any thread.
-    /// `report`: takes lines for the operator; called on the loop.
+    /// `remark`: takes lines on what has ended well; called on the loop.
+    /// `report`: takes lines on what the operator should look at; called on the loop.
     /// Throws: what keeps the storage from starting; then nothing was changed beyond a recovery that is safe to repeat.
     public init(
         _ configuration: StorageConfiguration, executor: any SerialExecutor, wake: @escaping @Sendable () -> Void,
+        remark: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
@@ -105,6 +108,7 @@ public actor Storage {
         self.configuration = configuration
         self.executor = executor
         self.housekeeper = housekeeper
+        self.remark = remark
         self.report = report
         epoch = recovery.epoch
         replayedChanges = recovery.replayedChanges

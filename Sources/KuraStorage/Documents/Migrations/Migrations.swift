@@ -71,9 +71,9 @@ final class Migrations {
     }
 
     /// Stores some of what was found.
-    /// - Returns: a line for the operator when a run has ended.
+    /// - Returns: when a run has ended, a line for the operator, and whether every document could be migrated.
     /// - Throws: `.cold`, when a page has to be read in first. Then, as always, what is stored is whole.
-    func storeSome(_ time: UInt64) throws(StoreError) -> String? {
+    func storeSome(_ time: UInt64) throws(StoreError) -> (line: String, isWhole: Bool)? {
         guard let scan = found else { return nil }
         guard let scope = ledger.scopes.known(scan.scope), !scope.isDropped, let migrations = scope.migrations,
             migrations.isRunning, var progress = migrations.progress, progress.rev == scan.rev
@@ -109,8 +109,10 @@ final class Migrations {
         let took = (time - startedAt) / 1_000_000
         startedAt = 0
         let name = scope.name.withBytes { String($0) }
-        return "collection \(name) is migrated from version \(progress.from) to \(progress.to): "
+        let line =
+            "collection \(name) is migrated from version \(progress.from) to \(progress.to): "
             + "\(progress.changed) documents changed, \(progress.failed) left as they were, in \(took) ms"
+        return (line, progress.failed == 0)
     }
 
     private func put(_ progress: MigrationProgress, _ scope: Scope) throws(StoreError) {

@@ -119,7 +119,8 @@ extension Storage {
         let time = monotonicNanoseconds()
         guard time >= migrations.nextAt, admitsBulk else { return }
         do throws(StoreError) {
-            if let line = try migrations.storeSome(time) { report(line) }
+            guard let ended = try migrations.storeSome(time) else { return }
+            if ended.isWhole { remark(ended.line) } else { report(ended.line) }
         } catch {
             // Nobody waits for it: it is tried again.
             _ = warm()
