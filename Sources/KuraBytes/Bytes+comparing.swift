@@ -52,3 +52,17 @@ extension Bytes {
         return unsafe memchr(start, Int32(byte), count) != nil
     }
 }
+
+extension Bytes {
+    /// Whether these are UTF-8 with a control character: U+0000…U+001F, U+007F…U+009F (Unicode's category Cc).
+    @inlinable
+    public var hasControlCharacters: Bool {
+        var last: UInt8 = 0
+        for byte in self {
+            // Those from U+0080 on are C2 and one byte more.
+            if byte < 0x20 || byte == 0x7F || byte < 0xA0 && last == 0xC2 { return true }
+            last = byte
+        }
+        return false
+    }
+}

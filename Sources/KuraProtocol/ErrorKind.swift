@@ -143,7 +143,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "forbidden", code: -32022, message: "Forbidden", retryable: false,
                 when: """
                     The connection's role has not been granted this: `data.grant` is what is missing, by store, scope (left \
-                    out: any would do) and verbs. It says nothing of whether the thing exists. With id null: this user has no \
+                    out: any would do) and verbs. It says nothing of whether the thing exists. Of a deletion in slices that loses its \
+                    right meanwhile `data.deleted` documents were deleted. With id null: this user has no \
                     role on this socket, and the connection ends.
                     """,
                 remedy: "`session.hello` shows the role and its grants; the daemon's administrator gives them.")

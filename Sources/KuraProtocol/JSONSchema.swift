@@ -23,7 +23,7 @@ enum JSONSchema {
         switch type {
         case .name(let maxBytes):
             [("type", "string"), ("minLength", .integer(1))] + bound(maxBytes)
-                + [("pattern", "^[^\\u0000-\\u001f\\u007f]*$")]
+                + [("pattern", "^[^\\u0000-\\u001f\\u007f-\\u009f]*$")]
         case .text(let maxBytes):
             [("type", "string")] + bound(maxBytes)
         case .json: []

@@ -1,6 +1,6 @@
 /// A parameter's or result member's type, with its limits. Sizes are bytes of UTF-8.
 public indirect enum ValueType: Sendable {
-    /// An identifier: 1…`maxBytes` bytes, no control characters (U+0000…U+001F, U+007F).
+    /// An identifier: 1…`maxBytes` bytes, no control characters (U+0000…U+001F, U+007F…U+009F).
     case name(maxBytes: Int)
     /// Text of at most `maxBytes` bytes.
     case text(maxBytes: Int)

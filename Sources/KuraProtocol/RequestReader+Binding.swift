@@ -92,10 +92,8 @@ extension RequestReader {
         return scratch[position].unescape(raw)
     }
 
-    static func hasControls(_ contents: Bytes) -> Bool {
-        for byte in contents where byte < 0x20 || byte == 0x7F { return true }
-        return false
-    }
+    /// Whether text has control characters: U+0000…U+001F, U+007F…U+009F.
+    static func hasControls(_ contents: Bytes) -> Bool { contents.hasControlCharacters }
 
     /// The whole number that a JSON number's text stands for; nil when it has a fraction or does not fit.
     public static func integer(_ number: Bytes) -> Int64? {
@@ -170,6 +168,15 @@ extension RequestReader {
     public func name(_ parameter: Int) -> Bytes {
         table.entries[methodIndex].parameters[parameter].name
     }
+
+    /// Where the method's parameter of this name stands; nil when it has none. For errors.
+    public func position(of name: StaticString) -> Int? {
+        let found = find(Bytes(name), in: table.entries[methodIndex])
+        return found >= 0 ? found : nil
+    }
+
+    /// The name of the parameter that holds the value to be stored, for errors; nil when the method has none.
+    public var valueName: Bytes? { position(of: "value").map { name($0) } }
 
     /// Most items that a list parameter may have.
     public func listLimit(_ parameter: Int) -> Int {

@@ -15,6 +15,8 @@ public final class RequestReader {
     public let table: MethodTable
     private let names = NameStack()
     let nameScratch = Scratch()
+    /// Where the text that was refused is at fault.
+    private var faultPath = ByteBuffer()
 
     // MARK: What the last request said
 
@@ -187,7 +189,23 @@ public final class RequestReader {
     private func refuseText(_ fault: JSONFault) -> RPCError {
         state.pointee.hasID = true
         state.pointee.id = JSONValue()
-        return RPCError(fault)
+        var error = RPCError(fault)
+        if fault.reason == .tooDeep { error.limit = JSONReader.defaultMaximumDepth }
+        switch fault.reason {
+        case .tooDeep, .duplicateName, .loneSurrogate: place(&error, at: fault.offset)
+        default: break
+        }
+        return error
+    }
+
+    /// Names the place in the line of what would be JSON, but not the wire's: the parameter and where in it, else where in the line.
+    private func place(_ error: inout RPCError, at offset: Int) {
+        let place = JSONPlace(of: offset, in: state.pointee.text)
+        faultPath.removeAll()
+        place.append(from: place.parameter == nil ? 0 : 2, to: &faultPath, nameScratch)
+        // Safety: the line stays until it is answered, and the path until the next one is read.
+        unsafe error.parameter = place.parameter
+        unsafe error.path = faultPath.bytes
     }
 
     /// What the envelope said besides id and params.

@@ -185,7 +185,8 @@ extension Refusal {
                     .tooManyDocuments, hint: "so many would be deleted or changed along with it, by references",
                     limit: limit))
         case .referencesBuilding(let collection, let index): self = .building(collection, index: index)
-        case .valueTooLarge(let limit): self = .error(RPCError(.valueTooLarge, limit: limit))
+        case .valueTooLarge(let limit):
+            self = .error(RPCError(.valueTooLarge, parameter: call.reader.valueName, limit: limit))
         case .quotaExceeded(let limit): self = .error(RPCError(.quotaExceeded, limit: limit))
         case .accountFull(let limit, let measure):
             self = .error(.quotaExceeded(limit: limit, of: measure))
@@ -221,10 +222,11 @@ extension Refusal {
         case .cancelled: self = .error(RPCError(.shuttingDown))
         case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
         case .interrupted: self = .error(RPCError(.cancelled))
-        case .patternTooComplex:
-            self = .error(
-                RPCError(
-                    .invalidParams, hint: "holding a text against a $regex of the selector would take too long"))
+        case .patternTooComplex(let place):
+            var error = RPCError(
+                .invalidParams, hint: "holding a text against a $regex of the selector would take too long")
+            call.name(&error, "where", at: place)
+            self = .error(error)
         case .indexGone:
             self = .error(
                 RPCError(.invalidParams, hint: "the index that the cursor stands in is gone: begin at the first page"))
@@ -245,6 +247,16 @@ extension Refusal {
 }
 
 extension Call {
+    /// Names a parameter, and a place in it as a JSON pointer, when the method has a parameter of this name.
+    func name(_ error: inout RPCError, _ parameter: StaticString, at pointer: String) {
+        guard let position = reader.position(of: parameter) else { return }
+        faultPath.removeAll()
+        faultPath.append(text: pointer)
+        // Safety: the table's names are there for good, and the call keeps its texts until the next request.
+        unsafe error.parameter = reader.name(position)
+        unsafe error.path = faultPath.bytes
+    }
+
     /// Runs what touches a store and translates its errors.
     func run<R>(_ body: () throws(StoreError) -> R) throws(Refusal) -> R {
         do throws(StoreError) { return try body() } catch { throw Refusal(error, call: self) }

@@ -7,7 +7,9 @@ struct ProjectionTests {
     private static func project(_ paths: [String], _ document: String) throws -> String {
         let projection = try Projection(paths.map { try $0.withBytes { try FieldPath($0) } })
         var output = ByteBuffer()
-        document.withBytes { projection.append(StoredValue($0), to: &output) }
+        document.withBytes { document in
+            "i\"d".withBytes { projection.append(StoredValue(document), id: $0, to: &output) }
+        }
         return String(output.bytes)
     }
 
@@ -24,7 +26,12 @@ struct ProjectionTests {
         #expect(try Self.project(["x", "a.x", "a.b.c"], #"{"a":{"b":1}}"#) == "{}")
         #expect(try Self.project(["a.x", "b"], #"{"a":{"b":1},"b":[]}"#) == #"{"b":[]}"#)
         for document in ["5", "[1]", "null", "{}"] { #expect(try Self.project(["a"], document) == "{}") }
-        #expect(try Self.project(["_id"], #"{"_id":1}"#) == "{}")
+    }
+
+    @Test func `_id is the document's own, and comes first`() throws {
+        #expect(try Self.project(["_id"], #"{"_id":1}"#) == #"{"_id":"i\"d"}"#)
+        #expect(try Self.project(["a", "_id", "b.c"], #"{"b":{"c":2},"a":1}"#) == #"{"_id":"i\"d","a":1,"b":{"c":2}}"#)
+        #expect(try Self.project(["_id", "x"], "5") == #"{"_id":"i\"d"}"#)
     }
 }
 

@@ -151,10 +151,18 @@ import Testing
         try configure(unique)
         let failed = try describe(",\"waitMs\":20000")["indexes"]?.elements.first
         #expect(failed?["state"]?.text == "failed")
+        // The operator is warned of it, and told of what went well.
+        func line(_ words: String) -> Substring? {
+            daemon.log.split(separator: "\n").first { $0.contains(words) }
+        }
+        for _ in 0..<200 where line("is not unique") == nil { usleep(10_000) }
+        #expect(line("is not unique")?.contains("warning") == true, "\(daemon.log)")
         #expect(Set(failed?["conflict"]?.elements.map(\.text) ?? []) == ["a", "c"])
         try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"c\"}")
         #expect(try configure(unique)["building"]?.elements.count == 1)
         #expect(try describe(",\"waitMs\":20000")["indexes"]?.elements.first?["state"]?.text == "ready")
+        for _ in 0..<200 where line("is built") == nil { usleep(10_000) }
+        #expect(line("is built")?.contains("info") == true, "\(daemon.log)")
     }
 
     @Test(arguments: [
@@ -162,6 +170,9 @@ import Testing
         ("\"indexes\":[{\"name\":\"a\",\"fields\":[]}]", "/0"),
         ("\"indexes\":[{\"name\":\"a\",\"fields\":[\"x\",\"x..y\"]}]", "/0/fields/1"),
         ("\"indexes\":[{\"name\":\"a\",\"fields\":[\"x\",\"x\"]}]", "/0/fields/1"),
+        ("\"indexes\":[{\"name\":\"a\",\"fields\":[\"x\",\"_id\"]}]", "/0/fields/1"),
+        ("\"indexes\":[{\"name\":\"a\u{85}b\",\"fields\":[\"x\"]}]", "/0/name"),
+        ("\"searchFields\":[\"x\",\"_id\"]", "/1"),
         ("\"indexes\":[{\"name\":\"a\",\"fields\":[\"x\"]},{\"name\":\"a\",\"fields\":[\"y\"]}]", "/1/name"),
         ("\"indexes\":[{\"name\":\"\",\"fields\":[\"x\"]}]", "/0/name"),
         ("\"indexes\":[{\"name\":\"a\",\"fields\":[\"x\"],\"attempt\":1}]", "/0"),

@@ -90,7 +90,7 @@ public struct JSONPatch: ~Copyable {
 
     private mutating func perform(_ operation: Operation, _ limits: PatchLimits) throws(PatchFault) {
         guard path.read(pointer: operation.path) else { throw PatchFault(.badPointer) }
-        if let quoted = operation.from, !from.read(pointer: quoted) { throw PatchFault(.badPointer) }
+        if let quoted = operation.from, !from.read(pointer: quoted) { throw PatchFault(.badFrom) }
         switch operation.kind {
         case .add:
             try add(operation.value!.text, limits)

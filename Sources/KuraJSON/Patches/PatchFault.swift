@@ -2,7 +2,7 @@
 public struct PatchFault: Error, Equatable, Sendable {
     public enum Reason: Sendable {
         // What is wrong with the patch, whatever it is applied to.
-        case noArray, noOperation, unknownOperation, missingPath, missingFrom, missingValue, badPointer
+        case noArray, noOperation, unknownOperation, missingPath, missingFrom, missingValue, badPointer, badFrom
         case tooManyOperations
         // What the document says to it.
         case nothingThere, noContainer, badPosition, wholeDocument, intoItself, testFailed
@@ -26,12 +26,26 @@ public struct PatchFault: Error, Equatable, Sendable {
     public var isMalformed: Bool {
         switch reason {
         case .noArray, .noOperation, .unknownOperation, .missingPath, .missingFrom, .missingValue, .badPointer,
-            .tooManyOperations:
+            .badFrom, .tooManyOperations:
             true
         case .nothingThere, .noContainer, .badPosition, .wholeDocument, .intoItself, .testFailed, .tooDeep, .tooLarge,
             .tooMuchWork, .noNumber, .outOfRange:
             false
         }
+    }
+
+    /// Where the patch itself is wrong: a JSON pointer into it; nil when it is not.
+    public var place: [UInt8]? {
+        guard isMalformed else { return nil }
+        var place = operation.map { "/\($0)" } ?? ""
+        switch reason {
+        case .unknownOperation: place += "/op"
+        case .missingPath, .badPointer: place += "/path"
+        case .missingFrom, .badFrom: place += "/from"
+        case .missingValue: place += "/value"
+        default: break
+        }
+        return Array(place.utf8)
     }
 
     /// The reason as a sentence without its point.
@@ -43,7 +57,7 @@ public struct PatchFault: Error, Equatable, Sendable {
         case .missingPath: "path is a string"
         case .missingFrom: "from is a string"
         case .missingValue: "value is missing"
-        case .badPointer: "a JSON pointer is empty or begins with a slash; ~ stands before 0 or 1"
+        case .badPointer, .badFrom: "a JSON pointer is empty or begins with a slash; ~ stands before 0 or 1"
         case .tooManyOperations: "too many operations"
         case .nothingThere: "nothing is there"
         case .noContainer: "what it would be in is no object and no array"

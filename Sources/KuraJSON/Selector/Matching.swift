@@ -4,8 +4,8 @@ import KuraBytes
 struct Matching {
     /// The document's id as a JSON string.
     let id: StoredValue?
-    /// A pattern would have taken too long.
-    var gaveUp = false
+    /// Where the pattern stands that would have taken too long.
+    var gaveUpAt: String?
 
     init(id: StoredValue?) {
         self.id = id
@@ -92,13 +92,13 @@ struct Matching {
                     ? !prefix.contains(UInt8(ascii: "\\")) || ResolvedText.begins(quoted, with: prefix)
                     : quoted.contains(UInt8(ascii: "\\")) && ResolvedText.begins(quoted, with: prefix)
             }
-        case .pattern(let pattern):
+        case .pattern(let pattern, let place):
             guard value.kind == .string else { return false }
             let quoted = value.quoted
             let outcome =
                 quoted.contains(UInt8(ascii: "\\"))
                 ? ResolvedText.bytes(quoted).withBytes { pattern.matches($0) } : pattern.matches(quoted)
-            if outcome == nil { gaveUp = true }
+            if outcome == nil { gaveUpAt = place }
             return outcome ?? false
         case .not(let condition): return !holds(condition, value)
         }

@@ -59,17 +59,17 @@ public struct Selector: Sendable {
 
     /// Whether the document fulfils it. For selectors without `$regex` and `_id`; see the other one.
     public func matches(_ document: StoredValue) -> Bool {
-        var gaveUp = false
-        return matches(document, id: nil, gaveUp: &gaveUp)
+        var gaveUpAt: String?
+        return matches(document, id: nil, gaveUpAt: &gaveUpAt)
     }
 
     /// Whether the document fulfils it.
     /// `id`: the document's id as a JSON string; may be nil unless `usesID`.
-    /// `gaveUp`: becomes true when a `$regex` would have taken too long: then the answer means nothing.
-    public func matches(_ document: StoredValue, id: StoredValue?, gaveUp: inout Bool) -> Bool {
+    /// `gaveUpAt`: becomes the place in the selector of a `$regex` that would have taken too long: then the answer means nothing.
+    public func matches(_ document: StoredValue, id: StoredValue?, gaveUpAt: inout String?) -> Bool {
         var matching = Matching(id: id)
         let matches = matching.holds(root, document)
-        if matching.gaveUp { gaveUp = true }
+        if let place = matching.gaveUpAt { gaveUpAt = place }
         return matches
     }
 }
@@ -121,7 +121,8 @@ indirect enum Condition: Sendable {
     case memberName(Node)
     /// UTF-8.
     case begins([UInt8])
-    case pattern(any TextPattern)
+    /// `at`: where it stands in the selector, as a JSON pointer.
+    case pattern(any TextPattern, at: String)
     /// For those that have no opposite above.
     case not(Condition)
 

@@ -38,9 +38,10 @@ struct SelectorParser {
     }
 
     func error(_ cause: SelectorError.Cause, _ message: String, limit: Int? = nil) -> SelectorError {
-        SelectorError(
-            cause: cause, message: message, pointer: place.map { "/" + Self.token($0) }.joined(), limit: limit)
+        SelectorError(cause: cause, message: message, pointer: pointer, limit: limit)
     }
+
+    private var pointer: String { place.map { "/" + Self.token($0) }.joined() }
 
     /// Runs `body` a level further down.
     private mutating func within<R>(
@@ -97,15 +98,7 @@ struct SelectorParser {
             if case .element(let position) = step { return String(position) }
             return ""
         }
-        var token = ""
-        for character in String(decoding: name, as: UTF8.self).unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
+        return JSONPointer.token(name)
     }
 
     /// A condition at the subject's place, its opposite when that is negated.
@@ -186,7 +179,8 @@ struct SelectorParser {
             throw error(.limit, "a pattern has at most \(limits.patternBytes) bytes", limit: limits.patternBytes)
         }
         do throws(TextPatternError) {
-            return .pattern(try text.withBytes { (text) throws(TextPatternError) in try compile(text) })
+            let pattern = try text.withBytes { (text) throws(TextPatternError) in try compile(text) }
+            return .pattern(pattern, at: pointer)
         } catch { throw self.error(.pattern, error.message) }
     }
 }

@@ -69,16 +69,16 @@ extension Selector {
     /// Whether a document that has changed since it was found matches still.
     /// - Throws: `.patternTooComplex`.
     func stillMatches(_ value: Bytes, _ id: Bytes) throws(StoreError) -> Bool {
-        var gaveUp = false
+        var gaveUpAt: String?
         let matches: Bool
         if usesID {
             var quoted = ByteBuffer()
             quoted.append(quoted: id)
-            matches = self.matches(StoredValue(value), id: StoredValue(quoted.bytes), gaveUp: &gaveUp)
+            matches = self.matches(StoredValue(value), id: StoredValue(quoted.bytes), gaveUpAt: &gaveUpAt)
         } else {
-            matches = self.matches(StoredValue(value), id: nil, gaveUp: &gaveUp)
+            matches = self.matches(StoredValue(value), id: nil, gaveUpAt: &gaveUpAt)
         }
-        if gaveUp { throw .patternTooComplex }
+        if let gaveUpAt { throw .patternTooComplex(at: gaveUpAt) }
         return matches
     }
 }

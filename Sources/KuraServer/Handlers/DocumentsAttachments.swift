@@ -55,7 +55,11 @@ extension DocumentsHandlers {
         case .noFile: .error(RPCError(.transferFailed, hint: "the descriptor is of no regular file"))
         case .changed: .error(RPCError(.transferFailed, hint: "the file changed its size while it was read"))
         case .unreadable: .error(RPCError(.transferFailed, hint: "the descriptor could not be read"))
-        case .tooLarge: .error(RPCError(.valueTooLarge, limit: Attachment.byteLimit))
+        case .tooLarge:
+            .error(
+                RPCError(
+                    .valueTooLarge, parameter: call.reader.name(call.reader.boolean(4) ? 4 : 5),
+                    limit: Attachment.byteLimit))
         case .badBase64:
             .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
         case .noSpace: Refusal(StoreError.noSpace, call: call)
@@ -82,7 +86,9 @@ extension DocumentsHandlers {
         guard let attachment = found.attachment else { throw Refusal(.absent(shownRev: found.shownRev), call: call) }
         guard !isInline || attachment.bytes <= WireLimits.inlineAttachmentBytes else {
             throw .error(
-                RPCError(.valueTooLarge, hint: "ask for it as fd", limit: WireLimits.inlineAttachmentBytes))
+                RPCError(
+                    .valueTooLarge, hint: "ask for it as fd", parameter: reader.name(3),
+                    limit: WireLimits.inlineAttachmentBytes))
         }
         let content = try call.content(AttachmentRead.self) { () throws(Refusal) in
             storage.open(attachment, isInline: isInline)

@@ -116,7 +116,8 @@ extension Call {
     fileprivate func error(_ fault: PatchFault, parameter: Int) -> RPCError {
         var error: RPCError
         switch fault.reason {
-        case .tooLarge: error = RPCError(.valueTooLarge, limit: DocumentsStore.valueLimit)
+        case .tooLarge:
+            error = RPCError(.valueTooLarge, parameter: reader.name(parameter), limit: DocumentsStore.valueLimit)
         case .tooManyOperations:
             error = RPCError(
                 .invalidParams, hint: fault.message, parameter: reader.name(parameter),
@@ -128,14 +129,15 @@ extension Call {
             error.reason = fault.message
         }
         error.index = fault.operation
-        point(&error, at: fault.pointer)
+        point(&error, at: fault.place ?? fault.pointer)
         return error
     }
 
     fileprivate func error(ofIncrement fault: PatchFault) -> RPCError {
         var error: RPCError
         switch fault.reason {
-        case .tooLarge: error = RPCError(.valueTooLarge, limit: DocumentsStore.valueLimit)
+        case .tooLarge:
+            error = RPCError(.valueTooLarge, parameter: reader.name(2), limit: DocumentsStore.valueLimit)
         case .outOfRange: error = RPCError(.outOfRange)
         default:
             error = RPCError(.typeMismatch)

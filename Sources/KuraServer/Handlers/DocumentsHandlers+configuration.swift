@@ -139,23 +139,28 @@ extension DocumentsHandlers {
     ) throws(Refusal) {
         let collection = call.reader.string(0)
         let configured = storage.configurations
+        if let indexes {
+            try indexes.withBytes { (text) throws(Refusal) in
+                try set(ConfigurationStore.indexes, text, from: Position.indexes, call, storage)
+            }
+        }
+        if let search {
+            try search.withBytes { (text) throws(Refusal) in
+                try set(ConfigurationStore.search, text, from: Position.searchFields, call, storage)
+            }
+        }
+        if let references {
+            try ReferenceDefinition.text(of: references).withBytes { (text) throws(Refusal) in
+                try set(
+                    ConfigurationStore.references, references.isEmpty ? Bytes() : text, from: Position.references,
+                    call, storage)
+            }
+        }
+        if call.reader.has(Position.schema) {
+            let text = call.reader.json(Position.schema)
+            try set(CollectionItem.schema, text, from: Position.schema, call, storage)
+        }
         try call.run { () throws(StoreError) in
-            if let indexes {
-                try indexes.withBytes { (text) throws(StoreError) in
-                    try configured.set(.documents, collection, ConfigurationStore.indexes, text)
-                }
-            }
-            if let search {
-                try search.withBytes { (text) throws(StoreError) in
-                    try configured.set(.documents, collection, ConfigurationStore.search, text)
-                }
-            }
-            if let references {
-                try ReferenceDefinition.text(of: references).withBytes { (text) throws(StoreError) in
-                    try configured.set(
-                        .documents, collection, ConfigurationStore.references, references.isEmpty ? Bytes() : text)
-                }
-            }
             if call.reader.has(Position.backup) {
                 // As at first: what is not kept is true.
                 let isKept = call.reader.boolean(Position.backup)
@@ -167,10 +172,6 @@ extension DocumentsHandlers {
                 try word.withBytes { (word) throws(StoreError) in
                     try configured.set(.documents, collection, ConfigurationStore.conflictPolicy, word)
                 }
-            }
-            if call.reader.has(Position.schema) {
-                let text = call.reader.json(Position.schema)
-                try configured.set(.documents, collection, CollectionItem.schema, text)
             }
             if call.reader.has(Position.mode) {
                 let word = Array("\"\(String(call.reader.string(Position.mode)))\"".utf8)
@@ -193,6 +194,18 @@ extension DocumentsHandlers {
                 let seconds = call.reader.integer(Position.flushSeconds).map { Int($0) } ?? known
                 try configured.setDurability(.documents, collection, flushSeconds: isDurable ? nil : seconds)
             }
+        }
+    }
+
+    /// Stages what a parameter says, and names it when that is too long.
+    private static func set(
+        _ key: StaticString, _ text: Bytes, from parameter: Int, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) {
+        do throws(StoreError) {
+            try storage.configurations.set(.documents, call.reader.string(0), key, text)
+        } catch {
+            guard case .valueTooLarge(let limit) = error else { throw Refusal(error, call: call) }
+            throw .error(RPCError(.valueTooLarge, parameter: call.reader.name(parameter), limit: limit))
         }
     }
 

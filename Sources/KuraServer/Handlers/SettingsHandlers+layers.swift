@@ -9,7 +9,8 @@ extension SettingsHandlers {
     static func register(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let (domain, given) = (call.reader.string(0), call.reader.json(1))
         guard given.count <= ConfigurationStore.valueLimit else {
-            throw .error(RPCError(.valueTooLarge, limit: ConfigurationStore.valueLimit))
+            throw .error(
+                RPCError(.valueTooLarge, parameter: call.reader.name(1), limit: ConfigurationStore.valueLimit))
         }
         let warnings = try call.check(call.layers(domain, storage), all: given)
         let found = storage.configurations.get(.settings, domain, DomainItem.defaults)

@@ -1,5 +1,6 @@
 import JSONSchema
 import KuraBytes
+import KuraJSON
 import KuraProtocol
 import KuraStorage
 
@@ -254,7 +255,11 @@ enum SettingsHandlers {
             }
             do throws(Refusal) { try call.refuseLocked(layers, key) } catch { throw error.at(index: index) }
             do throws(StoreError) { try batch.put(key, value) } catch {
-                throw Refusal(error, call: call).at(index: index)
+                guard case .error(var fault) = Refusal(error, call: call) else { throw Refusal(error, call: call) }
+                if case .valueTooLarge = error {
+                    call.name(&fault, "values", at: "/" + JSONPointer.token(Array(key)))
+                }
+                throw .error(fault.at(index: index))
             }
             index += 1
         }

@@ -74,7 +74,7 @@ extension Selector {
             return try text.withBytes { (text) throws(SelectorError) in
                 try Selector(StoredValue(text)) { (pattern) throws(TextPatternError) in try BoundedPattern(pattern) }
             }
-        } catch { throw .patternTooComplex }
+        } catch { throw .patternTooComplex(at: error.pointer) }
     }
 }
 

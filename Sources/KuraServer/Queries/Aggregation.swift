@@ -20,7 +20,7 @@ extension Call {
         guard reader.has(parameter) else { return [] }
         var columns: [AggregateColumn] = []
         for member in StoredValue(reader.json(parameter)).members {
-            let place = "/" + String(member.name)
+            let place = "/" + JSONPointer.token(ResolvedText.bytes(member.name))
             guard columns.count < AggregateAnswer.columnLimit else {
                 throw refusal(
                     parameter, path: place, "too many things to compute", limit: AggregateAnswer.columnLimit)
@@ -36,6 +36,15 @@ extension Call {
         }
         return columns
     }
+}
+
+/// A document with its id, which `_id` finds.
+struct GroupedDocument {
+    var value: StoredValue
+    /// As a JSON string; empty when nobody asks for it.
+    var id: StoredValue
+
+    func find(_ path: FieldPath) -> StoredValue? { path.isID ? id : path.find(in: value) }
 }
 
 /// What has been computed of one group so far.
@@ -56,11 +65,11 @@ struct AggregateGroup {
     }
 
     /// - Returns: by how many bytes it has grown.
-    mutating func add(_ document: StoredValue, _ columns: [AggregateColumn]) -> Int {
+    mutating func add(_ document: GroupedDocument, _ columns: [AggregateColumn]) -> Int {
         count += 1
         var grown = 0
         for (place, column) in columns.enumerated() {
-            guard let value = column.path.find(in: document) else { continue }
+            guard let value = document.find(column.path) else { continue }
             counts[place] += 1
             switch column.operation {
             case .count: break
@@ -116,13 +125,17 @@ final class AggregateAnswer: DocumentsAnswer, @unchecked Sendable {
         var key = ByteBuffer()
         var bytes = 0
         var isFull = false
+        let usesID = paths.contains(where: \.isID) || columns.contains { $0.path.isID }
+        var id = ByteBuffer()
         try query.run(tables) { document in
-            let value = StoredValue(document.value)
+            id.removeAll()
+            if usesID { id.append(quoted: document.id) }
+            let value = GroupedDocument(value: StoredValue(document.value), id: StoredValue(id.bytes))
             key.removeAll()
-            for path in paths { IndexKey.append(path.find(in: value), to: &key) }
+            for path in paths { IndexKey.append(value.find(path), to: &key) }
             let name = Array(key.bytes)
             if groups[name] == nil {
-                let shared = paths.map { path in path.find(in: value).map { Array($0.text) } }
+                let shared = paths.map { path in value.find(path).map { Array($0.text) } }
                 bytes += name.count + shared.reduce(128 + 64 * columns.count) { $0 + ($1?.count ?? 0) }
                 groups[name] = AggregateGroup(key: shared, columns: columns.count)
             }

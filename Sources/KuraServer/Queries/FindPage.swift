@@ -72,7 +72,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
             json.append(quoted: document.id)
             json.append(",\"value\":")
             if let fields {
-                fields.append(StoredValue(document.value), to: &json)
+                fields.append(StoredValue(document.value), id: document.id, to: &json)
             } else {
                 json.append(document.value)
             }

@@ -55,7 +55,7 @@ final class SearchPage: TableQuery, @unchecked Sendable {
         json.append(quoted: found.document.id)
         json.append(",\"value\":")
         if let fields {
-            fields.append(StoredValue(found.document.value), to: &json)
+            fields.append(StoredValue(found.document.value), id: found.document.id, to: &json)
         } else {
             json.append(found.document.value)
         }

@@ -62,11 +62,11 @@ public final class LivePage: Sendable {
                 value.withBytes { text in
                     let document = StoredValue(text)
                     for group in groups {
-                        var gaveUp = false
-                        let matches = group.criteria.selector.matches(document, id: quotedID, gaveUp: &gaveUp)
-                        guard matches || gaveUp else { continue }
+                        var gaveUpAt: String?
+                        let matches = group.criteria.selector.matches(document, id: quotedID, gaveUpAt: &gaveUpAt)
+                        guard matches || gaveUpAt != nil else { continue }
                         for place in group.places {
-                            if gaveUp {
+                            if gaveUpAt != nil {
                                 found[place].gaveUp = true
                             } else {
                                 let key = shapes[place].key(document, id: id, quotedID: quotedID)

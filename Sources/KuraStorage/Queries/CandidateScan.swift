@@ -370,17 +370,17 @@ final class CandidateScan {
     /// Whether a document matches; one that a pattern takes too long for does not, and ends the walk.
     func matches(_ value: Bytes, _ id: Bytes) -> Bool {
         guard !selector.isEmpty else { return true }
-        var gaveUp = false
+        var gaveUpAt: String?
         let matches: Bool
         if selector.usesID {
             quotedID.removeAll()
             quotedID.append(idAsJSON: id)
-            matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUp: &gaveUp)
+            matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUpAt: &gaveUpAt)
         } else {
-            matches = selector.matches(StoredValue(value), id: nil, gaveUp: &gaveUp)
+            matches = selector.matches(StoredValue(value), id: nil, gaveUpAt: &gaveUpAt)
         }
-        if gaveUp { failure = .patternTooComplex }
-        return matches && !gaveUp
+        if let gaveUpAt { failure = .patternTooComplex(at: gaveUpAt) }
+        return matches && gaveUpAt == nil
     }
 }
 

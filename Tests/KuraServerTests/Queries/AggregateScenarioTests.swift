@@ -48,6 +48,21 @@ import Testing
         #expect(found == all["values"]?.elements)
     }
 
+    @Test func `groups and bounds may be of ids`() throws {
+        let groups = try ask("aggregate", #""where":{"kind":"a"},"groupBy":["_id"]"#)["groups"]
+        #expect(
+            groups
+                == (try JSON(
+                    #"[{"key":{"_id":"0"},"count":1,"values":{}},{"key":{"_id":"1"},"count":1,"values":{}}]"#)))
+        let ends = try ask(
+            "aggregate",
+            #""compute":{"first":{"min":"_id"},"last":{"max":"_id"},"all":{"count":"_id"},"sum":{"sum":"_id"}}"#)
+        #expect(
+            ends["groups"]?[0]?["values"] == (try JSON(#"{"first":"0","last":"8","all":9,"sum":0}"#)), "\(ends)")
+        let page = try ask("find", #""where":{"kind":"a"},"fields":["_id","price"]"#)
+        #expect(page["documents"]?[0]?["value"] == (try JSON(#"{"_id":"0","price":0.1}"#)))
+    }
+
     @Test func `groups are summed up exactly`() throws {
         let groups = try ask(
             "aggregate",
@@ -72,7 +87,8 @@ import Testing
 
     @Test(arguments: [
         (#""compute":{"x":5}"#, "/x"), (#""compute":{"x":{"median":"price"}}"#, "/x"),
-        (#""compute":{"x":{"sum":""}}"#, "/x/sum"),
+        (#""compute":{"x":{"sum":""}}"#, "/x/sum"), (#""compute":{"a/b":{"sum":""}}"#, "/a~1b/sum"),
+        (#""compute":{"~x":5}"#, "/~0x"), (#""compute":{"\u00e9\u002f":5}"#, "/é~1"),
         (#""compute":{"x":{"sum":"a","min":"b"}}"#, "/x"), (#""groupBy":["a",".b"]"#, "/1"),
     ])
     func `what cannot be computed is refused`(_ more: String, _ path: String) throws {

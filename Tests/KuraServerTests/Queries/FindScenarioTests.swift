@@ -150,6 +150,14 @@ import Testing
         let start = now()
         let refusal = try client.refusal("documents.find", #"{"collection":"c","where":{"t":{"$regex":"^(a+)+$"}}}"#)
         #expect(refusal["kind"]?.text == "invalidParams" && refusal["hint"]?.text?.contains("$regex") == true)
+        #expect(refusal["parameter"]?.text == "where" && refusal["path"]?.text == "/t/$regex", "\(refusal)")
+        let second = try client.refusal(
+            "documents.count",
+            #"{"collection":"c","where":{"$and":[{"t":{"$regex":"^a"}},{"t":{"$regex":"^(a+)+$"}}]}}"#)
+        #expect(second["parameter"]?.text == "where" && second["path"]?.text == "/$and/1/t/$regex", "\(second)")
+        let deletion = try client.refusal(
+            "documents.deleteMany", #"{"collection":"c","where":{"t":{"$regex":"^(a+)+$"}}}"#)
+        #expect(deletion["path"]?.text == "/t/$regex", "\(deletion)")
         #expect(now() - start < 2)
         #expect(try ids(find(#""where":{"t":{"$regex":"(?i)^A+B$"}}"#)) == ["a"])
         #expect(try ids(find(#""where":{"t":{"$regex":"^A+B$"}}"#)) == [])

@@ -125,8 +125,8 @@ import Testing
         let expected = model.filter { id, value in
             value.withBytes { value in
                 "\"\(id)\"".withBytes { id in
-                    var gaveUp = false
-                    return selector.matches(StoredValue(value), id: StoredValue(id), gaveUp: &gaveUp)
+                    var gaveUpAt: String?
+                    return selector.matches(StoredValue(value), id: StoredValue(id), gaveUpAt: &gaveUpAt)
                 }
             }
         }

@@ -118,7 +118,7 @@ public final class IndexDefinition: Sendable {
         for member in value.members {
             switch ResolvedText.bytes(member.name).withBytes({ String($0) }) {
             case "name": name = try Self.name(member.value, at: place + "/name")
-            case "fields": fields = try Self.fields(member.value, at: place + "/fields")
+            case "fields": fields = try Self.fields(member.value, at: place + "/fields", isStored: isStored)
             case "unique":
                 guard member.value.kind == .true || member.value.kind == .false else {
                     throw Fault(pointer: place + "/unique", message: "unique is true or false")
@@ -154,7 +154,7 @@ public final class IndexDefinition: Sendable {
 
     private static func name(_ value: StoredValue, at place: String) throws(Fault) -> [UInt8] {
         let name = value.kind == .string ? ResolvedText.bytes(value.quoted) : []
-        guard (1...nameBytes).contains(name.count), name.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard (1...nameBytes).contains(name.count), !name.withBytes({ $0.hasControlCharacters }) else {
             throw Fault(
                 pointer: place,
                 message: "an index's name is a string of 1 to \(nameBytes) bytes without control characters")
@@ -162,7 +162,9 @@ public final class IndexDefinition: Sendable {
         return name
     }
 
-    private static func fields(_ value: StoredValue, at place: String) throws(Fault) -> [FieldPath] {
+    private static func fields(
+        _ value: StoredValue, at place: String, isStored: Bool
+    ) throws(Fault) -> [FieldPath] {
         guard value.kind == .array else { throw Fault(pointer: place, message: "fields are a list of paths") }
         var fields: [FieldPath] = []
         for element in value.elements {
@@ -177,6 +179,11 @@ public final class IndexDefinition: Sendable {
                     try FieldPath(text)
                 }
             } catch { throw Fault(pointer: place, message: error.message) }
+            // In a selector it would be the document's id, which its members do not have.
+            guard isStored || !path.isID else {
+                throw Fault(
+                    pointer: place, message: "_id is the document's own, which is found and sorted by without an index")
+            }
             guard !fields.contains(path) else { throw Fault(pointer: place, message: "the field comes twice") }
             fields.append(path)
         }

@@ -124,7 +124,7 @@ public final class ReferenceDefinition: Sendable {
 
     private static func name(_ value: StoredValue, at place: String) throws(Fault) -> [UInt8] {
         let name = value.kind == .string ? ResolvedText.bytes(value.quoted) : []
-        guard (1...collectionBytes).contains(name.count), name.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard (1...collectionBytes).contains(name.count), !name.withBytes({ $0.hasControlCharacters }) else {
             throw Fault(
                 pointer: place, message: "a collection's name is a string of 1 to 128 bytes without control characters")
         }

@@ -162,12 +162,12 @@ public final class DocumentSearch: @unchecked Sendable {
     /// Whether a document fulfils the selector; one that a pattern takes too long for does not, and ends the search.
     private func matches(_ value: Bytes, _ id: Bytes) -> Bool {
         guard !selector.isEmpty else { return true }
-        var gaveUp = false
+        var gaveUpAt: String?
         quotedID.removeAll()
         quotedID.append(idAsJSON: id)
-        let matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUp: &gaveUp)
-        if gaveUp { failure = .patternTooComplex }
-        return matches && !gaveUp
+        let matches = selector.matches(StoredValue(value), id: StoredValue(quotedID.bytes), gaveUpAt: &gaveUpAt)
+        if let gaveUpAt { failure = .patternTooComplex(at: gaveUpAt) }
+        return matches && gaveUpAt == nil
     }
 
     /// Bytes whose order is that of the numbers; SQLite's best rank is the smallest.
