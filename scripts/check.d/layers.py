@@ -16,7 +16,7 @@ ARROWS = {
     "CPCRE2": set(),
     "CSodium": set(),
     "CSyscalls": set(),
-    "KuraBytes": set(),
+    "KuraBytes": {"CSyscalls"},
     "SQLite": {"KuraBytes", "CSQLite"},
     "Sodium": {"KuraBytes", "CSodium"},
     "KuraProtocol": {"KuraBytes"},
@@ -29,7 +29,7 @@ ARROWS = {
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraBytes", "KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},
-    "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"},
+    "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"},
     "kura": {"KuraCommand"},
     "kura-bench": set(),
 }
