@@ -37,13 +37,11 @@ struct Verb {
             isFile ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
         }
 
-<<<<<<< HEAD
         /// Its word is a file's path.
         var isFile: Bool { form == .file || form == .reply }
-=======
+
         /// What the verb is there to store: read when nothing that takes its place is given.
         var isImplied: Bool { form == .secret && field.name == "secret" && !field.isRequired }
->>>>>>> main
 
         /// Its option stands alone.
         var isBare: Bool { form == .flag || form == .secret }
