@@ -1,6 +1,7 @@
 import KuraBytes
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// Answers what makes tokens for secrets, and takes them.
 enum SecretsTokens {
