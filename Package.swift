@@ -37,7 +37,7 @@ let package = Package(
         .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CSyscalls"),
-        module("KuraBytes"),
+        module("KuraBytes", ["CSyscalls"]),
         module("SQLite", ["KuraBytes", "CSQLite"]),
         module("Sodium", ["KuraBytes", "CSodium"]),
         module("KuraProtocol", ["KuraBytes"]),

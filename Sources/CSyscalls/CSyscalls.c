@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -52,6 +53,15 @@ int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity,
     for (int i = 0; i < count; i++) { tokens[i] = ready[i].data.u64; events[i] = ready[i].events; }
     return count;
 }
+void *csys_map(size_t bytes) {
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+void *csys_remap(void *pages, size_t bytes, size_t wanted) {
+    void *moved = mremap(pages, bytes, wanted, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+}
+void csys_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 void csys_trim_heap(void) { malloc_trim(0); }
 void csys_give_back_blocks(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,

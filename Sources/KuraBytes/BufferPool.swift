@@ -14,8 +14,9 @@ public final class BufferPool {
 
     /// - Parameters:
     ///   - limit: blocks that are kept at most.
-    ///   - largest: bytes of the largest block that is kept.
+    ///   - largest: bytes of the largest block that is kept, less than 1 MiB.
     public init(limit: Int = 64, largest: Int = 64 << 10) {
+        precondition(largest < ByteBuffer.mappedRoom, "blocks that are pages of their own are not kept")
         self.limit = limit
         self.largest = largest
         unsafe blocks.reserveCapacity(limit)

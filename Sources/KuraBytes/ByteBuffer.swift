@@ -1,11 +1,16 @@
+import CSyscalls
 import Glibc
 
 /// A growable run of bytes that is filled, read and emptied again without giving its memory back.
 ///
 /// Appending may move the block, so what `bytes` lends is good until the next change.
 ///
-/// Safety: it owns one `malloc`ed block of `room` bytes at `base`, of which `length` are filled; every function keeps
-/// 0 ≤ `length` ≤ `room`, and with `room` above 0 there is a block. Ranges and offsets that come from outside are checked.
+/// A large block is pages of its own: it grows without a copy, and when it goes, or grows out of a page, the kernel gets the page
+/// and nobody finds in it what it held.
+///
+/// Safety: it owns one block of `room` bytes at `base`, mapped when `room` is at least `mappedRoom` and else `malloc`ed, of which
+/// `length` are filled; every function keeps 0 ≤ `length` ≤ `room`, and with `room` above 0 there is a block. Ranges and offsets
+/// that come from outside are checked.
 /// `spare` alone gives an address away, which its signature says.
 @safe
 public struct ByteBuffer: ~Copyable {
@@ -25,10 +30,7 @@ public struct ByteBuffer: ~Copyable {
         reserve(capacity)
     }
 
-    deinit {
-        if wipes, let base = unsafe base { unsafe explicit_bzero(base, length) }
-        unsafe free(base)
-    }
+    deinit { release() }
 
     public var isEmpty: Bool { count == 0 }
 
@@ -58,24 +60,40 @@ public struct ByteBuffer: ~Copyable {
 
     @usableFromInline
     mutating func grow(by additional: Int) {
-        let wanted = capacity(reserving: additional)
-        guard wipes, length > 0 else {
-            guard let grown = unsafe realloc(base, wanted) else { fatalError("out of memory") }
-            unsafe base = grown
-            room = wanted
-            return
-        }
-        move(to: wanted)
+        resize(to: capacity(reserving: additional))
     }
 
-    /// Moves to a block of `wanted` bytes and leaves zeros behind: `realloc` would leave the bytes.
-    private mutating func move(to wanted: Int) {
-        guard let moved = unsafe malloc(wanted), let old = unsafe base else { fatalError("out of memory") }
-        unsafe moved.copyMemory(from: old, byteCount: length)
-        wipe(0..<length)
-        unsafe free(old)
-        unsafe base = moved
+    /// Blocks of so many bytes and more are pages of their own.
+    static let mappedRoom = 1 << 20
+
+    /// Gives what is filled a block of `wanted` bytes, at least as many as are filled.
+    private mutating func resize(to wanted: Int) {
+        let isMapped = room >= Self.mappedRoom
+        let resized: UnsafeMutableRawPointer?
+        if isMapped, wanted >= Self.mappedRoom {
+            unsafe resized = csys_remap(base, room, wanted)
+        } else if !isMapped, wanted < Self.mappedRoom, !wipes || length == 0 {
+            unsafe resized = realloc(base, wanted)
+        } else {
+            unsafe resized = wanted < Self.mappedRoom ? malloc(wanted) : csys_map(wanted)
+            if let resized = unsafe resized, length > 0, let old = unsafe base {
+                unsafe resized.copyMemory(from: old, byteCount: length)
+            }
+            if unsafe resized != nil { release() }
+        }
+        guard let resized = unsafe resized else { fatalError("out of memory") }
+        unsafe base = resized
         room = wanted
+    }
+
+    /// Frees the block, and leaves nothing in it of what nobody may find.
+    private func release() {
+        guard room < Self.mappedRoom else {
+            unsafe csys_unmap(base, room)
+            return
+        }
+        if wipes, let base = unsafe base { unsafe explicit_bzero(base, length) }
+        unsafe free(base)
     }
 
     /// What `capacity` will be when room for `additional` bytes has been made.
@@ -90,13 +108,7 @@ public struct ByteBuffer: ~Copyable {
     /// Gives back what lies behind the last byte; keeps everything that has been appended.
     public mutating func shrink() {
         guard length > 0 else { return releaseMemory() }
-        guard !wipes else {
-            if length < room { move(to: length) }
-            return
-        }
-        guard length < room, let shrunk = unsafe realloc(base, length) else { return }
-        unsafe base = shrunk
-        room = length
+        if length < room { resize(to: length) }
     }
 
     @inlinable
@@ -200,8 +212,7 @@ public struct ByteBuffer: ~Copyable {
 
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
-        if wipes { wipe(0..<length) }
-        unsafe free(base)
+        release()
         unsafe base = nil
         length = 0
         room = 0

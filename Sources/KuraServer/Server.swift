@@ -201,14 +201,14 @@ public final class Server {
             let before = facts.requests
             crowd.beginSlice(at: time)
             process(connection, storage)
-            time = crowd.noteSlice(of: connection, since: time)
+            let answered = facts.requests - before
+            time = crowd.noteSlice(of: connection, since: time, answered: answered)
             if connection.state.dependsOnTurn || connection.state.wait != .none {
                 pending.append(connection)
                 continue
             }
             // Nothing of the turn is in its replies: they leave while the others are being answered. Not those to a client
             // that pipelines: it has more under way, and to wake it for each of them costs more than it gains.
-            let answered = facts.requests - before
             if answered > Self.fewRequests { pending.append(connection) } else { leave(connection) }
             if answered > 0 { others.insert(connection.token) }
         }
@@ -238,7 +238,8 @@ public final class Server {
             } else if event.isClosed {
                 hangUp(connection)
             }
-            enter(connection)
+            // What is left of an earlier turn comes behind those who ask now.
+            if !connection.isInReadyList { enter(connection) }
         }
     }
 

@@ -16,7 +16,7 @@ ARROWS = {
     "CPCRE2": set(),
     "CSodium": set(),
     "CSyscalls": set(),
-    "KuraBytes": set(),
+    "KuraBytes": {"CSyscalls"},
     "SQLite": {"KuraBytes", "CSQLite"},
     "Sodium": {"KuraBytes", "CSodium"},
     "KuraProtocol": {"KuraBytes"},

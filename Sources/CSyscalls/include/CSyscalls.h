@@ -79,6 +79,12 @@ int csys_terminal_columns(int descriptor);
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
 /// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
 int csys_begin_writing(int descriptor);
+/// Pages of memory, zeros, for at least `bytes` (mmap(2)); NULL when there are none.
+void *csys_map(size_t bytes);
+/// The same pages with others behind them or without the last ones, perhaps at another place (mremap(2)); NULL when that fails.
+void *csys_remap(void *pages, size_t bytes, size_t wanted);
+/// Gives pages back (munmap(2)).
+void csys_unmap(void *pages, size_t bytes);
 /// Gives back to the system what the heap does not use (malloc_trim(3)).
 void csys_trim_heap(void);
 /// Blocks of `bytes` and more are given back when they are freed (M_MMAP_THRESHOLD of mallopt(3)), however many there have been.

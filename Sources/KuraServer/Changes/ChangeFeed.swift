@@ -43,7 +43,7 @@ final class ChangeFeed {
     static let looks = 16
     /// Sends of a slice, and its nanoseconds.
     static let sliceSends = 128
-    static let sliceTime: UInt64 = 200_000
+    static let sliceTime: UInt64 = 100_000
     /// Bytes that a client has not read; beyond them it gets no events until it reads.
     var backlog = 256 << 10
     private static let readingLimit = 4

@@ -5,33 +5,36 @@ import KuraTransport
 /// Who has to stand back so that others get their turn: decisions and lists of the loop, without I/O.
 ///
 /// A connection's turn is a slice: so many requests, weighed by their bytes. While several connections are active a slice
-/// is small, and one whose slice took much longer than that (a large value, a thousand items: what cannot be split) waits for
-/// twice as long before its next, so that the others have two thirds of the loop. Alone, a connection has it all.
+/// is small, smaller still when one of them asks one thing after the other and so waits for every slice of the rest; and one
+/// whose slice took much longer than that (a large value, a thousand items: what cannot be split) waits for twice as long before
+/// its next, so that the others have two thirds of the loop. Alone, a connection has it all.
 struct Crowd: ~Copyable {
     /// Requests in a slice when several connections are active.
     static let sharedSlice = 48
-    /// Bytes read of one connection at once when several are active.
+    /// The same when somebody waits for each single reply.
+    static let attentiveSlice = 24
+    /// Bytes read of one connection at once when several are active, and when somebody waits for each single reply.
     static let sharedPiece = 64 << 10
+    static let attentivePiece = 16 << 10
     /// Bytes of request and reply that count as one more request.
     static let bytesPerUnit = 256
     /// A slice that takes longer puts off the next one.
     static let sliceTime: UInt64 = 100_000
-    /// Others count as active for so long after one was served.
+    /// Somebody counts as active for so long after being served.
     static let presence: UInt64 = 5_000_000
     static let longestDeferral: UInt64 = 500_000_000
     /// Requests between two looks at the clock.
     static let looks = 8
     /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
     static let readBytes = 512 << 10
-    /// Connections accepted in a turn that others have requests in, and in one that they have none in.
-    static let acceptsBusy = 8
+    /// Connections accepted in a turn while others are active, and while nobody is: letting one in and out again costs as much as
+    /// twenty requests.
+    static let acceptsBusy = 3
     static let acceptsIdle = 64
 
     /// Numbers the turns.
     private(set) var turn: UInt32 = 0
     var bytesRead = 0
-    /// Somebody was answered in this turn.
-    private(set) var wasBusy = false
 
     /// Connections that wait for `deferredUntil`.
     var deferred: ContiguousArray<Connection> = []
@@ -72,12 +75,13 @@ struct Crowd: ~Copyable {
     private var sliceBegan: UInt64 = 0
     private var lastToken: UInt64 = 0
     private var sharedAt: UInt64 = 0
+    /// When somebody last had one request, and no more behind it.
+    private var attentiveAt: UInt64 = 0
     private var now: UInt64 = 0
 
     mutating func beginTurn() {
         turn &+= 1
         bytesRead = 0
-        wasBusy = false
     }
 
     // MARK: Slices
@@ -94,10 +98,22 @@ struct Crowd: ~Copyable {
     /// Several connections have been active lately.
     var isShared: Bool { now &- sharedAt < Self.presence }
 
+    /// One of them waits for each reply before it asks again.
+    private var isAttentive: Bool { now &- attentiveAt < Self.presence }
+
     /// Requests that the connection has in this turn.
     func slice(of connection: Connection, atMost limit: Int) -> Int {
-        isShared || connection.token != lastToken ? min(Self.sharedSlice, limit) : limit
+        guard isShared || connection.token != lastToken else { return limit }
+        return min(isAttentive ? Self.attentiveSlice : Self.sharedSlice, limit)
     }
+
+    /// Bytes that are read of a connection at once; `alone`: when it has the loop for itself.
+    func piece(alone: Int) -> Int {
+        isShared ? isAttentive ? Self.attentivePiece : Self.sharedPiece : alone
+    }
+
+    /// Connections to accept in this turn.
+    var accepts: Int { monotonicNow() &- now < Self.presence ? Self.acceptsBusy : Self.acceptsIdle }
 
     /// A slice begins.
     mutating func beginSlice(at time: UInt64) { sliceBegan = time }
@@ -110,11 +126,11 @@ struct Crowd: ~Copyable {
         bytes / Self.bytesPerUnit + (reader.isExtensive ? 15 : 0)
     }
 
-    /// The connection's slice is over.
+    /// The connection's slice is over, in which it had so many requests answered.
     /// - Returns: the time.
-    mutating func noteSlice(of connection: Connection, since start: UInt64) -> UInt64 {
+    mutating func noteSlice(of connection: Connection, since start: UInt64, answered: UInt64) -> UInt64 {
         now = monotonicNow()
-        wasBusy = true
+        if answered == 1, !connection.hasMore { attentiveAt = now }
         connection.crowd.spent += now - start
         if connection.token != lastToken {
             if lastToken != 0 { sharedAt = now }

@@ -14,7 +14,7 @@ extension Server {
     func accept() {
         crowd.isAcceptDue = false
         var refused = 0
-        var left = crowd.wasBusy ? Crowd.acceptsBusy : Crowd.acceptsIdle
+        var left = crowd.accepts
         // Each socket comes first in its turn, so that a crowd at one does not keep another waiting.
         for offset in sockets.indices {
             let door = sockets[(Int(crowd.turn) + offset) % sockets.count]

@@ -15,10 +15,10 @@ extension Server {
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
-            received = connection.skip(&crowd.scratch, atMost: crowd.isShared ? Crowd.sharedPiece : .max, pool)
+            received = connection.skip(&crowd.scratch, atMost: crowd.piece(alone: .max), pool)
         } else {
             received = connection.receive(
-                atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.isShared ? Crowd.sharedPiece : 1 << 20)
+                atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.piece(alone: 1 << 20))
         }
         switch received {
         case .bytes(let count)?:

@@ -18,7 +18,7 @@ struct GatheredReply {
     private var hasAdvanced = false
 
     /// Nanoseconds of one piece.
-    private static let sliceTime: UInt64 = 150_000
+    private static let sliceTime: UInt64 = 75_000
     private static let looksBetween = 16
     /// Bytes of an item that count as one more.
     private static let bytesPerLook = 4 << 10
