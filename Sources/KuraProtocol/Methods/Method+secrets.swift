@@ -115,7 +115,8 @@ extension Method {
                     "What a password is made of: ASCII characters, each once; letters and digits when absent."),
                 Field("returnSecret", .boolean, "Return it as well. Not within a transaction, nor with `requestKey`."),
                 label, attributes, accessibility, deviceOnly, accessGroup, backup, expiresAt, maxVersions, .ifRev,
-                Field("algorithm", .word(algorithms), "With `kind` `key`: it has 32 bytes, and is good for this alone."),
+                Field(
+                    "algorithm", .word(algorithms), "With `kind` `key`: it has 32 bytes, and is good for this alone."),
             ],
             result: [
                 .writtenRev, Field("version", .count, required: true, "Number of the version, from 1."),

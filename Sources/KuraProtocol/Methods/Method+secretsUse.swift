@@ -12,7 +12,8 @@ extension Method {
             "Tells whether a signature is that of data by a stored Ed25519 key.",
             parameters: [
                 .secretsService, .secretsAccount,
-                Field("signature", .text(maxBytes: 88), required: true, "64 bytes, as base64."), data, dataBase64, version,
+                Field("signature", .text(maxBytes: 88), required: true, "64 bytes, as base64."), data, dataBase64,
+                version,
                 .secretsGroup,
             ],
             result: [Field("valid", .boolean, required: true, "Whether it is."), usedVersion], errors: useErrors,
@@ -92,7 +93,8 @@ extension Method {
             ],
             result: [
                 Field("service", .scope, required: true, "Of which service the secret is."),
-                Field("account", .key, required: true, "Whose."), Field("accessGroup", .scope, "The group that it is in."),
+                Field("account", .key, required: true, "Whose."),
+                Field("accessGroup", .scope, "The group that it is in."),
                 Field("secret", .json, secret: true, "The text, or texts by name; left out when it is bytes."),
                 Field(
                     "secretBase64", .text(maxBytes: WireLimits.secretBase64Bytes), secret: true,

@@ -33,7 +33,8 @@ import Testing
             try client.result("secrets.encrypt", params(account, ",\"data\":\"\(data)\"\(more)"))["ciphertext"]?.text)
     }
 
-    private func decrypt(_ client: Client, _ account: String, _ ciphertext: String, _ more: String = "") throws -> JSON {
+    private func decrypt(_ client: Client, _ account: String, _ ciphertext: String, _ more: String = "") throws -> JSON
+    {
         try client.call("secrets.decrypt", params(account, ",\"ciphertext\":\"\(ciphertext)\"\(more)"))
     }
 
@@ -56,7 +57,8 @@ import Testing
             "YpHWV97sJAJIJ+acOr4BowzlSKKEdDpEXjaA19taw6wY/5tTjRbykK5n92CYTcZZSnwV6XFu0o3AJ77O6h7ECg=="
         ),
     ])
-    func `signatures are those of RFC 8032`(seed: String, publicKey: String, message: String, signature: String) throws {
+    func `signatures are those of RFC 8032`(seed: String, publicKey: String, message: String, signature: String) throws
+    {
         try put("sig", seed, "ed25519")
         let user = try daemon.connect("user")
         #expect(
@@ -91,7 +93,8 @@ import Testing
             try user.result("secrets.hmac", params("code", ",\"data\":\"\(text)\""))
                 == JSON("{\"code\":\"\(code)\",\"version\":1}"))
         func isValid(_ code: String, _ text: String) throws -> Bool? {
-            try user.result("secrets.verifyHmac", params("code", ",\"code\":\"\(code)\",\"data\":\"\(text)\""))["valid"]?
+            try user.result("secrets.verifyHmac", params("code", ",\"code\":\"\(code)\",\"data\":\"\(text)\""))[
+                "valid"]?
                 .bool
         }
         #expect(try isValid(code, text) == true)
@@ -135,7 +138,7 @@ import Testing
             #expect(shown["version"]?.int == 1, "\(method)")
             let refused = try reader.refusal("secrets.\(method)", params(account, more))
             #expect(refused["kind"]?.text == "forbidden", "\(method)")
-            #expect(refused["grant"]?["allow"] == (try JSON("[\"use\"]")), "\(method)")
+            #expect(try refused["grant"]?["allow"] == JSON("[\"use\"]"), "\(method)")
             // In another group there is another key, or none: both are not theirs.
             let other = params(account, more + ",\"accessGroup\":\"g\"")
             #expect(try user.refusal("secrets.\(method)", other)["kind"]?.text == "forbidden", "\(method)")
@@ -192,7 +195,8 @@ import Testing
         }
         #expect(
             try admin.refusal(
-                "secrets.put", params("text", ",\"secretBase64\":\"\(Self.keyText)\",\"algorithm\":\"ed25519\""))["kind"]?
+                "secrets.put", params("text", ",\"secretBase64\":\"\(Self.keyText)\",\"algorithm\":\"ed25519\""))[
+                    "kind"]?
                 .text == "typeMismatch")
         #expect(try admin.result("secrets.versions", params("ed25519"))["versions"]?.elements.count == 1)
         // What it has sealed names it.
@@ -204,7 +208,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("put", ",\"secret\":\"x\",\"algorithm\":\"ed25519\""), ("put", ",\"secretBase64\":\"AAEC\",\"algorithm\":\"ed25519\""),
+        ("put", ",\"secret\":\"x\",\"algorithm\":\"ed25519\""),
+        ("put", ",\"secretBase64\":\"AAEC\",\"algorithm\":\"ed25519\""),
         ("put", ",\"secretBase64\":\"\(Self.keyText)\",\"algorithm\":\"rsa\""),
         ("generate", ",\"algorithm\":\"ed25519\""), ("generate", ",\"kind\":\"uuid\",\"algorithm\":\"ed25519\""),
         ("generate", ",\"kind\":\"key\",\"length\":64,\"algorithm\":\"ed25519\""),
@@ -239,7 +244,8 @@ import Testing
         for account in ["a", "b"] { try put(account, Self.keyText, "xchacha20-poly1305") }
         try admin.result(
             "secrets.put",
-            "{\"service\":\"t\",\"account\":\"a\",\"secretBase64\":\"\(Self.keyText)\",\"algorithm\":\"xchacha20-poly1305\"}")
+            "{\"service\":\"t\",\"account\":\"a\",\"secretBase64\":\"\(Self.keyText)\",\"algorithm\":\"xchacha20-poly1305\"}"
+        )
         let sealed = try encrypt(admin, "a", "caf\\u00e9", ",\"associatedData\":\"x\"")
         #expect(try encrypt(admin, "a", "caf\\u00e9", ",\"associatedData\":\"x\"") != sealed)
         #expect(try decrypt(admin, "a", sealed, ",\"associatedData\":\"x\"")["result"]?["data"]?.text == "café")
@@ -251,7 +257,8 @@ import Testing
         #expect(
             try admin.refusal(
                 "secrets.decrypt",
-                "{\"service\":\"t\",\"account\":\"a\",\"ciphertext\":\"\(sealed)\",\"associatedData\":\"x\"}")["kind"]?.text
+                "{\"service\":\"t\",\"account\":\"a\",\"ciphertext\":\"\(sealed)\",\"associatedData\":\"x\"}")["kind"]?
+                .text
                 == "forged")
         var whole = ByteBuffer()
         try #require(Array(sealed.utf8).withBytes { Base64.decode($0, into: &whole) })
@@ -267,7 +274,8 @@ import Testing
                 let reply = try admin.call("secrets.\(method)", params("a", line))
                 let kind = reply["error"]?["data"]?["kind"]?.text
                 // Another version of the key there is not.
-                #expect(kind == ((2..<6).contains(position) ? "notFound" : "forged"), "\(method) at \(position): \(reply)")
+                #expect(
+                    kind == ((2..<6).contains(position) ? "notFound" : "forged"), "\(method) at \(position): \(reply)")
             }
         }
         for count in 0..<bytes.count {
@@ -298,7 +306,8 @@ import Testing
         #expect(daemon.daemon.terminate() == 0)
         try daemon.daemon.start(configuration: daemon.configuration(daemon.roles))
         #expect(
-            try decrypt(try daemon.connect("user"), "seal", last)["result"] == JSON("{\"data\":\"two\",\"version\":12}"))
+            try decrypt(try daemon.connect("user"), "seal", last)["result"] == JSON("{\"data\":\"two\",\"version\":12}")
+        )
     }
 
     @Test func `signatures and codes name their version, and older ones are made and checked when asked for`() throws {
