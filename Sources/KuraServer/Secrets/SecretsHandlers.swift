@@ -292,7 +292,7 @@ extension SecretKind {
     init?(algorithm: Bytes) {
         guard
             let known = SecretKind.allCases.first(where: { kind in kind.algorithm.map { algorithm.equals($0) } ?? false
-                })
+            })
         else { return nil }
         self = known
     }
