@@ -49,7 +49,7 @@ let package = Package(
             "KuraServer",
             ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraTransport"]),
-        module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
+        module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
@@ -68,6 +68,6 @@ let package = Package(
                 "SQLite",
             ]),
         tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
-        tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "CSyscalls"]),
+        tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),
     ]
 )

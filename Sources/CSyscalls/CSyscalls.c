@@ -183,6 +183,10 @@ int csys_set_no_core(void) {
     struct rlimit none = { 0, 0 };
     return setrlimit(RLIMIT_CORE, &none);
 }
+int csys_memory_file(const char *name) { return memfd_create(name, MFD_ALLOW_SEALING); }
+int csys_seal_memory_file(int descriptor) {
+    return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
 int csys_open_terminal(void) { return open("/dev/tty", O_RDWR | O_CLOEXEC); }
 int csys_terminal_columns(int descriptor) {
     struct winsize size;

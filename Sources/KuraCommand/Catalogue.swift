@@ -59,10 +59,10 @@ struct Catalogue {
         if let verb = candidates.first(where: { $0.word == word || $0.method.name == "\(noun.name).\(word)" }) {
             return verb
         }
-        let hint = Suggestion.hint(for: word, among: candidates.map(\.word))
+        let words = candidates.map(\.word) + Tool.all.filter { $0.noun == noun.name }.map(\.word)
         throw .usage(
             "\(noun.word) has no verb '\(word)'",
-            hint: hint ?? "its verbs: \(candidates.map(\.word).joined(separator: ", "))")
+            hint: Suggestion.hint(for: word, among: words) ?? "its verbs: \(words.joined(separator: ", "))")
     }
 
     /// By the method's name, with the noun's short name too: `documents.getMany`, `docs.get-many`; nil when there is no dot.
@@ -91,7 +91,7 @@ struct Catalogue {
         }
         let words =
             nouns.flatMap { [$0.name, $0.shortName].compactMap(\.self) } + aliases.map(\.word)
-            + Self.commands.map(\.word)
+            + Tool.all.filter { $0.noun == nil }.map(\.word) + Self.commands.map(\.word)
         return .usage(message, hint: Suggestion.hint(for: word, among: words) ?? "'kura --help' lists the commands")
     }
 }

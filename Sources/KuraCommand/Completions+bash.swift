@@ -8,6 +8,10 @@ extension Completions {
             let files = Self.takesFile(verb) ? " files=yes" : ""
             return "    \(Self.pattern(path))) options=\(Self.joined(options(verb)))\(files) ;;"
         }
+        let tools = Tool.all.map { tool in
+            let files = tool.takesFile || tool.takesCommand ? " files=yes" : ""
+            return "    \(Self.pattern(tool.path))) options=\(Self.joined(Self.options(tool)))\(files) ;;"
+        }
         let chosen = paths.flatMap { path, verb in
             choices(verb).map { option, words in
                 "    \(Self.pattern("\(path) \(option)"))) words=\(Self.quoted(words.joined(separator: " "))) ;;"
@@ -47,7 +51,7 @@ extension Completions {
                     case $path in
                     '') words=\(Self.joined(heads)) ;;
             \(seconds.joined(separator: "\n"))
-            \(verbs.joined(separator: "\n"))
+            \((verbs + tools).joined(separator: "\n"))
                     esac
                 fi
                 if [[ $word == -* ]]; then

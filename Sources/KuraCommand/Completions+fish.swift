@@ -47,6 +47,13 @@ extension Completions {
             }
             if Self.takesFile(verb) { lines.append("\(condition(path)) -F") }
         }
+        for tool in Tool.all {
+            for option in tool.options {
+                let value = option.value == nil ? "" : option.name == "env" || option.name == "file" ? " -x" : " -r -F"
+                lines.append("\(condition(tool.path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
+            }
+            if tool.takesFile || tool.takesCommand { lines.append("\(condition(tool.path)) -F") }
+        }
         for option in GlobalOptions.all {
             let value: String
             switch option.name {

@@ -11,6 +11,10 @@ extension Completions {
             let files = Self.takesFile(verb) ? " files=yes" : ""
             return "        \(Self.pattern(path))) options=(\(described(options(verb))))\(files) ;;"
         }
+        let tools = Tool.all.map { tool in
+            let files = tool.takesFile || tool.takesCommand ? " files=yes" : ""
+            return "        \(Self.pattern(tool.path))) options=(\(described(Self.options(tool))))\(files) ;;"
+        }
         let chosen = paths.flatMap { path, verb in
             choices(verb).map { option, words in
                 "        \(Self.pattern("\(path) \(option)"))) compadd -- \(words.joined(separator: " ")); return ;;"
@@ -45,7 +49,7 @@ extension Completions {
                 case $path_ in
                     '') words_=(\(described(heads))) ;;
             \(seconds.joined(separator: "\n"))
-            \(verbs.joined(separator: "\n"))
+            \((verbs + tools).joined(separator: "\n"))
                 esac
                 if [[ $PREFIX == -* ]]; then
                     options+=(\(described(Self.globalOptions)))

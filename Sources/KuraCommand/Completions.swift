@@ -36,13 +36,15 @@ struct Completions {
         catalogue.nouns.map { ($0.word, $0.summary) }
             + catalogue.nouns.filter { $0.shortName != nil }.map { ($0.name, $0.summary) }
             + catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
+            + Tool.all.filter { $0.noun == nil }.map { ($0.word, $0.summary) }
             + Catalogue.commands.map { ($0.word, $0.summary) }
     }
 
     /// What follows heads that are no verbs by themselves.
     var seconds: [(head: String, words: [Word])] {
         catalogue.nouns.flatMap { noun in
-            let verbs = catalogue.verbs(of: noun).map { ($0.word, $0.method.summary) }
+            let tools = Tool.all.filter { $0.noun == noun.name }.map { ($0.word, $0.summary) }
+            let verbs = catalogue.verbs(of: noun).map { ($0.word, $0.method.summary) } + tools
             return [noun.shortName, noun.name].compactMap(\.self).map { ($0, verbs) }
         } + [
             ("completions", Shell.allCases.map { ($0.rawValue, "A completion script for \($0.rawValue).") }),
@@ -63,6 +65,8 @@ struct Completions {
         verb.parameters.filter { $0.form != .file }.map { ("--\($0.options[0])", $0.field.summary) }
             + verb.ownOptions.map { ("--\($0.name)", $0.summary) }
     }
+
+    static func options(_ tool: Tool) -> [Word] { tool.options.map { ("--\($0.name)", $0.summary) } }
 
     static let globalOptions: [Word] = GlobalOptions.all.map { ("--\($0.name)", $0.summary) }
 

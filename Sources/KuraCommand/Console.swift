@@ -22,14 +22,17 @@ final class Console {
     let isInputTerminal: Bool
     /// Asks for a secret; nil when there is no answer.
     let ask: (String) -> [UInt8]?
+    /// Asks whether to go on; false without an answer.
+    let confirm: (String) -> Bool
     var color = GlobalOptions.Color.auto
     var isQuiet = false
 
     init(
         output: Stream, errors: Stream, width: Int, environment: @escaping (String) -> String?,
         input: @escaping () throws(Failure) -> [UInt8], isInputTerminal: Bool = false,
-        ask: @escaping (String) -> [UInt8]? = { _ in nil }
+        ask: @escaping (String) -> [UInt8]? = { _ in nil }, confirm: @escaping (String) -> Bool = { _ in false }
     ) {
+        self.confirm = confirm
         self.isInputTerminal = isInputTerminal
         self.ask = ask
         self.output = output
@@ -56,7 +59,8 @@ final class Console {
                 } catch {
                     throw .usage(error.description)
                 }
-            }, isInputTerminal: isatty(STDIN_FILENO) == 1, ask: SecretPrompt.ask)
+            }, isInputTerminal: isatty(STDIN_FILENO) == 1, ask: SecretPrompt.ask,
+            confirm: SecretPrompt.confirm)
     }
 
     /// Writes everything; a reader that went away ends the program by SIGPIPE, as it does every other filter.

@@ -6,6 +6,8 @@ import KuraProtocol
 enum ExitCode: Int32, CaseIterable {
     case done = 0
     case refused, usage, noDaemon, conflict, tryAgain, outcomeUnknown, absent
+    case notExecutable = 126
+    case notFound
 
     /// One line for `kura help exit-codes`.
     var meaning: String {
@@ -17,7 +19,9 @@ enum ExitCode: Int32, CaseIterable {
         case .conflict: "The item has another revision than --if-rev said. Read it again, then decide."
         case .tryAgain: "The same request may succeed later as it is. 'status': alive and not ready."
         case .outcomeUnknown: "Whether the change was made is not known: read the item, then decide."
-        case .absent: "What 'get' was asked for is not there, and no default was given."
+        case .absent: "What 'get' or 'exec' was asked for is not there, and no default was given."
+        case .notExecutable: "'exec': the command could not be run. Else its status is the command's own."
+        case .notFound: "'exec': the command was not found."
         }
     }
 

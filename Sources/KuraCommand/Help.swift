@@ -18,7 +18,8 @@ struct Help {
             + catalogue.nouns.filter { plumbing.contains($0.name) }
         let nouns = sorted.map { ($0.word, $0.summary + ($0.shortName == nil ? "" : " (\($0.name))")) }
         let aliases = catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
-        let commands = Catalogue.commands.map { ($0.usage, $0.summary) }
+        let tools = Tool.all.filter { $0.noun == nil }.map { ("\($0.word) [OPTION…] COMMAND", $0.summary) }
+        let commands = tools + Catalogue.commands.map { ($0.usage, $0.summary) }
         let examples = sorted.flatMap { noun in
             let verbs = catalogue.verbs(of: noun)
             let shown = ["put", "get", "list"].compactMap { word in verbs.first { $0.word == word } }
@@ -54,6 +55,7 @@ struct Help {
         case .nothing: return general
         case .noun(let noun): return text(noun)
         case .verb(let verb): return VerbHelp(verb: verb, catalogue: catalogue, width: column, style: style).text
+        case .tool(let tool): return text(tool)
         case .command("call"):
             if let name = words.first {
                 let method = try catalogue.method(named: name)
@@ -73,9 +75,25 @@ struct Help {
             let summary = Layout.paragraph(verb.method.summary, width: column, indent: 4)
             return "  \(style.bold(String(usage)))\n    \(summary)    \(style.dim(CommandExample.line(verb)))\n"
         }
+        let tools = Tool.all.filter { $0.noun == noun.name }.map { tool in
+            let usage = Layout.paragraph(words: tool.usageWords, width: column, indent: 6).dropLast()
+            let summary = Layout.paragraph(tool.summary, width: column, indent: 4)
+            return "  \(style.bold(String(usage)))\n    \(summary)    \(style.dim(tool.examples[0]))\n"
+        }
         let name = noun.shortName.map { "\($0) (\(noun.name))" } ?? noun.name
-        return "\(Layout.paragraph("\(name) - \(noun.summary)", width: column))\n\(verbs.joined(separator: "\n"))\n"
+        return
+            "\(Layout.paragraph("\(name) - \(noun.summary)", width: column))\n\((verbs + tools).joined(separator: "\n"))\n"
             + "'kura \(noun.word) VERB --help' explains a verb's arguments, options and result.\n"
+    }
+
+    private func text(_ tool: Tool) -> String {
+        let options = tool.options.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.summary) }
+        var parts = [Layout.paragraph("\(tool.path) - \(tool.summary)", width: column)]
+        parts.append(Layout.paragraph(words: ["usage: kura"] + tool.usageWords, width: column, indent: 4))
+        if !options.isEmpty { parts.append(heading("options, besides those of 'kura --help'") + "\n" + list(options)) }
+        parts += tool.explanation.map { Layout.paragraph($0, width: column) }
+        parts.append(heading("examples") + "\n" + tool.examples.map { "  \($0)\n" }.joined())
+        return parts.joined(separator: "\n")
     }
 
     /// `kura help WORD…`
@@ -83,8 +101,10 @@ struct Help {
         guard let word = words.first else { return general }
         if let noun = catalogue.noun(word) {
             guard words.count > 1 else { return text(noun) }
+            if let tool = Tool.all.first(where: { $0.noun == noun.name && $0.word == words[1] }) { return text(tool) }
             return try text(for: .verb(try catalogue.verb(words[1], of: noun)), [])
         }
+        if let tool = Tool.all.first(where: { $0.noun == nil && $0.word == word }) { return text(tool) }
         if let verb = catalogue.alias(word) { return try text(for: .verb(verb), []) }
         if let verb = try catalogue.verb(dotted: word) { return try text(for: .verb(verb), []) }
         if let topic = HelpTopic(rawValue: word) { return topic.text(width: column) }

@@ -6,6 +6,7 @@ struct Invocation {
         case nothing
         case noun(Catalogue.Noun)
         case verb(Verb)
+        case tool(Tool)
         /// One of `Catalogue.commands`.
         case command(String)
     }
@@ -19,6 +20,12 @@ struct Invocation {
     var wantsAll = false
     /// Values are text, whatever they look like.
     var takesText = false
+    /// A secret is an object of texts.
+    var takesObject = false
+    /// A secret may be shown on a terminal without asking.
+    var shows = false
+    /// A tool's options.
+    var toolOptions: [(name: String, value: String)] = []
 }
 
 /// Takes a command line apart: options may stand anywhere, a verb's own ones behind it; what stands behind `--` is no option.
@@ -44,12 +51,22 @@ struct InvocationReader {
             case _ where Self.isShortOption(argument): throw unknown(argument)
             default: try take(word: argument)
             }
-            // kura-bench has options of its own.
-            if case .command("bench") = invocation.target {
-                invocation.words += rest
-                rest = []
-            }
+            if hasForeignRest { takeRest() }
         }
+    }
+
+    /// What follows belongs to another program, with options of its own.
+    private var hasForeignRest: Bool {
+        switch invocation.target {
+        case .command("bench"): true
+        case .tool(let tool): tool.takesCommand && !invocation.words.isEmpty
+        default: false
+        }
+    }
+
+    private mutating func takeRest() {
+        invocation.words += rest
+        rest = []
     }
 
     /// `-` is standard input and `-5` a number.
@@ -64,13 +81,19 @@ struct InvocationReader {
     private mutating func take(word: String) throws(Failure) {
         switch invocation.target {
         case .nothing: invocation.target = try target(word)
-        case .noun(let noun): invocation.target = .verb(try catalogue.verb(word, of: noun))
-        case .verb, .command: invocation.words.append(word)
+        case .noun(let noun):
+            if let tool = Tool.all.first(where: { $0.noun == noun.name && $0.word == word }) {
+                invocation.target = .tool(tool)
+            } else {
+                invocation.target = .verb(try catalogue.verb(word, of: noun))
+            }
+        case .verb, .command, .tool: invocation.words.append(word)
         }
     }
 
     private func target(_ word: String) throws(Failure) -> Invocation.Target {
         if Catalogue.commands.contains(where: { $0.word == word }) { return .command(word) }
+        if let tool = Tool.all.first(where: { $0.noun == nil && $0.word == word }) { return .tool(tool) }
         if let verb = catalogue.alias(word) { return .verb(verb) }
         if let noun = catalogue.noun(word) { return .noun(noun) }
         if let verb = try catalogue.verb(dotted: word) { return .verb(verb) }
@@ -85,6 +108,7 @@ struct InvocationReader {
         let given = sign.map { String(text[text.index(after: $0)...]) }
         // A verb's parameter hides a global option of its name.
         if case .verb(let verb) = invocation.target, try take(name, given, of: verb) { return }
+        if case .tool(let tool) = invocation.target, try take(name, given, of: tool) { return }
         if let known = GlobalOptions.all.first(where: { $0.name == name }) {
             if known.value == nil {
                 guard given == nil else { throw .usage("--\(name) takes no value") }
@@ -124,7 +148,26 @@ struct InvocationReader {
         }
         guard verb.ownOptions.contains(where: { $0.name == name }) else { return false }
         guard given == nil else { throw .usage("--\(name) takes no value") }
-        if name == "all" { invocation.wantsAll = true } else { invocation.takesText = true }
+        switch name {
+        case "all": invocation.wantsAll = true
+        case "object": invocation.takesObject = true
+        case "show": invocation.shows = true
+        default: invocation.takesText = true
+        }
+        return true
+    }
+
+    private mutating func take(_ name: String, _ given: String?, of tool: Tool) throws(Failure) -> Bool {
+        guard let option = tool.options.first(where: { $0.name == name }) else { return false }
+        guard option.value != nil else {
+            guard given == nil else { throw .usage("--\(name) takes no value") }
+            invocation.toolOptions.append((name, ""))
+            return true
+        }
+        guard option.repeats || !invocation.toolOptions.contains(where: { $0.name == name }) else {
+            throw .usage("--\(name) is given twice")
+        }
+        invocation.toolOptions.append((name, try value(given, of: name)))
         return true
     }
 
@@ -135,6 +178,12 @@ struct InvocationReader {
 
     private func unknown(_ option: String) -> Failure {
         var names = GlobalOptions.all.map { "--" + $0.name }
+        if case .tool(let tool) = invocation.target {
+            names += tool.options.map { "--" + $0.name }
+            return .usage(
+                "\(tool.path) has no option \(option)",
+                hint: Suggestion.hint(for: option, among: names) ?? "'kura \(tool.path) --help' lists them")
+        }
         guard case .verb(let verb) = invocation.target else {
             return .usage(
                 "unknown option \(option)",

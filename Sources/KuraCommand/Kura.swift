@@ -77,14 +77,25 @@ public enum Kura {
                 "\(noun.word) needs a verb: \(verbs.joined(separator: ", "))",
                 hint: "'kura \(noun.word) --help' tells more")
         case .verb(let verb):
-            let secrets = SecretReader(asks: console.isInputTerminal, input: console.input, ask: console.ask)
+            let secrets = SecretReader(
+                asks: console.isInputTerminal, takesObject: invocation.takesObject, input: console.input,
+                ask: console.ask)
             let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
             if verb.method.name == "storage.status" {
                 return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
             }
             return try VerbCommand(
-                verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, options: options, console: console
+                verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, shows: invocation.shows,
+                options: options, console: console
             ).run()
+        case .tool(let tool):
+            let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)
+            switch tool.path {
+            case "exec": try ExecCommand(arguments).run(options, console)
+            case "secrets import": return try SecretsImport.run(arguments, options, console, catalogue)
+            case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
+            default: return try SecretsIdentity.run(arguments, console)
+            }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)
         case .command("bench"):
             try BenchCommand.run(invocation.words, socket: options.socket(console.environment))

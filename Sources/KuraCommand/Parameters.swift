@@ -28,7 +28,9 @@ struct Parameters {
             isInputTaken = true
             return try input()
         }
-        let secrets = secrets.map { SecretReader(asks: $0.asks, input: input, ask: $0.ask) }
+        let secrets = secrets.map {
+            SecretReader(asks: $0.asks, takesObject: $0.takesObject, input: input, ask: $0.ask)
+        }
         var reader = ValueReader(takesText: invocation.takesText, input: input)
         var given: [(parameter: Verb.Parameter, words: [String])] = []
         for (parameter, value) in invocation.named {
@@ -43,6 +45,9 @@ struct Parameters {
             parameter.form == .secret
                 && (parameter.field.isRequired || given.contains { $0.parameter.field.name == parameter.field.name })
         }
+        let implied = verb.parameters.first { candidate in
+            candidate.isImplied && !given.contains { $0.parameter.field.name.hasPrefix(candidate.field.name) }
+        }
         given += try Self.place(invocation.words, of: verb, apartFrom: given.map(\.parameter))
         // When all else is right.
         let read =
@@ -50,6 +55,11 @@ struct Parameters {
             ? [] : (secrets ?? SecretReader(asks: false, input: input, ask: { _ in nil })).read(wanted)
         // In the order of the declaration, so that the same command always makes the same request.
         for parameter in verb.parameters {
+            if parameter.field.name == implied?.field.name {
+                let reader = secrets ?? SecretReader(asks: false, input: input, ask: { _ in nil })
+                members.append(try reader.readImplied(parameter))
+                continue
+            }
             if parameter.form == .secret {
                 guard let index = wanted.firstIndex(where: { $0.field.name == parameter.field.name }) else { continue }
                 members.append((parameter.field.name, JSONParts.string(read[index])))

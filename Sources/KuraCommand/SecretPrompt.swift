@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+import KuraClient
 import KuraProtocol
 
 /// Asks for secrets on the process's terminal, without an echo.
@@ -39,6 +40,17 @@ enum SecretPrompt {
         return key == nil || key == Key.interrupt ? nil : line
     }
 
+    /// Asks a question on the terminal: only `y` and `yes` say so.
+    static func confirm(_ question: String) -> Bool {
+        let terminal = csys_open_terminal()
+        guard terminal >= 0 else { return false }
+        defer { close(terminal) }
+        write(Array((question + " [y/N] ").utf8), terminal)
+        var answer: [UInt8] = []
+        guard read(terminal, into: &answer) != nil else { return false }
+        return ["y", "yes"].contains(String(decoding: answer, as: UTF8.self).lowercased())
+    }
+
     /// - Returns: the key that ended the line; nil when the terminal has gone, or nothing was typed at all before its end.
     private static func read(_ terminal: Int32, into line: inout [UInt8]) -> UInt8? {
         while true {
@@ -67,10 +79,37 @@ enum SecretPrompt {
 struct SecretReader {
     /// Standard input is a terminal: secrets are asked for there.
     let asks: Bool
+    /// The secret is an object of texts, as JSON.
+    var takesObject = false
     /// All of standard input.
     let input: () throws(Failure) -> [UInt8]
     /// Asks without an echo; nil when there is no answer.
     let ask: (String) -> [UInt8]?
+
+    /// The one secret that a verb stores: text, an object of texts, or bytes that are no text.
+    /// - Returns: the parameter's name and its JSON text.
+    func readImplied(_ parameter: Verb.Parameter) throws(Failure) -> (name: String, value: [UInt8]) {
+        _ = csys_set_no_dump()
+        let bytes = try asks ? question(parameter) : input()
+        if takesObject {
+            guard let object = JSONObject(bytes) else { throw .usage("the secret is no JSON object") }
+            return (parameter.field.name, JSONParts.object(object.entries))
+        }
+        guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
+            var text = ByteBuffer()
+            bytes.withBytes { Base64.encode($0, into: &text) }
+            return (parameter.field.name + "Base64", JSONParts.string(Array(text.bytes)))
+        }
+        return (parameter.field.name, JSONParts.string(Self.withoutLineEnd(bytes)))
+    }
+
+    /// As `$(…)` gives it.
+    private static func withoutLineEnd(_ text: [UInt8]) -> [UInt8] {
+        var text = text
+        if text.last == 0x0A { text.removeLast() }
+        if text.last == 0x0D { text.removeLast() }
+        return text
+    }
 
     /// The secrets' texts in their order.
     ///
@@ -82,9 +121,7 @@ struct SecretReader {
         if asks {
             for parameter in parameters { secrets.append(try question(parameter)) }
         } else {
-            var text = try input()
-            if text.last == 0x0A { text.removeLast() }
-            if text.last == 0x0D { text.removeLast() }
+            let text = Self.withoutLineEnd(try input())
             secrets =
                 parameters.count == 1
                 ? [text] : text.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
@@ -103,7 +140,7 @@ struct SecretReader {
         let name = parameter.options[0].replacing("-", with: " ")
         guard let answer = ask(name) else { throw .usage("no \(name) was given") }
         // What nobody sees while it is typed is typed twice when it is new.
-        guard parameter.field.name.hasPrefix("new") else { return answer }
+        guard parameter.field.name.hasPrefix("new") || parameter.isImplied else { return answer }
         guard ask("\(name), again") == answer else { throw .usage("the two are not the same") }
         return answer
     }

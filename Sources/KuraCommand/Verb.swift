@@ -35,6 +35,9 @@ struct Verb {
             form == .file ? "FILE" : (field.name == "idField" ? "FIELD" : field.name.kebabCase.uppercased())
         }
 
+        /// What the verb is there to store: read when nothing that takes its place is given.
+        var isImplied: Bool { form == .secret && field.name == "secret" && !field.isRequired }
+
         /// Its option stands alone.
         var isBare: Bool { form == .flag || form == .secret }
 
@@ -90,11 +93,14 @@ struct Verb {
     /// Its notifications go on after the reply.
     var opensSubscription: Bool { method.result.contains { $0.name == "subscription" } }
 
+    /// Its result is a secret above all.
+    var showsSecret: Bool { method.result.first.map { $0.name == "secret" && $0.isSecret } ?? false }
+
     /// `--string` takes such values as text.
     var takesJSON: Bool {
         parameters.contains { parameter in
             switch parameter.field.type {
-            case .json, .map(of: .json), .list(of: .json, _): true
+            case .json, .map(of: .json), .list(of: .json, _): parameter.form != .secret
             default: false
             }
         }
@@ -105,6 +111,10 @@ struct Verb {
         var options: [(name: String, summary: String)] = []
         if isPaged { options.append(("all", "Follow the cursor to the end.")) }
         if takesJSON { options.append(("string", "Take values as text, also when they are JSON.")) }
+        if parameters.contains(where: \.isImplied) {
+            options.append(("object", "The secret is a JSON object of texts, from standard input."))
+        }
+        if showsSecret { options.append(("show", "Show the secret on a terminal without asking.")) }
         return options.filter { parameter(option: $0.name) == nil }
     }
 

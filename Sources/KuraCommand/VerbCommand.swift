@@ -8,6 +8,8 @@ struct VerbCommand {
     let verb: Verb
     let parameters: Parameters
     let wantsAll: Bool
+    /// Shows a secret on a terminal without asking.
+    let shows: Bool
     let options: GlobalOptions
     let console: Console
 
@@ -21,10 +23,45 @@ struct VerbCommand {
         let result = try session.result(
             verb.method, parameters.json, passing: file.descriptor, progress: progress)
         progress.erase()
+        if verb.showsSecret { return try showSecret(result) }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
         var stream = StreamView(form: options.form, console: console)
         stream.begin(result)
         while true { stream.show(try session.nextNotice()) }
+    }
+
+    /// Raw into a pipe or a file; on a terminal somebody may look over the shoulder, so it is asked first.
+    private func showSecret(_ result: [UInt8]) throws(Failure) -> ExitCode {
+        let object = JSONObject(result)
+        if let sealed = object?.string("secretSealed"), options.form == .standard {
+            if !console.isQuiet { console.print(sealed + "\n") }
+            return .done
+        }
+        guard let object, let value = SecretValue(object) else { return try absent(result) }
+        if console.isQuiet { return .done }
+        if console.output.isTerminal, !shows, !console.confirm("show the secret on this terminal?") {
+            throw Failure(status: .refused, message: "the secret was not shown", hint: "--show shows it without asking")
+        }
+        if options.form != .standard {
+            console.print(line: result)
+        } else if !console.output.isTerminal {
+            console.output.write(value.raw)
+        } else if case .dictionary(let texts) = value {
+            console.print(Visible.text(String(decoding: JSONDocument.indented(texts), as: UTF8.self)) + "\n")
+        } else if let text = String(validating: value.raw, as: UTF8.self) {
+            console.print(Visible.text(text) + "\n")
+        } else {
+            throw Failure(
+                status: .refused, message: "the secret is bytes, which no terminal shows",
+                hint: "send it to a file: kura \(verb.path) … > FILE")
+        }
+        return .done
+    }
+
+    private func absent(_ result: [UInt8]) throws(Failure) -> ExitCode {
+        if options.form != .standard, !console.isQuiet { console.print(line: result) }
+        console.remark("nothing is there")
+        return .absent
     }
 
     /// Page after page; those of a table and of `--json` are printed together.

@@ -54,4 +54,45 @@ import Testing
         let found = remains(buffer)
         #expect(found >= 300)
     }
+
+    @Test func `a large buffer keeps its bytes when it grows, shrinks and becomes small`() {
+        var buffer = ByteBuffer()
+        buffer.wipes = true
+        var expected: [UInt8] = []
+        var rooms: Set<Int> = []
+        for number in 0..<600 {
+            let piece = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 10_000)
+            buffer.append(piece)
+            expected += piece
+            rooms.insert(buffer.capacity)
+        }
+        #expect(Array(buffer.bytes) == expected && rooms.contains { $0 > 4 << 20 })
+        buffer.shrink()
+        #expect(buffer.capacity == expected.count && Array(buffer.bytes) == expected)
+        buffer.removeFirst(5_990_000)
+        buffer.shrink()
+        #expect(buffer.capacity == 10_000 && Array(buffer.bytes) == Array(expected.suffix(10_000)))
+        buffer.append([1])
+        #expect(buffer.count == 10_001)
+        buffer.releaseMemory()
+        #expect(buffer.capacity == 0)
+    }
+
+    @Test func `a large buffer that grows is not copied`() throws {
+        var buffer = ByteBuffer(capacity: 4 << 20)
+        buffer.wipes = true
+        for _ in 0..<(4 << 10) { buffer.append([UInt8](repeating: 7, count: 1024)) }
+        // Pages that move bring no new ones: a copy would fault each of them in.
+        let before = faults()
+        buffer.reserve(64 << 20)
+        #expect(buffer.capacity >= 68 << 20 && faults() - before < 100)
+        #expect(buffer.bytes.allSatisfy { $0 == 7 })
+    }
+
+    /// Pages that the thread has been given so far.
+    private func faults() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who(rawValue: 1), &usage)
+        return usage.ru_minflt
+    }
 }

@@ -79,6 +79,10 @@ int csys_terminal_columns(int descriptor);
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
 /// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.
 int csys_begin_writing(int descriptor);
+/// A file in memory (memfd_create(2)) that programs which take this one's place inherit; -1 when there is none to have.
+int csys_memory_file(const char *name);
+/// Nobody can change the file in memory any more (F_ADD_SEALS of fcntl(2)); 0, or -1.
+int csys_seal_memory_file(int descriptor);
 /// Pages of memory, zeros, for at least `bytes` (mmap(2)); NULL when there are none.
 void *csys_map(size_t bytes);
 /// The same pages with others behind them or without the last ones, perhaps at another place (mremap(2)); NULL when that fails.

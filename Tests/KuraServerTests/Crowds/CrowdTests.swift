@@ -14,27 +14,47 @@ import Testing
     @Test func `alone a connection has the whole turn, and among others a slice`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
         #expect(crowd.slice(of: first, atMost: 512) == 512)
         // One that comes new may not be the only one.
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
-        time = crowd.noteSlice(of: second, since: time)
+        time = crowd.noteSlice(of: second, since: time, answered: 9)
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
         #expect(crowd.slice(of: second, atMost: 7) == 7)
         usleep(UInt32(Crowd.presence / 1000) + 1000)
-        _ = crowd.noteSlice(of: second, since: time)
+        _ = crowd.noteSlice(of: second, since: time, answered: 9)
         #expect(crowd.slice(of: second, atMost: 512) == 512)
+    }
+
+    @Test func `slices and pieces are smaller while somebody waits for each reply`() {
+        var crowd = Crowd()
+        let (first, second) = (connection(1), connection(2))
+        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 1)
+        #expect(crowd.piece(alone: 1 << 20) == 1 << 20)
+        time = crowd.noteSlice(of: second, since: time, answered: 48)
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice)
+        #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece)
+        usleep(UInt32(Crowd.presence / 1000) + 1000)
+        // One that has more behind the request, and one that has many at once, wait for none of them.
+        first.hasMore = true
+        time = crowd.noteSlice(of: first, since: time, answered: 1)
+        time = crowd.noteSlice(of: second, since: time, answered: 2)
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
+        #expect(crowd.piece(alone: 1 << 20) == Crowd.sharedPiece)
+        #expect(crowd.accepts == Crowd.acceptsBusy)
+        usleep(UInt32(Crowd.presence / 1000) + 1000)
+        #expect(crowd.accepts == Crowd.acceptsIdle)
     }
 
     @Test func `who took long waits for twice as long when others are there, and not alone`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == 0)
 
-        time = crowd.noteSlice(of: second, since: time)
+        time = crowd.noteSlice(of: second, since: time, answered: 9)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == time + 2_000_000)
@@ -52,12 +72,12 @@ import Testing
     @Test func `a slice ends by time when others are there`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow())
+        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
         var isOver: [Bool] = []
         crowd.beginSlice(at: time)
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
         isOver.append(crowd.isSliceOver())
-        time = crowd.noteSlice(of: second, since: time)
+        time = crowd.noteSlice(of: second, since: time, answered: 9)
         crowd.beginSlice(at: monotonicNow())
         isOver.append(crowd.isSliceOver())
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
@@ -79,8 +99,8 @@ import Testing
     @Test func `nobody waits longer than a bound`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        _ = crowd.noteSlice(of: first, since: monotonicNow())
-        let time = crowd.noteSlice(of: second, since: monotonicNow())
+        _ = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
+        let time = crowd.noteSlice(of: second, since: monotonicNow(), answered: 9)
         first.crowd.spent = 3_000_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == time + Crowd.longestDeferral)

@@ -1,0 +1,117 @@
+import CSyscalls
+import Glibc
+import KuraBytes
+import KuraClient
+import KuraProtocol
+
+/// `kura secrets export`: a service's secrets, sealed to somebody's public key.
+enum SecretsExport {
+    static let tool = Tool(
+        noun: "secrets", word: "export", arguments: ["SERVICE"],
+        options: [
+            .init(
+                name: "recipient", value: "KEY", summary: "Public key of who may open it, as base64; it must be given."),
+            .init(name: "output", value: "FILE", summary: "Where to; standard output when left out."),
+        ],
+        summary: "Write a service's secrets into a file that only a recipient's key opens.",
+        explanation: [
+            "The newest version of each secret, with what is known of it. The daemon seals every value before it leaves it: "
+                + "this command never holds one in clear, and there is no export that is not sealed.",
+            "'kura secrets identity' makes a recipient's key pair, 'kura secrets import --identity' reads the file.",
+        ],
+        examples: [
+            "kura secrets export mail --recipient \"$(kura secrets identity key)\" --output mail.sealed"
+        ])
+
+    static func run(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> ExitCode {
+        try arguments.check(least: 1, most: 1)
+        guard let recipient = arguments.value("recipient") else {
+            throw .usage(
+                "an export is sealed to somebody: --recipient KEY is missing",
+                hint: "'kura secrets identity FILE' makes a key pair and prints its public key")
+        }
+        var key = ByteBuffer()
+        guard Array(recipient.utf8).withBytes({ Base64.decode($0, into: &key) }), key.count == 32 else {
+            throw .usage("--recipient takes an X25519 public key: 32 bytes as base64, 44 characters")
+        }
+        var session = try Session.open(options, console)
+        let items = try list(arguments.words[0], &session, console, catalogue)
+        let get = try catalogue.method(named: "secrets.get")
+        let progress = ProgressLine(console, title: tool.path)
+        defer { progress.erase() }
+        var text: [UInt8] = []
+        var count = 0
+        for item in items {
+            guard let object = JSONObject(item) else { continue }
+            var params = [("sealTo", JSONParts.string(recipient))]
+            for name in ["service", "account", "accessGroup"] {
+                if let value = object[name] { params.append((name, value)) }
+            }
+            let result = JSONObject(try session.result(get, JSONParts.object(params), progress: progress))
+            progress.update(done: Int64(count), total: Int64(items.count))
+            // It was deleted, or has expired, since it was listed.
+            guard let sealed = result?["secretSealed"] else { continue }
+            text += try SealedExport.line(item: item, sealed: sealed, recipient: Array(key.bytes)) + [0x0A]
+            count += 1
+        }
+        progress.erase()
+        let header = SealedExport.header(count: count, recipient: recipient) + [0x0A]
+        if let path = arguments.value("output") {
+            try OutputFile.write(header + text, to: path)
+        } else {
+            console.output.write(header + text)
+        }
+        console.remark("\(count) secrets of \(arguments.words[0]), sealed")
+        return .done
+    }
+
+    private static func list(
+        _ service: String, _ session: inout Session, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> [[UInt8]] {
+        let method = try catalogue.method(named: "secrets.list")
+        var items: [[UInt8]] = []
+        var cursor: [UInt8]?
+        repeat {
+            var params = [("service", JSONParts.string(service)), ("limit", Array("1000".utf8))]
+            if let cursor { params.append(("cursor", cursor)) }
+            let page = JSONObject(try session.result(method, JSONParts.object(params)))
+            items += page?["items"].flatMap { JSONElements.read($0) } ?? []
+            cursor = page?["cursor"]
+        } while cursor != nil
+        return items
+    }
+}
+
+/// A file that a command writes: whole, or not at all.
+enum OutputFile {
+    // Safety: Swift lends paths as C strings for the call; `write` gets a buffer with its length; the text of `strerror` is
+    // copied at once by the only thread.
+
+    /// Writes a new file beside `path` and puts it there, readable by its owner alone.
+    static func write(_ bytes: [UInt8], to path: String) throws(Failure) {
+        let draft = path + ".\(getpid()).part"
+        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { break }
+            rest = rest.dropFirst(count)
+        }
+        let isWritten = rest.isEmpty && fsync(descriptor) == 0
+        let error = errno
+        close(descriptor)
+        guard isWritten, unsafe rename(draft, path) == 0 else {
+            if !isWritten { errno = error }
+            let failure = failure(path)
+            unsafe unlink(draft)
+            throw failure
+        }
+    }
+
+    private static func failure(_ path: String) -> Failure {
+        .usage(unsafe "cannot write \(path): \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,67 @@
+import KuraBytes
+
+/// A command that is no method of the table: several calls with something done to what they answer.
+struct Tool {
+    /// The noun that it is a verb of; nil for one that stands by itself.
+    let noun: String?
+    let word: String
+    /// As usage lines write them: `SERVICE`, `[FILE]`.
+    let arguments: [String]
+    let options: [Option]
+    let summary: String
+    /// What its help says besides, a paragraph each.
+    let explanation: [String]
+    let examples: [String]
+    /// From the first word on, everything is a command of somebody else's: its options are not ours.
+    var takesCommand = false
+    /// Its arguments are files.
+    var takesFile = false
+
+    struct Option {
+        /// Without the dashes.
+        let name: String
+        /// As usage lines write its value; nil for a flag.
+        let value: String?
+        let summary: String
+        /// It may be given several times.
+        var repeats = false
+    }
+
+    /// `secrets import`
+    var path: String { noun.map { "\($0) \(word)" } ?? word }
+
+    var usageWords: [String] {
+        let options = options.map { option in
+            "[--\(option.name)" + (option.value.map { " \($0)" } ?? "") + "]" + (option.repeats ? "…" : "")
+        }
+        return takesCommand ? [path] + options + arguments : [path] + arguments + options
+    }
+
+    var usage: String { usageWords.joined(separator: " ") }
+
+    static let all = [ExecCommand.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool]
+}
+
+/// What a tool was called with.
+struct ToolArguments {
+    let tool: Tool
+    var words: [String]
+    var options: [(name: String, value: String)] = []
+
+    func value(_ option: String) -> String? { options.last { $0.name == option }?.value }
+
+    func values(_ option: String) -> [String] { options.filter { $0.name == option }.map(\.value) }
+
+    func has(_ flag: String) -> Bool { options.contains { $0.name == flag } }
+
+    /// - Throws: a usage failure when there are fewer than `least` words, or more than `most`.
+    func check(least: Int, most: Int) throws(Failure) {
+        if words.count < least {
+            throw .usage("\(tool.path) needs \(tool.arguments[words.count])", hint: "usage: kura \(tool.usage)")
+        }
+        if words.count > most {
+            throw .usage(
+                "\(tool.path) does not know what to do with '\(words[most])'", hint: "usage: kura \(tool.usage)")
+        }
+    }
+}
