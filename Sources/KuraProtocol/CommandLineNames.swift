@@ -32,8 +32,9 @@ extension Field {
     /// not become a condition.
     public var isOptionOnly: Bool {
         if case .boolean = type { return true }
-        if isRequired { return false }
-        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data"].contains(name)
+        // A path within a document is what the verb is about; one that leads to a file takes the place of a descriptor.
+        if isRequired, name == "path" { return false }
+        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data", "sealTo"].contains(name)
     }
 }
 

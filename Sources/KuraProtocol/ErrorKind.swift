@@ -17,6 +17,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case schemaTooNew
     case indexBuilding
     case sealed, integrity, wrongKey
+    case forged, tokenUnusable
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -96,9 +97,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "typeMismatch", code: -32006, message: "Type mismatch", retryable: false,
                 when: """
                     `increment` met a stored value that is no integer; in a document something that is no number, or that can have no \
-                    parts: `data.path` is the place.
+                    parts: `data.path` is the place. A secret is no key, or one of another algorithm than is asked for, or would become one: \
+                    what is a key stays one for the same.
                     """,
-                remedy: "Put a number first.")
+                remedy: "Put a number first; `secrets.list` shows what a secret is.")
         case .outOfRange:
             Facts(
                 name: "outOfRange", code: -32007, message: "Out of range", retryable: false,
@@ -323,6 +325,23 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     The passphrase opens no slot; without one: the keys that the daemon can read by itself open none.
                     """,
                 remedy: "Say the right passphrase; `secrets.slots` shows which slots there are.")
+        case .forged:
+            Facts(
+                name: "forged", code: -32065, message: "Forged", retryable: false,
+                when: """
+                    A ciphertext is none, has changed, or was sealed by another key, for another `associatedData`, or under another \
+                    name of the key. Nothing of what is inside is shown.
+                    """,
+                remedy: "Send the ciphertext as it came, with what it was sealed for.")
+        case .tokenUnusable:
+            Facts(
+                name: "tokenUnusable", code: -32066, message: "Token unusable", retryable: false,
+                when: """
+                    A token for a secret leads to nothing; `data.reason` says why. `spent`: somebody has used it. `own`: it is for \
+                    another connection than the one that asked for it. `unknown`: there is none, or it has expired, or the secrets were \
+                    locked or the daemon started since.
+                    """,
+                remedy: "Have another one made; when it was `spent` and not by you, take the secret for stolen.")
         }
     }
 }

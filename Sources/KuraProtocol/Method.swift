@@ -146,6 +146,14 @@ public enum WireLimits {
     public static let attributeBytes = 1024
     public static let attributesBytes = 8 << 10
     public static let secretsPage = 1000
+    /// What a stored key signs, hashes or seals at once, the same as base64, what it makes of that by sealing, as base64, and what that
+    /// belongs to.
+    public static let dataBytes = 256 << 10
+    public static let dataBase64Bytes = 349_528
+    public static let ciphertextBytes = 349_588
+    public static let associatedBytes = 4096
+    /// Longest that a token for a secret is good.
+    public static let tokenSeconds: Int64 = 86_400
     public static let passphraseBytes = 4096
     public static let slotLabelBytes = 128
     public static let transactionItems = 1000

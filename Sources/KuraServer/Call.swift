@@ -208,6 +208,14 @@ extension Refusal {
             call.shows(shownRev)
             self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))
         case .unusableKey: self = .error(RPCError(.invalidParams, hint: "nothing can be sealed to this public key"))
+        case .wrongKind:
+            self = .error(
+                RPCError(.typeMismatch, hint: "the secret is no key for this: see kind and algorithm in secrets.list"))
+        case .forged: self = .error(RPCError(.forged))
+        case .unusableToken(let why):
+            var error = RPCError(.tokenUnusable)
+            error.reason = why.word
+            self = .error(error)
         case .cold: self = .later(isPage: true)
         case .busy: self = .later(isPage: false)
         case .duplicate(let index):

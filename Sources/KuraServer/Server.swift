@@ -116,8 +116,8 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
-            SecretsHandlers.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
-            ChangesHandlers.all,
+            SecretsHandlers.all, SecretsUse.all, SecretsTokens.all, DocumentsHandlers.all, QueryHandlers.all,
+            SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(

@@ -232,9 +232,10 @@ public actor Storage {
     public func commitTurn() -> TurnOutcome {
         switch ledger.commit(to: log, syncedRev: logSync.syncedRev) {
         case .nothing:
+            secrets.endTurn(isStored: true)
             return .nothing
         case .committed:
-            secrets.noteSwept(isStored: true)
+            secrets.endTurn(isStored: true)
             if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
             if let seconds = ledger.takeFlushSeconds() {
                 let due = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
@@ -245,7 +246,7 @@ public actor Storage {
             settings.recount()
             attachments.letGo(above: ledger.rev)
             migrations.takeBack()
-            secrets.noteSwept(isStored: false)
+            secrets.endTurn(isStored: false)
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):

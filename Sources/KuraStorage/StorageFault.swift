@@ -75,6 +75,12 @@ public enum StoreError: Error, Equatable, Sendable {
     case noSuchVersion(shownRev: UInt64)
     /// Nothing can be sealed to that public key, or what is sealed was not sealed to ours.
     case unusableKey
+    /// The secret is no key, or none for this.
+    case wrongKind
+    /// What a key was to open was not sealed with it, for this, or has changed.
+    case forged
+    /// A token leads to nothing.
+    case unusableToken(UnusableToken)
     /// A live query would keep more documents than this, or more bytes.
     case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }

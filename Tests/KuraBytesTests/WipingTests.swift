@@ -92,7 +92,7 @@ import Testing
     /// Pages that the thread has been given so far.
     private func faults() -> Int {
         var usage = rusage()
-        getrusage(__rusage_who(rawValue: 1), &usage)
+        getrusage(1, &usage)
         return usage.ru_minflt
     }
 }

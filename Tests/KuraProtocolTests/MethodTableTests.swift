@@ -49,7 +49,9 @@ import Testing
             "documents.detach", "documents.search", "secrets.status", "secrets.slots", "secrets.addSlot",
             "secrets.removeSlot", "secrets.unlock", "secrets.lock", "secrets.changePassphrase", "secrets.rotate",
             "secrets.versions", "secrets.restoreVersion", "secrets.generate", "secrets.rename", "secrets.setAttributes",
-            "secrets.clear",
+            "secrets.clear", "secrets.sign", "secrets.verifySignature", "secrets.publicKey", "secrets.hmac",
+            "secrets.verifyHmac", "secrets.encrypt", "secrets.decrypt", "secrets.rewrap", "secrets.issueToken",
+            "secrets.redeemToken",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

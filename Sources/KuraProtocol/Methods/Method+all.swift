@@ -2,7 +2,8 @@ extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
-        + secretsKeysMethods + documentsMethods + documentsConfigurationMethods + queryMethods + searchMethods
+        + secretsKeysMethods + secretsUseMethods + documentsMethods + documentsConfigurationMethods + queryMethods
+        + searchMethods
         + liveMethods + changesMethods
 }
 

@@ -16,9 +16,12 @@ extension Method {
                     "secretSealed", .text(maxBytes: WireLimits.secretSealedBytes),
                     "In its place: sealed to `publicKey` of `secrets.status`, as base64."),
                 label, attributes, accessibility, deviceOnly, accessGroup, backup, expiresAt, maxVersions, .ifRev,
+                Field(
+                    "algorithm", .word(algorithms),
+                    "With bytes, 32 of them: they are a key that is good for this alone (`secrets.sign` and the like)."),
             ],
             result: [.writtenRev, Field("version", .count, required: true, "Number of the version, from 1.")],
-            errors: writeErrors + [.valueTooLarge],
+            errors: writeErrors + [.valueTooLarge, .typeMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}"),
         Method(
             "secrets.get", .secrets, .read, needs: .scope(.read, "service"), "Reads a secret.",
@@ -83,7 +86,7 @@ extension Method {
                             Field("rev", .revision, required: true, "Revision that it was written at."),
                             Field("createdAt", .timestamp, required: true, "When."),
                             expires,
-                            Field("kind", .word(kinds), required: true, "What it is."),
+                            Field("kind", .word(kinds), required: true, "What it is."), algorithm,
                             Field("bytes", .count, required: true, "Its size."),
                         ]), maxItems: 100), required: true, "None when the secret is absent."), .rev,
             ],
@@ -112,13 +115,16 @@ extension Method {
                     "What a password is made of: ASCII characters, each once; letters and digits when absent."),
                 Field("returnSecret", .boolean, "Return it as well. Not within a transaction, nor with `requestKey`."),
                 label, attributes, accessibility, deviceOnly, accessGroup, backup, expiresAt, maxVersions, .ifRev,
+                Field(
+                    "algorithm", .word(algorithms), "With `kind` `key`: it has 32 bytes, and is good for this alone."),
             ],
             result: [
                 .writtenRev, Field("version", .count, required: true, "Number of the version, from 1."),
                 Field("secret", .text(maxBytes: 4096), secret: true, "With `returnSecret`: the password or UUID."),
                 Field("secretBase64", .text(maxBytes: 6000), secret: true, "With `returnSecret`: the key, as base64."),
             ],
-            errors: writeErrors, example: "{\"service\":\"mail\",\"account\":\"robot\",\"length\":32}"),
+            errors: writeErrors + [.typeMismatch],
+            example: "{\"service\":\"mail\",\"account\":\"robot\",\"length\":32}"),
         Method(
             "secrets.rename", .secrets, .write, needs: .scope([.create, .delete], "service"),
             "Gives a secret another account, with all its versions.",
@@ -126,7 +132,7 @@ extension Method {
                 service, account, Field("newAccount", .key, required: true, "Of which there must be none."), .ifRev,
                 accessGroup,
             ],
-            result: [.writtenRev], errors: writeErrors + [.notFound],
+            result: [.writtenRev], errors: writeErrors + [.notFound, .typeMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"newAccount\":\"ada@example.org\"}"),
         Method(
             "secrets.setAttributes", .secrets, .write, needs: .scope(.update, "service"),
@@ -190,10 +196,13 @@ extension Method {
     private static let unconditionalErrors: [ErrorKind] = [
         .sealed, .integrity, .quotaExceeded, .noSpace, .outcomeUnknown,
     ]
-    private static let kinds = ["text", "binary", "dictionary"]
+    private static let kinds = ["text", "binary", "dictionary", "key"]
+    private static let algorithms = ["ed25519", "hmac-sha512-256", "blake2b-256", "xchacha20-poly1305"]
+    private static let algorithm = Field("algorithm", .word(algorithms), "Of a key: what it is good for.")
 
-    private static let service = Field("service", .scope, required: true, "Which application's or server's secrets.")
-    private static let account = Field("account", .key, required: true, "Whose secret it is there.")
+    private static let service = Field.secretsService
+    private static let account = Field.secretsAccount
+    private static let accessGroup = Field.secretsGroup
     private static let label = Field("label", .text(maxBytes: 512), "What to show people.")
     private static let attributes = Field(
         "attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)),
@@ -204,10 +213,6 @@ extension Method {
         "When it may be read; `whenUnlocked` at first.")
     private static let deviceOnly = Field(
         "deviceOnly", .boolean, "It is sealed with a key of this host besides, which no backup has.")
-    private static let accessGroup = Field(
-        "accessGroup", .scope,
-        "The group that the secret is in: only a grant for the group leads to it. Absent: none. Two groups may have secrets of one name."
-    )
     private static let backup = Field("backup", .boolean, "Whether backups have it. At first true.")
     private static let expiresAt = Field(
         "expiresAt", .text(maxBytes: 24),
@@ -222,7 +227,7 @@ extension Method {
         Field("accessGroup", .scope, "The group that it is in."),
         Field("label", .text(maxBytes: 512), "What to show people."),
         Field("attributes", .map(of: .text(maxBytes: WireLimits.attributeBytes)), "Texts by name."),
-        Field("kind", .word(kinds), required: true, "What it is."),
+        Field("kind", .word(kinds), required: true, "What it is."), algorithm,
         Field(
             "accessibility", .word(["whenUnlocked", "afterFirstUnlock", "always"]), required: true,
             "When it may be read."),
@@ -234,4 +239,13 @@ extension Method {
         Field("createdAt", .timestamp, required: true, "When it was first put."),
         Field("updatedAt", .timestamp, required: true, "When it was changed last."), expires,
     ]
+}
+
+extension Field {
+    static let secretsService = Field("service", .scope, required: true, "Which application's or server's secrets.")
+    static let secretsAccount = Field("account", .key, required: true, "Whose secret it is there.")
+    static let secretsGroup = Field(
+        "accessGroup", .scope,
+        "The group that the secret is in: only a grant for the group leads to it. Absent: none. Two groups may have secrets of one name."
+    )
 }

@@ -23,7 +23,7 @@ extension Call {
         innerWalk.wipe()
     }
 
-    private func refuse(_ hint: StaticString, _ parameter: Int, limit: Int? = nil) -> Refusal {
+    func refuse(_ hint: StaticString, _ parameter: Int, limit: Int? = nil) -> Refusal {
         .error(RPCError(.invalidParams, hint: hint, parameter: reader.name(parameter), limit: limit))
     }
 
@@ -121,6 +121,15 @@ extension Call {
             throw refuse("it names another service or account, or no secret", parameter)
         }
         return kind
+    }
+
+    /// What the value that is in `plaintext` is to be: a key, when the parameter says so.
+    func keyKind(_ parameter: Int, of kind: SecretKind) throws(Refusal) -> SecretKind {
+        guard reader.has(parameter) else { return kind }
+        guard kind == .binary, plaintext.count == 32, let key = SecretKind(algorithm: reader.string(parameter)) else {
+            throw refuse("a key is 32 bytes: secretBase64", parameter)
+        }
+        return key
     }
 
     /// What is said of a secret beside its value; numbers are positions of parameters.
@@ -228,7 +237,7 @@ extension ByteBuffer {
         case .dictionary:
             append("\"secret\":")
             append(value)
-        case .binary:
+        default:
             append("\"secretBase64\":\"")
             Base64.encode(value, into: &self)
             append("\"")

@@ -7,7 +7,7 @@ enum SecretsChanges {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = call.secretName(group: 9)
         defer { call.wipePlaintext() }
-        let kind = try call.readSecret(2, base64: 3, sealed: 4, name, storage)
+        let kind = try call.keyKind(14, of: call.readSecret(2, base64: 3, sealed: 4, name, storage))
         let options = try call.options(
             label: 5, attributes: 6, accessibility: 7, deviceOnly: 8, backup: 10, expiresAt: 11, maxVersions: 12,
             storage)
@@ -88,6 +88,7 @@ enum SecretsChanges {
         guard kind.equals("password") || !reader.has(4) else {
             throw refuse("only passwords have an alphabet", 4)
         }
+        guard kind.equals("key") || !reader.has(15) else { throw refuse("only keys have an algorithm", 15) }
         if kind.equals("uuid") {
             guard !reader.has(3) else { throw refuse("a UUID has its own length", 3) }
             SecretsStore.generateUUID(into: &call.plaintext)
@@ -96,8 +97,9 @@ enum SecretsChanges {
         if kind.equals("key") {
             let length = Int(reader.integer(3) ?? 32)
             guard length >= 16 else { throw refuse("a key has 16 bytes at least", 3) }
+            guard length == 32 || !reader.has(15) else { throw refuse("a key with an algorithm has 32 bytes", 3) }
             SecretsStore.generate(key: length, into: &call.plaintext)
-            return .binary
+            return try call.keyKind(15, of: .binary)
         }
         let alphabet =
             reader.has(4)

@@ -150,7 +150,9 @@ enum SecretsHandlers {
                 out.append(expiry: version.expiresAt)
                 out.append(",\"kind\":\"")
                 out.append(version.kind.word)
-                out.append("\",\"bytes\":")
+                out.append("\"")
+                out.append(algorithm: version.kind)
+                out.append(",\"bytes\":")
                 out.append(integer: Int64(version.size))
                 out.append("}")
             }
@@ -215,6 +217,14 @@ extension ByteBuffer {
         append(timestamp: milliseconds)
     }
 
+    /// `,"algorithm":…`, of a key.
+    fileprivate mutating func append(algorithm kind: SecretKind) {
+        guard let algorithm = kind.algorithm else { return }
+        append(",\"algorithm\":\"")
+        append(algorithm)
+        append("\"")
+    }
+
     fileprivate mutating func append(_ item: SecretSummary) {
         append("{\"service\":")
         append(quoted: item.name.service)
@@ -234,7 +244,9 @@ extension ByteBuffer {
         }
         append(",\"kind\":\"")
         append(item.kind.word)
-        append("\",\"accessibility\":\"")
+        append("\"")
+        append(algorithm: item.kind)
+        append(",\"accessibility\":\"")
         append(item.accessibility.word)
         append("\"")
         if item.isDeviceOnly { append(",\"deviceOnly\":true") }
@@ -262,7 +274,27 @@ extension SecretKind {
         case .text: "text"
         case .binary: "binary"
         case .dictionary: "dictionary"
+        case .ed25519, .hmacSHA512256, .blake2b256, .xchacha20Poly1305: "key"
         }
+    }
+
+    /// Of a key: what it is good for.
+    var algorithm: StaticString? {
+        switch self {
+        case .text, .binary, .dictionary: nil
+        case .ed25519: "ed25519"
+        case .hmacSHA512256: "hmac-sha512-256"
+        case .blake2b256: "blake2b-256"
+        case .xchacha20Poly1305: "xchacha20-poly1305"
+        }
+    }
+
+    init?(algorithm: Bytes) {
+        guard
+            let known = SecretKind.allCases.first(where: { kind in kind.algorithm.map { algorithm.equals($0) } ?? false
+            })
+        else { return nil }
+        self = known
     }
 }
 

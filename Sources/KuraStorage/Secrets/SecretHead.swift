@@ -24,11 +24,23 @@ struct SecretVersion {
     func isExpired(at now: Int64) -> Bool { expiresAt != 0 && expiresAt <= now }
 }
 
-/// What a secret is: text, bytes, or texts by name.
-public enum SecretKind: UInt8, Sendable {
+/// What a secret is: text, bytes, texts by name, or a key of 32 bytes, which is good for one thing.
+///
+/// A version's kind is named by its seals, so that nobody has a key do what it was not made for.
+public enum SecretKind: UInt8, Sendable, CaseIterable {
     case text = 0
     case binary = 1
     case dictionary = 2
+    /// The seed of an Ed25519 pair: signs.
+    case ed25519 = 3
+    /// For HMAC-SHA-512/256: makes codes.
+    case hmacSHA512256 = 4
+    /// For keyed BLAKE2b with 256 bits: makes codes.
+    case blake2b256 = 5
+    /// For XChaCha20-Poly1305: seals and opens.
+    case xchacha20Poly1305 = 6
+
+    public var isKey: Bool { rawValue >= 3 }
 }
 
 /// When a secret may be read.

@@ -92,7 +92,10 @@ extension SecretsStore {
     /// Lets go of the versions beyond those that the item keeps, and of those that have expired below the newest.
     func trimVersions(_ place: Place) throws(StoreError) {
         var most = head.maxVersions
-        if most == 0 {
+        if most == 0, head.versions.last?.kind.isKey == true {
+            // What an earlier version has sealed or signed is still there.
+            most = Self.versionsLimit
+        } else if most == 0 {
             most = SecretRecords.standardVersions
             if let item = liveRecord(place.scope) {
                 try open(record: item, place)

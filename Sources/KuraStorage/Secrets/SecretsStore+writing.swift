@@ -8,7 +8,8 @@ extension SecretsStore {
     // MARK: Writing
 
     /// Puts a new version of a secret.
-    /// - Throws: `.conflict`, `.valueTooLarge`, `.quotaExceeded`, what `get` throws, and what staging a change throws.
+    /// - Throws: `.wrongKind` when a key was to take the place of something else, the other way round, or of a key of another kind;
+    ///   `.conflict`, `.valueTooLarge`, `.quotaExceeded`, what `get` throws, and what staging a change throws.
     public func put(_ name: SecretName, _ secret: NewSecret, ifRev: Precondition) throws(StoreError) -> (
         result: WriteResult, version: UInt32
     ) {
@@ -17,6 +18,10 @@ extension SecretsStore {
         defer { close() }
         let old = try openForChange(name, place, ifRev)
         if old == nil { head.begin(name, at: ledger.now) }
+        if let current = head.current(at: ledger.now), current.kind != secret.kind {
+            // All versions of a key are for one thing.
+            guard !current.kind.isKey, !secret.kind.isKey else { throw .wrongKind }
+        }
         apply(secret.options)
         var version: UInt32 = 0
         let rev = try ledger.transaction { () throws(StoreError) in
@@ -87,7 +92,7 @@ extension SecretsStore {
     }
 
     /// Gives a secret another account, with all its versions: they are sealed anew, since a seal names what it is of.
-    /// - Throws: `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
+    /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
     public func rename(_ name: SecretName, to account: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
@@ -103,6 +108,8 @@ extension SecretsStore {
         guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
             throw .absent(shownRev: 0)
         }
+        // What it has sealed names it.
+        guard head.versions.last?.kind != .xchacha20Poly1305 else { throw .wrongKind }
         let rev = try ledger.transaction { () throws(StoreError) in try stageRenaming(old, target, place) }
         return WriteResult(rev: rev ?? 0, changed: 1)
     }

@@ -32,6 +32,8 @@ public final class SecretsStore {
     var serviceKeyText = ByteBuffer()
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
+    /// When the operator was told of a token that was presented again, nanoseconds.
+    var spentTokensToldAt: UInt64 = 0
     var rowKey = ByteBuffer()
     var scopeName = ByteBuffer()
     var versionKey = ByteBuffer()

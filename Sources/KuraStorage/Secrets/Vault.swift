@@ -18,6 +18,8 @@ final class Vault {
     var isDamaged = false
     var services: [NameHash: OpenService] = [:]
     var expiries = ExpiryQueue()
+    /// nil until somebody asks for one.
+    var tokens: SecretTokens?
 
     init(_ ring: KeyRing, _ ledger: Ledger) throws(StoreError) {
         generation = ring.generation

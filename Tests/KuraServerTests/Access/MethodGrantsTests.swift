@@ -41,6 +41,9 @@ import Testing
         "secrets.status": ["list"], "secrets.slots": ["admin"], "secrets.addSlot": ["admin"],
         "secrets.removeSlot": ["admin"], "secrets.unlock": ["admin"], "secrets.lock": ["admin"],
         "secrets.changePassphrase": ["admin"], "secrets.rotate": ["admin"],
+        "secrets.sign": ["use"], "secrets.verifySignature": ["use"], "secrets.publicKey": ["use"],
+        "secrets.hmac": ["use"], "secrets.verifyHmac": ["use"], "secrets.encrypt": ["use"], "secrets.decrypt": ["use"],
+        "secrets.rewrap": ["use"], "secrets.issueToken": ["read"], "secrets.redeemToken": [],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 
@@ -86,7 +89,9 @@ import Testing
         }
         let none = try refusals("none")
         let elsewhere = try refusals("elsewhere")
-        let exempt: Set<String> = ["rpc.discover", "rpc.cancel", "session.hello", "session.can", "storage.ping"]
+        let exempt: Set<String> = [
+            "rpc.discover", "rpc.cancel", "session.hello", "session.can", "storage.ping", "secrets.redeemToken",
+        ]
         for (method, line) in none {
             #expect(try isForbidden(line) != exempt.contains(method), "\(method): \(line)")
         }

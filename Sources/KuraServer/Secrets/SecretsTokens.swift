@@ -1,0 +1,85 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers what makes tokens for secrets, and takes them.
+enum SecretsTokens {
+    static let all: [String: Handler] = ["secrets.issueToken": issue, "secrets.redeemToken": redeem]
+
+    static func issue(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let connection = call.connection else { return }
+        let seconds = Int(call.reader.integer(2) ?? 0)
+        defer { call.wipePlaintext() }
+        call.plaintext.removeAll()
+        try call.run { () throws(StoreError) in
+            try storage.secrets.issueToken(
+                call.secretName(group: 4), version: call.version(3), seconds: seconds,
+                user: connection.peer?.uid ?? .max, issuer: connection.token, to: &call.plaintext)
+        }
+        out.wipes = true
+        out.append("{\"token\":\"")
+        Base64.encode(call.plaintext.bytes, into: &out)
+        out.append("\",\"expiresAt\":")
+        out.append(timestamp: storage.now + Int64(seconds) * 1000)
+        out.append("}")
+    }
+
+    static func redeem(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let connection = call.connection else { return }
+        var token = ByteBuffer(capacity: 48)
+        token.wipes = true
+        // What is no base64 is no token either.
+        if !Base64.decode(call.reader.string(0), into: &token) { token.removeAll() }
+        let bytes = token.bytes
+        defer {
+            token.wipe()
+            call.wipePlaintext()
+        }
+        let start = out.count
+        out.wipes = true
+        var found: FoundSecret?
+        let shown = try call.run { () throws(StoreError) in
+            try storage.secrets.redeem(token: bytes, by: connection.token) { name, secret, value in
+                found = secret
+                out.append("{\"service\":")
+                out.append(quoted: name.service)
+                out.append(",\"account\":")
+                out.append(quoted: name.account)
+                if !name.group.isEmpty {
+                    out.append(",\"accessGroup\":")
+                    out.append(quoted: name.group)
+                }
+                out.append(",")
+                _ = call.render(secret.kind, value, field: nil)
+            }
+        }
+        guard let found else { return }
+        do throws(Refusal) { try call.refuseUnlessRoom(for: call.plaintext.count) } catch {
+            out.truncate(to: start)
+            throw error
+        }
+        out.append(call.plaintext.bytes)
+        out.append(",\"rev\":")
+        out.append(unsigned: found.rev)
+        out.append(",\"version\":")
+        out.append(unsigned: UInt64(found.version))
+        out.append(",\"createdAt\":")
+        out.append(timestamp: found.createdAt)
+        out.append(expiry: found.expiresAt)
+        out.append("}")
+        call.shows(shown)
+        // Nothing can go wrong any more.
+        try call.run { () throws(StoreError) in try storage.secrets.spend(token: bytes) }
+    }
+}
+
+extension UnusableToken {
+    var word: StaticString {
+        switch self {
+        case .unknown: "unknown"
+        case .spent: "spent"
+        case .own: "own"
+        }
+    }
+}
