@@ -34,7 +34,8 @@ extension Field {
         if case .boolean = type { return true }
         // A path within a document is what the verb is about; one that leads to a file takes the place of a descriptor.
         if isRequired, name == "path" { return false }
-        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data", "sealTo"].contains(name)
+        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data", "sealTo"]
+            .contains(name)
     }
 }
 
