@@ -3,6 +3,7 @@ struct LoadOptions {
     enum Room: String {
         case settings
         case documents
+        case secrets
     }
 
     /// Share of writes among the requests.
@@ -34,7 +35,7 @@ struct LoadOptions {
     init(_ arguments: inout Arguments) throws {
         if let text = arguments.text("--room") {
             guard let room = Room(rawValue: text) else {
-                throw BenchError.usage("--room wants settings or documents, not `\(text)`")
+                throw BenchError.usage("--room wants settings, documents or secrets, not `\(text)`")
             }
             self.room = room
         }

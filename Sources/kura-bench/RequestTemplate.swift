@@ -38,7 +38,8 @@ struct RequestTemplate {
             let head = "*3\r\n$3\r\nSET\r\n$\(key.utf8.count)\r\n\(key)\r\n$\(valueSize)\r\n"
             return RequestTemplate(head + value + "\r\n", valueMarker: value)
         case .kura:
-            let parameters = "{\(nameMembers(room)),\"value\":\"\(value)\"}"
+            let member = room == .secrets ? "secret" : "value"
+            let parameters = "{\(nameMembers(room)),\"\(member)\":\"\(value)\"}"
             return RequestTemplate(call("\(room.rawValue).put", parameters), valueMarker: value)
         }
     }
@@ -47,6 +48,7 @@ struct RequestTemplate {
         switch room {
         case .settings: return "\"domain\":\"bench\",\"key\":\"\(key)\""
         case .documents: return "\"collection\":\"bench\",\"id\":\"\(key)\""
+        case .secrets: return "\"service\":\"bench\",\"account\":\"\(key)\""
         }
     }
 

@@ -8,6 +8,8 @@ import Testing
 
     private func filled() -> ByteBuffer {
         var buffer = ByteBuffer(capacity: 512)
+        // What the heap has left in the block is not meant.
+        buffer.wipe()
         buffer.wipes = true
         buffer.append(Self.secret)
         return buffer
