@@ -187,6 +187,26 @@ import Testing
         #expect(again["data"] == content["data"])
     }
 
+    @Test func `what an import brings stays until the tables know of it, however late`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "fold.slice:sleep=1500:1+")
+        let client = try daemon.connect()
+        let input = try file(#"{"id":"a","value":1,"attachments":[{"name":"x","data":"aGk="}]}"# + "\n")
+        try client.send(
+            Client.request("documents.import", #"{"collection":"c","fd":true,"attachments":true}"#),
+            descriptors: [input])
+        close(input)
+        var reply = try client.reply()
+        while reply["method"] != nil { reply = try client.reply() }
+        #expect(reply["result"]?["imported"]?.int == 1)
+        // Time enough for what nobody holds to be removed.
+        for _ in 0..<10 {
+            usleep(50_000)
+            let content = try client.result("documents.attachment", #"{"collection":"c","id":"a","name":"x"}"#)
+            #expect(content["data"]?.text == "aGk=")
+        }
+    }
+
     @Test func `records with attachments that are none are bad, and without leave a record is a document`() throws {
         func load(_ list: String, _ more: String = ",\"attachments\":true") throws -> JSON {
             try self.load("{\"id\":\"a\",\"value\":1}\n{\"id\":\"b\",\"value\":2,\"attachments\":\(list)}\n", more)

@@ -92,6 +92,24 @@ import Testing
         try storage.settle()
     }
 
+    @Test func `a query whose collection is dropped before it is run is told so, though its rows are still there`()
+        throws
+    {
+        let storage = try IndexHarness(configuration)
+        try fill(storage, 0..<50)
+        try storage.settle()
+        let query = try #require(
+            try with("c") { (c) throws(StoreError) in
+                try storage.documents.query(
+                    c, QueryShape(selector: .everything), control: QueryControl(milliseconds: 5000), allowsScan: true)
+            })
+        let scope = try #require(with("c") { storage.ledger.scopes.find(.documents, $0) })
+        _ = try storage.ledger.transaction { () throws(StoreError) in try storage.ledger.stageDrop(scope) }
+        try storage.fold()
+        let tables = try TableReader(configuration)
+        #expect(throws: StoreError.indexGone) { try query.run(tables) { _ in .taken } }
+    }
+
     @Test func `indexes of two collections have nothing to do with each other`() throws {
         let storage = try IndexHarness(configuration)
         try storage.configure(Self.byAge, in: "a")
