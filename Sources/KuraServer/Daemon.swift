@@ -128,6 +128,7 @@ public enum Daemon {
             keys.credentialFile = directory + "/kura.key"
         }
         keys.keyFile = configuration.secretsKeyFile
+        keys.goesWithout = configuration.goesWithoutSecrets
         keys.memory = { (HostMemory.limit(), HostMemory.free()) }
         return keys
     }

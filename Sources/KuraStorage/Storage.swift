@@ -93,11 +93,11 @@ public actor Storage {
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
-        keyKeeper = KeyKeeper(configuration, wake: wake, report: report)
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
             recovery = try Recovery.start(configuration, housekeeper: housekeeper, report: report)
+            try KeyKeeper.check(configuration, holdsSecrets: recovery.ledger.holdsSecrets)
         } catch {
             housekeeper.stop()
             throw error
@@ -112,6 +112,9 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
+        let ledger = recovery.ledger
+        keyKeeper = KeyKeeper(
+            configuration, holdsSecrets: { [unowned ledger] in ledger.holdsSecrets }, wake: wake, report: report)
         log.beginFeed(
             after: recovery.ledger.rev,
             compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
