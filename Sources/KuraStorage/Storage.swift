@@ -50,7 +50,11 @@ public actor Storage {
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
     private let reserve: Reserve
-    private let wake: @Sendable () -> Void
+    let wake: @Sendable () -> Void
+    let scrub = SecretsScrub()
+    /// When the next secrets are sealed anew.
+    var rewrapAt: UInt64 = 0
+    var retiring: KeyJob?
     public nonisolated let configuration: StorageConfiguration
 
     /// Names the history that revisions belong to.
@@ -66,7 +70,7 @@ public actor Storage {
     private var slice: FoldSlice?
     private var isSettling = false
     private var retrySliceAt: UInt64?
-    private var firstUnfoldedAt: UInt64?
+    var firstUnfoldedAt: UInt64?
     private var hasPendingWAL = false
     private var isCheckpointing = false
     private var lastFoldAt: UInt64 = 0
@@ -112,9 +116,9 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
-        let ledger = recovery.ledger
         keyKeeper = KeyKeeper(
-            configuration, holdsSecrets: { [unowned ledger] in ledger.holdsSecrets }, wake: wake, report: report)
+            configuration, holdsSecrets: { [unowned ledger = recovery.ledger] in ledger.holdsSecrets }, wake: wake,
+            report: report)
         log.beginFeed(
             after: recovery.ledger.rev,
             compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
@@ -176,6 +180,8 @@ public actor Storage {
         ledger.syncedRev = logSync.syncedRev
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
+        noteScrubbed()
+        rewrapSecrets()
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -246,6 +252,7 @@ public actor Storage {
             attachments.letGo(above: ledger.rev)
             migrations.takeBack()
             secrets.endTurn(isStored: false)
+            secrets.takeBackRewrapping()
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -311,6 +318,7 @@ public actor Storage {
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
+        due = min(due ?? .max, scrubSecrets(time) ?? .max)
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
@@ -452,6 +460,11 @@ public actor Storage {
             isCheckpointing = false
             lastFoldAt = time
         case .tending: lastFoldAt = time
+        case .scrub:
+            if !noteScrub(outcome.error, time), let error = outcome.error {
+                fault = .database(error, file: configuration.tablesPath)
+            }
+            return
         }
         if let error = outcome.error {
             if error.isFull {

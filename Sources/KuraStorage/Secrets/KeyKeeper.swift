@@ -22,8 +22,8 @@ final class KeyKeeper {
     ///
     /// - Parameters:
     ///   - configuration: names the directory, and the sources.
-    ///   - wake: called when a job is done.
     ///   - holdsSecrets: whether there is something that keys have sealed; then none are made.
+    ///   - wake: called when a job is done.
     ///   - report: takes lines for the operator.
     init(
         _ configuration: StorageConfiguration, holdsSecrets: @escaping () -> Bool = { false },
@@ -68,7 +68,8 @@ final class KeyKeeper {
     static func check(_ configuration: StorageConfiguration, holdsSecrets: Bool) throws(StorageFault) {
         guard holdsSecrets, !configuration.keys.goesWithout else { return }
         let path = KeyFiles(configuration).slotsPath
-        let way = "Nothing was changed. Bring it back from a copy, or start with --without-secrets: everything else works then"
+        let way =
+            "Nothing was changed. Bring it back from a copy, or start with --without-secrets: everything else works then"
         do throws(KeysFault) {
             guard try KeyFiles(configuration).slotsText() == nil else { return }
         } catch {
