@@ -17,6 +17,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case schemaTooNew
     case indexBuilding
     case sealed, integrity, wrongKey
+    case installationMismatch
     case forged, tokenUnusable
 
     public struct Facts: Sendable {
@@ -325,6 +326,16 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     The passphrase opens no slot; without one: the keys that the daemon can read by itself open none.
                     """,
                 remedy: "Say the right passphrase; `secrets.slots` shows which slots there are.")
+        case .installationMismatch:
+            Facts(
+                name: "installationMismatch", code: -32067, message: "Installation mismatch", retryable: false,
+                when: """
+                    The service's secrets are those of another installation of the application than this connection has named in `session.hello`: \
+                    it was installed anew while they stayed. Nothing of them is shown, and nothing was changed.
+                    """,
+                remedy:
+                    "Ask the user: `secrets.clear` with that installation as `confirm` (`secrets.describe` tells it) empties the service, `secrets.configure` takes the secrets over."
+            )
         case .forged:
             Facts(
                 name: "forged", code: -32065, message: "Forged", retryable: false,

@@ -31,6 +31,8 @@ public struct Configuration: Sendable {
     public var secretsKeyFile: String?
     /// A descriptor that such a key is read from at the start.
     public var keyDescriptor: Int32?
+    /// Start also when the secrets' slots are gone.
+    public var goesWithoutSecrets = false
 
     public init() {}
 

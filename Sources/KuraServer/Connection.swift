@@ -20,12 +20,16 @@ final class Connection {
     let use: UserUse
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
+    /// Which installation of the application it says to be; empty when it does not.
+    var installation: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.
     var overrides: SessionOverrides?
     /// The versions of collections that it knows; nil when it has declared none.
     var declaredVersions: DeclaredVersions?
     /// The check that `settings.configure` has begun and goes on with.
     var schemaCheck: SchemaCheck?
+    /// The look at all secrets that a request has begun and goes on with, and that request's id.
+    var checkup: (id: [UInt8], checkup: SecretsCheckup)?
 
     var state = ConnectionState()
     var input = ByteBuffer()

@@ -131,6 +131,7 @@ public enum Daemon {
             keys.credentialFile = directory + "/kura.key"
         }
         keys.keyFile = configuration.secretsKeyFile
+        keys.goesWithout = configuration.goesWithoutSecrets
         keys.memory = { (HostMemory.limit(), HostMemory.free()) }
         return keys
     }

@@ -116,6 +116,7 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
+            SecretsCheckups.all,
             SecretsHandlers.all, SecretsUse.all, SecretsTokens.all, DocumentsHandlers.all, QueryHandlers.all,
             SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]

@@ -45,7 +45,8 @@ struct DataDirectory: ~Copyable {
         try FileSystem.makeDirectory(configuration.attachmentsDirectory)
         for name in try FileSystem.names(in: configuration.temporaryDirectory)
         where AttachmentFiles.digest(ofMarker: name) == nil {
-            try FileSystem.remove(configuration.temporaryDirectory + "/" + name)
+            let path = configuration.temporaryDirectory + "/" + name
+            if name.hasPrefix(LogScrub.leftoverPrefix) { try LogScrub.erase(path) } else { try FileSystem.remove(path) }
         }
         try FileSystem.syncDirectory(configuration.durableDirectory)
         try FileSystem.syncDirectory(configuration.dataDirectory)

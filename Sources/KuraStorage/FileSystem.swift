@@ -115,6 +115,12 @@ enum FileSystem {
         guard unsafe Glibc.truncate(path, off_t(size)) == 0 else { throw fail("truncate", path) }
     }
 
+    /// How many names a file has; 0 when it is not there.
+    static func links(_ path: String) -> Int {
+        var information = stat()
+        return unsafe stat(path, &information) == 0 ? Int(information.st_nlink) : 0
+    }
+
     static func size(_ path: String) -> Int {
         var information = stat()
         return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0

@@ -2,6 +2,9 @@ import KuraBytes
 
 /// Taking in the log's changes of secrets, as they are: sealed.
 extension Ledger {
+    /// There is something that keys have sealed.
+    var holdsSecrets: Bool { scopes.all.contains { $0.store.isSealed && $0.lastRev > 0 } }
+
     func replay(secret record: LogRecord, at: Int64) {
         let scope = scopes.findOrPrepare(record.store, record.scope)
         let old = find(scope, record.key)

@@ -50,7 +50,11 @@ public actor Storage {
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
     private let reserve: Reserve
-    private let wake: @Sendable () -> Void
+    let wake: @Sendable () -> Void
+    let scrub = SecretsScrub()
+    /// When the next secrets are sealed anew.
+    var rewrapAt: UInt64 = 0
+    var retiring: KeyJob?
     public nonisolated let configuration: StorageConfiguration
 
     /// Names the history that revisions belong to.
@@ -66,7 +70,7 @@ public actor Storage {
     private var slice: FoldSlice?
     private var isSettling = false
     private var retrySliceAt: UInt64?
-    private var firstUnfoldedAt: UInt64?
+    var firstUnfoldedAt: UInt64?
     private var hasPendingWAL = false
     private var isCheckpointing = false
     private var lastFoldAt: UInt64 = 0
@@ -96,11 +100,11 @@ public actor Storage {
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
-        keyKeeper = KeyKeeper(configuration, wake: wake, report: report)
         let housekeeper = Housekeeper()
         let recovery: Recovery
         do throws(StorageFault) {
             recovery = try Recovery.start(configuration, housekeeper: housekeeper, report: report)
+            try KeyKeeper.check(configuration, holdsSecrets: recovery.ledger.holdsSecrets)
         } catch {
             housekeeper.stop()
             throw error
@@ -116,6 +120,9 @@ public actor Storage {
         startedAt = nowMilliseconds()
         ledger = recovery.ledger
         log = recovery.log
+        keyKeeper = KeyKeeper(
+            configuration, holdsSecrets: { [unowned ledger = recovery.ledger] in ledger.holdsSecrets }, wake: wake,
+            report: report)
         log.beginFeed(
             after: recovery.ledger.rev,
             compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
@@ -177,6 +184,8 @@ public actor Storage {
         ledger.syncedRev = logSync.syncedRev
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
+        noteScrubbed()
+        rewrapSecrets()
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -247,6 +256,7 @@ public actor Storage {
             attachments.letGo(above: ledger.rev)
             migrations.takeBack()
             secrets.endTurn(isStored: false)
+            secrets.takeBackRewrapping()
             noticeFullDisk()
             return .noSpace
         case .unknown(let error):
@@ -312,6 +322,7 @@ public actor Storage {
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
+        due = min(due ?? .max, scrubSecrets(time) ?? .max)
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
@@ -453,6 +464,11 @@ public actor Storage {
             isCheckpointing = false
             lastFoldAt = time
         case .tending: lastFoldAt = time
+        case .scrub:
+            if !noteScrub(outcome.error, time), let error = outcome.error {
+                fault = .database(error, file: configuration.tablesPath)
+            }
+            return
         }
         if let error = outcome.error {
             if error.isFull {

@@ -84,6 +84,7 @@ enum Tables {
                 PRAGMA journal_size_limit=-1;
                 PRAGMA cache_size=-\(cacheKibibytes);
                 PRAGMA temp_store=MEMORY;
+                PRAGMA secure_delete=ON;
                 """)
             // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
             try connection.setCacheSpill(false)

@@ -222,7 +222,7 @@ public final class Connection {
 
     // MARK: Inside
 
-    private func open() throws(SQLiteError) -> OpaquePointer {
+    func open() throws(SQLiteError) -> OpaquePointer {
         guard let handle = unsafe handle else {
             throw SQLiteError(extendedCode: SQLITE_MISUSE, message: "the connection is closed")
         }

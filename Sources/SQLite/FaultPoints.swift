@@ -26,12 +26,26 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case keysSync = "keys.sync"
     case keysRename = "keys.rename"
     case keysRenamed = "keys.renamed"
+    case rewrapSlice = "rewrap.slice"
+    case scrubFiles = "scrub.files"
+    case scrubTables = "scrub.tables"
+    case scrubPages = "scrub.pages"
+    case scrubLog = "scrub.log"
+    case scrubSegment = "scrub.segment"
+    case scrubZeros = "scrub.zeros"
+    case scrubDone = "scrub.done"
     case vfsWrite = "vfs.write"
     case vfsSync = "vfs.sync"
     case vfsRead = "vfs.read"
 
     var isInVFS: Bool { self == .vfsWrite || self == .vfsSync || self == .vfsRead }
-    var isSync: Bool { self == .vfsSync || self == .logSync || self == .recoverCopy }
+    /// May be left out: a sync, or the overwriting of something.
+    var canBeSkipped: Bool {
+        switch self {
+        case .vfsSync, .logSync, .recoverCopy, .scrubFiles, .scrubTables, .scrubPages, .scrubLog: true
+        default: false
+        }
+    }
 }
 
 /// What the code at a point has to do.
@@ -40,7 +54,7 @@ public enum FaultAction: Equatable, Sendable {
     case fail
     /// Fail as with ENOSPC.
     case full
-    /// At a sync: leave it out and say that it was done. The control of the proofs.
+    /// Leave it out and say that it was done: a sync, or the overwriting of what was destroyed. The control of the proofs.
     case skip
 
     /// The `errno` to fail with; nil for `skip`.
@@ -176,7 +190,7 @@ private struct Rule: Sendable {
         case "kill": return .kill
         case "fail": return .act(.fail)
         case "full": return .act(.full)
-        case "skip": return point.isSync ? .act(.skip) : nil
+        case "skip": return point.canBeSkipped ? .act(.skip) : nil
         default:
             guard text.hasPrefix("sleep="), let milliseconds = decimal(text.dropFirst(6)) else { return nil }
             return .sleep(milliseconds: milliseconds)

@@ -13,6 +13,7 @@ private let help = """
       --ephemeral        data in a temporary directory, gone at exit
       --profile NAME     memory and disk: small, default or large
       --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
+      --without-secrets  start also when secrets are there and keys/slots.json, which opens them, is not
       --log-level NAME   debug, info, warning or error   [info]
       --print-openrpc    print what rpc.discover answers, and exit
       --print-docs STORE print the tables of proto-docs for a store, or for "errors", and exit
@@ -69,6 +70,7 @@ struct Kurad {
             case "--ephemeral": flags.isEphemeral = true
             case "--profile": profile = value(of: argument, inline)
             case "--log-level": level = value(of: argument, inline)
+            case "--without-secrets": flags.goesWithoutSecrets = true
             case "--key-fd":
                 let text = value(of: argument, inline)
                 guard let number = Int32(text), number >= 0 else { Self.refuse("--key-fd is a descriptor's number") }
@@ -109,6 +111,7 @@ struct Kurad {
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.isEphemeral = flags.isEphemeral
         configuration.keyDescriptor = flags.keyDescriptor
+        configuration.goesWithoutSecrets = flags.goesWithoutSecrets
         return configuration
     }
 

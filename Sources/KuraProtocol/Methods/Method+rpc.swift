@@ -37,6 +37,10 @@ extension Method {
                 Field(
                     "enable", .list(of: .text(maxBytes: 64), maxItems: 16),
                     "Capabilities to switch on for this connection; all must be among those offered."),
+                Field(
+                    "installation", .scope,
+                    "Which installation of the application this is, as it was named at its installation: secrets of another one are not shown to it."
+                ),
             ],
             result: [
                 Field("server", .text(maxBytes: 32), required: true, "`kurad`."),

@@ -21,7 +21,7 @@ extension Method {
                     "With bytes, 32 of them: they are a key that is good for this alone (`secrets.sign` and the like)."),
             ],
             result: [.writtenRev, Field("version", .count, required: true, "Number of the version, from 1.")],
-            errors: writeErrors + [.valueTooLarge, .typeMismatch],
+            errors: writeErrors + [.valueTooLarge, .typeMismatch, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}"),
         Method(
             "secrets.get", .secrets, .read, needs: .scope(.read, "service"), "Reads a secret.",
@@ -48,7 +48,8 @@ extension Method {
                 .rev, Field("version", .count, "Number of the version."),
                 Field("createdAt", .timestamp, "When the version was written."), expires,
             ],
-            errors: readErrors + [.notFound], example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
+            errors: readErrors + [.notFound, .installationMismatch],
+            example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
         Method(
             "secrets.delete", .secrets, .write, needs: .scope(.delete, "service"),
             "Removes a secret with all its versions; removing an absent one changes nothing.",
@@ -88,6 +89,7 @@ extension Method {
                             expires,
                             Field("kind", .word(kinds), required: true, "What it is."), algorithm,
                             Field("bytes", .count, required: true, "Its size."),
+                            Field("destroyed", .boolean, "True when its value was destroyed."),
                         ]), maxItems: 100), required: true, "None when the secret is absent."), .rev,
             ],
             errors: readErrors, example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
@@ -100,6 +102,23 @@ extension Method {
             ],
             result: [.writtenRev, Field("version", .count, required: true, "Number of the new version.")],
             errors: writeErrors + [.notFound], example: "{\"service\":\"mail\",\"account\":\"ada\",\"version\":1}"),
+        Method(
+            "secrets.destroyVersion", .secrets, .write, needs: .scope(.delete, "service"),
+            "Destroys a version: its key and value are overwritten wherever the data directory has them; answered when they are.",
+            parameters: [
+                service, account, Field("version", .integer(1...WireLimits.safeInteger), required: true, "Which one."),
+                .ifRev, accessGroup,
+            ],
+            result: [
+                .writtenRev,
+                Field(
+                    "keptIn", .list(of: .word(["backups", "quarantine"]), maxItems: 2), required: true,
+                    "Who has a copy still, if they had one: `backups`, copies of the data directory that were made before; `quarantine`, when there is one."
+                ),
+            ],
+            errors: [
+                .sealed, .integrity, .quotaExceeded, .noSpace, .outcomeUnknown, .conflict, .notFound, .overloaded,
+            ], example: "{\"service\":\"mail\",\"account\":\"ada\",\"version\":1}", apart: true),
         Method(
             "secrets.generate", .secrets, .write,
             needs: .scope([.create, .update], "service", also: [Extra(.read, with: "returnSecret")]),
@@ -123,7 +142,7 @@ extension Method {
                 Field("secret", .text(maxBytes: 4096), secret: true, "With `returnSecret`: the password or UUID."),
                 Field("secretBase64", .text(maxBytes: 6000), secret: true, "With `returnSecret`: the key, as base64."),
             ],
-            errors: writeErrors + [.typeMismatch],
+            errors: writeErrors + [.typeMismatch, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"robot\",\"length\":32}"),
         Method(
             "secrets.rename", .secrets, .write, needs: .scope([.create, .delete], "service"),
@@ -157,6 +176,12 @@ extension Method {
                 Field("count", .count, required: true, "Secrets in it."),
                 Field("maxVersions", .count, required: true, "Versions that an item keeps."),
                 Field("installation", .scope, "Which installation its secrets belong to."),
+                Field("keyNumber", .count, "Which key of its own it has, from 1."),
+                Field("rewrapping", .boolean, "True while something is still to be sealed anew with it."),
+                Field(
+                    "head", .text(maxBytes: 64),
+                    "What its secrets come to, 64 hexadecimal digits: another one after each change, the same again only for the same secrets."
+                ),
                 Field(
                     "rev", .revision, required: true, "Revision of its last change; 0 when there is no such service."),
             ],
@@ -189,6 +214,49 @@ extension Method {
                 Field("left", .count, required: true, "How many are still there."),
             ],
             errors: unconditionalErrors, example: "{\"service\":\"mail\",\"confirm\":\"mail\"}"),
+        Method(
+            "secrets.verify", .secrets, .read, needs: .whole(.admin),
+            "Looks at everything that is there: records and secrets against their sums, and each value; tells what is not what was written.",
+            parameters: [Field("service", .scope, "Only this one's; when absent, all, and the store's record.")],
+            result: [
+                Field("services", .count, required: true, "How many were looked at."),
+                Field("secrets", .count, required: true, "Secrets."),
+                Field("versions", .count, required: true, "Values."),
+            ] + damaged + [.nowRev], errors: [.sealed, .notFound], example: "{\"service\":\"mail\"}"),
+        Method(
+            "secrets.repair", .secrets, .write, needs: .whole(.admin),
+            "Has a damaged service, or the store, go on with what is whole; says what is lost.",
+            parameters: [
+                Field(
+                    "confirm", .scope, required: true,
+                    "The service's name once more; without `service`, `storeId` of `secrets.status`."),
+                Field("service", .scope, "Which one; when absent, the services' records are accepted as they are."),
+            ],
+            result: [
+                .writtenRev, Field("kept", .count, required: true, "Secrets that stay."),
+                Field("lostSecrets", .count, required: true, "Secrets that are gone."),
+                Field("lostVersions", .count, required: true, "Versions that stay without their values."),
+            ] + damaged, errors: [.sealed, .integrity, .notFound, .quotaExceeded, .noSpace, .outcomeUnknown],
+            example: "{\"service\":\"mail\",\"confirm\":\"mail\"}", apart: true),
+    ]
+
+    private static let damaged: [Field] = [
+        Field(
+            "damaged",
+            .list(
+                of: .object([
+                    Field(
+                        "what", .word(["store", "service", "sum", "secret", "version"]), required: true,
+                        "`store`: services' records were altered, removed or set back; `service`: its record, and with it all of its values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value."
+                    ),
+                    Field("service", .scope, "Of which service, when that can be told."),
+                    Field("account", .key, "Whose, when that can be told."),
+                    Field("accessGroup", .scope, "The group that it is in."),
+                    Field("row", .text(maxBytes: 64), "What its row is called on the disk."),
+                    Field("version", .count, "Number of the version."),
+                    Field("missing", .count, "Of `sum`: how many secrets are not there."),
+                ]), maxItems: 1000), required: true, "The first thousand."),
+        Field("damagedCount", .count, required: true, "How many there are."),
     ]
 
     private static let readErrors: [ErrorKind] = [.sealed, .integrity]

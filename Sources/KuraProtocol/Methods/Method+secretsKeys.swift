@@ -4,6 +4,7 @@ extension Method {
         Method(
             "secrets.status", .secrets, .read, needs: .anywhere(.list),
             "Tells whether the secrets are sealed, and how their keys are kept.",
+            parameters: [Field("service", .scope, "Tells `installationMismatch` of this one.")],
             result: [
                 Field(
                     "state", .word(secretsStates), required: true,
@@ -16,8 +17,29 @@ extension Method {
                     "memoryLocked", .boolean, required: true,
                     "Whether the kernel keeps the memory of all keys out of swap."),
                 Field("slots", .count, required: true, "How many slots lead to the root key."),
+                Field(
+                    "integrity", .word(["checking", "whole", "damaged"]),
+                    "Whether what is on the disk is what was written; left out while sealed."),
+                Field(
+                    "chainHead", .text(maxBytes: 64),
+                    "What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that the directory was not set back behind it."
+                ),
+                Field("chainLength", .count, "Changes in the chain."),
+                Field(
+                    "rewrapping",
+                    .object([
+                        Field("done", .count, required: true, "Secrets that were sealed anew."),
+                        Field("total", .count, required: true, "Of about so many."),
+                    ]), "While secrets are sealed anew after a rotation."),
+                Field(
+                    "scrubbing", .boolean,
+                    "True while what destroyed versions have left on the disk is still to be overwritten."),
                 Field("storeId", .text(maxBytes: 32), "Names this store of secrets: 32 hexadecimal digits."),
                 Field("keyEpoch", .count, "Which root key new secrets are sealed with, from 1."),
+                Field(
+                    "installationMismatch", .boolean,
+                    "With `service`: its secrets are those of another installation than this connection has named in `session.hello`."
+                ),
                 Field(
                     "publicKey", .text(maxBytes: 44),
                     "X25519 key to seal secrets to for this daemon, as base64; left out while sealed."),
@@ -80,13 +102,20 @@ extension Method {
             example: "{\"passphrase\":\"old words\",\"newPassphrase\":\"new words\"}", apart: true),
         Method(
             "secrets.rotate", .secrets, .write, needs: .whole(.admin),
-            "Makes a new root key; the old one is kept under it as long as something is sealed with it.",
+            "Makes a new root key, or a new key for one service; what is sealed with the old one is sealed anew by and by, and then it goes.",
             parameters: [
-                Field("rootKey", .boolean, required: true, "True: the root key."),
-                passphrase("passphrase", required: false, "Of the passphrase slots, which all have to have this one."),
+                Field("rootKey", .boolean, "True: the root key."),
+                passphrase(
+                    "passphrase", required: false,
+                    "With `rootKey`: of the passphrase slots, which all have to have this one."),
+                Field("service", .scope, "In its place: the service whose key it is."),
             ],
-            result: [Field("keyEpoch", .count, required: true, "The new root key's.")],
-            errors: keyErrors + [.quotaExceeded], example: "{\"rootKey\":true}", apart: true),
+            result: [
+                Field("keyEpoch", .count, required: true, "The newest root key's."),
+                Field("rev", .revision, "With `service`: revision of the change."),
+            ],
+            errors: keyErrors + [.quotaExceeded, .notFound, .outcomeUnknown], example: "{\"rootKey\":true}", apart: true
+        ),
     ]
 
     private static let secretsStates = ["sealed", "unlocked", "unusable"]

@@ -45,6 +45,7 @@ enum SessionHandlers {
             if index > 0 { call.connection?.state.isUnordered = true }
         }
         if call.reader.has(0) { introduce(call, storage) }
+        if call.reader.has(4) { call.connection?.installation = Array(call.reader.string(4)) }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
         out.append(",\"protocol\":1,\"role\":")

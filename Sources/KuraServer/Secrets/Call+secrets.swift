@@ -9,6 +9,23 @@ extension Call {
         SecretName(service: reader.string(0), account: reader.string(1), group: reader.string(group))
     }
 
+    /// The service's secrets belong to another installation than the connection says to be.
+    func isOfOtherInstallation(_ service: Bytes, _ storage: isolated Storage) throws(Refusal) -> Bool {
+        guard let known = connection?.installation, !known.isEmpty else { return false }
+        var isOther = false
+        try run { () throws(StoreError) in
+            try storage.secrets.describe(service: service) { service in
+                isOther = !service.installation.isEmpty && !known.withBytes { $0.equals(service.installation) }
+            }
+        }
+        return isOther
+    }
+
+    /// - Throws: `installationMismatch`.
+    func checkInstallation(_ storage: isolated Storage) throws(Refusal) {
+        if try isOfOtherInstallation(reader.string(0), storage) { throw .error(RPCError(.installationMismatch)) }
+    }
+
     /// Zeroes what has been read or rendered.
     func wipePlaintext() {
         if plaintext.capacity > 64 << 10 { plaintext.releaseMemory() } else { plaintext.removeAll() }

@@ -6,6 +6,7 @@ import KuraStorage
 enum SecretsChanges {
     static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let name = call.secretName(group: 9)
+        try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         let kind = try call.keyKind(14, of: call.readSecret(2, base64: 3, sealed: 4, name, storage))
         let options = try call.options(
@@ -53,6 +54,36 @@ enum SecretsChanges {
         out.append("}")
     }
 
+    /// The change is made at once; the request then waits until nothing is left of the version, and is begun again, when there is nothing more
+    /// to change.
+    static func destroyVersion(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let result = try call.run { () throws(StoreError) in
+            try storage.secrets.destroy(
+                call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
+                ifRev: call.condition(3))
+        }
+        if let answer = call.takeAnswer() {
+            switch answer.error {
+            case nil: break
+            case .noSpace?:
+                throw .error(
+                    RPCError(.noSpace, hint: "it is destroyed; what the disk still has of it goes when there is room"))
+            case let error?:
+                throw error == .overloaded
+                    ? .error(RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
+                    : Refusal(error, call: call)
+            }
+        } else if let ticket = storage.awaitScrub() {
+            throw .query(ticket: ticket)
+        }
+        call.append(rev: result.rev, to: &out)
+        out.append(",\"keptIn\":[\"backups\"")
+        if storage.hasQuarantine { out.append(",\"quarantine\"") }
+        out.append("]}")
+    }
+
     static func generate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
         let isReturned = reader.boolean(5)
@@ -64,6 +95,7 @@ enum SecretsChanges {
                     parameter: reader.name(5)))
         }
         let name = call.secretName(group: 10)
+        try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         let kind = try make(call)
         let options = try call.options(

@@ -8,6 +8,7 @@ enum SecretsHandlers {
         "secrets.get": get, "secrets.list": list, "secrets.versions": versions, "secrets.describe": describe,
         "secrets.scopes": scopes, "secrets.put": SecretsChanges.put, "secrets.delete": SecretsChanges.delete,
         "secrets.restoreVersion": SecretsChanges.restore, "secrets.generate": SecretsChanges.generate,
+        "secrets.destroyVersion": SecretsChanges.destroyVersion,
         "secrets.rename": SecretsChanges.rename, "secrets.setAttributes": SecretsChanges.setAttributes,
         "secrets.configure": SecretsChanges.configure, "secrets.clear": SecretsChanges.clear,
     ]
@@ -19,6 +20,7 @@ enum SecretsHandlers {
         let name = call.secretName(group: 5)
         let field = call.reader.has(3) ? call.reader.string(3) : nil
         let recipient = try call.recipient(4)
+        try call.checkInstallation(storage)
         defer { call.wipePlaintext() }
         var found: FoundSecret?
         var hasField = true
@@ -154,6 +156,7 @@ enum SecretsHandlers {
                 out.append(algorithm: version.kind)
                 out.append(",\"bytes\":")
                 out.append(integer: Int64(version.size))
+                if version.isDestroyed { out.append(",\"destroyed\":true") }
                 out.append("}")
             }
         }
@@ -176,7 +179,12 @@ enum SecretsHandlers {
                     out.append(",\"installation\":")
                     out.append(quoted: service.installation)
                 }
-                out.append(",\"rev\":")
+                out.append(",\"keyNumber\":")
+                out.append(integer: Int64(service.keyNumber))
+                if service.isRewrapping { out.append(",\"rewrapping\":true") }
+                out.append(",\"head\":\"")
+                service.head.withBytes { out.append(hexadecimal: $0) }
+                out.append("\",\"rev\":")
                 out.append(unsigned: service.rev)
                 out.append("}")
                 call.shows(service.rev)

@@ -21,12 +21,37 @@ enum SecretsKeysHandlers {
         object.boolean("hasBeenUnlocked", keys.hasBeenUnlocked, &out)
         object.boolean("memoryLocked", keys.isMemoryLocked, &out)
         object.number("slots", keys.allSlots.count, &out)
+        if let integrity = storage.secrets.integrity { object.text("integrity", integrity.word, &out) }
+        if let chain = try? storage.secrets.chainHead() {
+            object.name("chainHead", &out)
+            out.append("\"")
+            chain.head.withBytes { out.append(hexadecimal: $0) }
+            out.append("\"")
+            object.number("chainLength", Int(chain.changes), &out)
+            call.shows(storage.rev)
+        }
+        if let progress = storage.secrets.rewrapProgress {
+            object.name("rewrapping", &out)
+            var inner = ObjectWriter(&out)
+            inner.number("done", progress.done, &out)
+            inner.number("total", progress.total, &out)
+            out.append("}")
+        }
+        if storage.isScrubOwed { object.boolean("scrubbing", true, &out) }
         if keys.epoch > 0 {
             object.name("storeId", &out)
             out.append("\"")
             keys.storeID.withBytes { out.append(hexadecimal: $0) }
             out.append("\"")
             object.number("keyEpoch", Int(keys.epoch), &out)
+        }
+        if call.reader.has(0), keys.isUnlocked {
+            let service = call.reader.string(0)
+            if call.shows(.list, .secrets, service: service, group: .any),
+                try call.isOfOtherInstallation(service, storage)
+            {
+                object.boolean("installationMismatch", true, &out)
+            }
         }
         if let publicKey = keys.publicKey {
             object.name("publicKey", &out)
@@ -134,15 +159,36 @@ enum SecretsKeysHandlers {
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
+        if reader.has(2) { return try rotateService(call, &out, storage) }
         let job = try call.job(storage) { () throws(Refusal) in
             guard reader.boolean(0) else {
-                throw .error(RPCError(.invalidParams, hint: "say what: rootKey true", parameter: reader.name(0)))
+                throw .error(
+                    RPCError(.invalidParams, hint: "say what: rootKey true, or a service", parameter: reader.name(0)))
             }
             return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
         }
         if let fault = job.fault { throw Refusal(keys: fault, call: call) }
         out.append("{\"keyEpoch\":")
         out.append(unsigned: UInt64(storage.keys.epoch))
+        out.append("}")
+    }
+
+    private static func rotateService(
+        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        for other in 0...1 where call.reader.has(other) {
+            throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
+        }
+        let result: WriteResult
+        do throws(StoreError) { result = try storage.secrets.rotate(service: call.reader.string(2)) } catch {
+            guard error == .overloaded else { throw Refusal(error, call: call) }
+            throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
+        }
+        call.shows(result.rev)
+        out.append("{\"keyEpoch\":")
+        out.append(unsigned: UInt64(storage.keys.epoch))
+        out.append(",\"rev\":")
+        out.append(unsigned: result.rev)
         out.append("}")
     }
 
@@ -191,6 +237,16 @@ extension KeyRing {
         case .sealed: "sealed"
         case .unlocked: "unlocked"
         case .unusable: "unusable"
+        }
+    }
+}
+
+extension SecretsStore.Integrity {
+    fileprivate var word: String {
+        switch self {
+        case .checking: "checking"
+        case .whole: "whole"
+        case .damaged: "damaged"
         }
     }
 }
@@ -277,7 +333,7 @@ extension ByteBuffer {
         append("}")
     }
 
-    fileprivate mutating func append(hexadecimal bytes: Bytes) {
+    mutating func append(hexadecimal bytes: Bytes) {
         let digits = Bytes("0123456789abcdef")
         for byte in bytes {
             append(digits[Int(byte >> 4)])

@@ -60,6 +60,8 @@ final class Folder: @unchecked Sendable {
             case checkpoint
             /// Indexes were built, or what is gone was removed.
             case tending
+            /// What the tables had left of secrets that are gone has been overwritten.
+            case scrub
         }
         var work: Work
         var error: SQLiteError?
@@ -80,6 +82,7 @@ final class Folder: @unchecked Sendable {
         case slice(FoldSlice)
         case checkpoint
         case purge(Purge)
+        case scrub
         case stop
     }
 
@@ -136,6 +139,9 @@ final class Folder: @unchecked Sendable {
 
     func submit(_ purge: Purge) { post(.purge(purge)) }
 
+    /// Has what is left of removed rows of secrets overwritten: in the WAL, which is empty then, and between the cells of pages.
+    func scrub() { post(.scrub) }
+
     func outcomes() -> [Outcome] {
         state.withLock { state in
             defer { state.outcomes = [] }
@@ -176,6 +182,7 @@ final class Folder: @unchecked Sendable {
             case .checkpoint:
                 report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
             case .purge(let purge): tender.removal.add(purge)
+            case .scrub: report(.scrub, perform { () throws(SQLiteError) in try runScrub() })
             case .stop:
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
@@ -268,6 +275,32 @@ final class Folder: @unchecked Sendable {
         if left.pointee.rev != right.pointee.rev { return left.pointee.rev < right.pointee.rev }
         // Lists of attachments may change several times in a transaction.
         return left.pointee.version < right.pointee.version
+    }
+
+    private func runScrub() throws(SQLiteError) {
+        let walFault = FaultPoints.hit(.scrubTables)
+        if let code = walFault?.errno { throw .injected(code) }
+        // Nobody reads the WAL any more: what it has is in the file.
+        try runCheckpoint(walFault == .skip ? .full : .restart)
+        if walFault != .skip {
+            do throws(StorageFault) { try LogScrub.zero(configuration.tablesPath + "-wal", from: 0) } catch {
+                throw .injected(error.isFull ? ENOSPC : EIO)
+            }
+            try runCheckpoint(.truncate)
+        }
+        let pagesFault = FaultPoints.hit(.scrubPages)
+        if let code = pagesFault?.errno { throw .injected(code) }
+        if pagesFault == .skip { return }
+        var scopes: [ClosedRange<Int64>] = []
+        let select = try connection.prepare("SELECT id FROM scopes WHERE store = ?1")
+        try select.bind(1, Int64(Store.secretVersions.rawValue))
+        while try select.step() { scopes.append(select.int64(0) << 40...(select.int64(0) + 1) << 40 - 1) }
+        var scrub = try PageScrub(connection)
+        try scrub.scrub(table: "settings")
+        try scrub.scrub(table: "documents", rows: scopes)
+        guard scrub.zeroed > 0 else { return }
+        try connection.syncFile()
+        connection.releaseMemory()
     }
 
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {

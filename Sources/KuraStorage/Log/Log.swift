@@ -19,18 +19,20 @@ final class Log {
     }
 
     fileprivate let configuration: StorageConfiguration
-    private let housekeeper: Housekeeper
-    private(set) var active: Segment
+    fileprivate let housekeeper: Housekeeper
+    fileprivate(set) var active: Segment
     /// In the order of their numbers.
     fileprivate(set) var closed: [Closed]
     /// Segments that hold changes which are appended and not synced.
     private(set) var unsynced = UnsyncedSegments()
-    private let next = NextSegment()
+    fileprivate let next = NextSegment()
     private var nextNumber: Int
-    private var isPreparing = false
+    fileprivate var isPreparing = false
+    /// Files of the past are not used again: what is left in them is overwritten when they go.
+    fileprivate(set) var isScrubbing = false
     private var prepareAgainAt: UInt64 = 0
     /// Segments closed and retired that the tables have not been told of.
-    private var unrecorded: [Closed] = []
+    fileprivate var unrecorded: [Closed] = []
     private var retired: [Int] = []
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
@@ -110,7 +112,7 @@ final class Log {
         return retired
     }
 
-    private func switchSegment() {
+    fileprivate func switchSegment() {
         guard active.lastRev > 0, let segment = next.take() else { return }
         _ = FaultPoints.hit(.logSegmentChange)
         isPreparing = false
@@ -142,8 +144,10 @@ final class Log {
         nextNumber += 1
         let configuration = self.configuration
         let next = self.next
+        let mayRecycle = !isScrubbing
         housekeeper.submit {
-            let spare = FileSystem.exists(configuration.sparePath) ? configuration.sparePath : nil
+            let spare =
+                mayRecycle && FileSystem.exists(configuration.sparePath) ? configuration.sparePath : nil
             do throws(StorageFault) {
                 next.put(
                     try Segment(
@@ -187,11 +191,14 @@ final class Log {
             let path = Segment.path(configuration.logDirectory, oldest.number)
             let spare = configuration.sparePath
             let reader = self.reader
+            let mayRecycle = !isScrubbing
             housekeeper.submit {
                 reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
                 // As in `Segment.remove`.
-                if !FileSystem.exists(spare) {
+                if !mayRecycle {
+                    try? LogScrub.erase(path + "-wal")
+                } else if !FileSystem.exists(spare) {
                     FileSystem.tryToRename(path + "-wal", spare)
                 } else {
                     FileSystem.tryToRemove(path + "-wal")
@@ -200,6 +207,63 @@ final class Log {
             }
         }
     }
+}
+
+/// Letting nothing of the past stay in the files.
+extension Log {
+    /// From now on no file is used again, and what waits to be is overwritten and goes: the spare, and the next segment, which
+    /// may have been one.
+    /// - Returns: whether the next segment is one that was not; else it has to be asked again.
+    func beginScrub() -> Bool {
+        guard !isScrubbing else { return next.isReady }
+        // It may be using the spare.
+        guard !isPreparing || next.isReady else { return false }
+        isScrubbing = true
+        if FaultPoints.hit(.scrubFiles) == .skip { return next.isReady }
+        discard(next.take())
+        isPreparing = false
+        let spare = configuration.sparePath
+        housekeeper.submit { try? LogScrub.erase(spare) }
+        return false
+    }
+
+    /// The next segment, of a fresh file, takes over.
+    /// - Returns: false when none stands ready.
+    func turnOverForScrub() -> Bool {
+        guard isScrubbing, next.isReady else { return false }
+        if active.lastRev > 0 {
+            switchSegment()
+        } else if let segment = next.take() {
+            // It may be a recycled file, too.
+            isPreparing = false
+            let old = active
+            active = segment
+            discard(old)
+        }
+        return true
+    }
+
+    /// Takes a segment without rows away, and what its file has from a former life.
+    private func discard(_ segment: Segment?) {
+        guard let segment else { return }
+        let path = segment.path
+        housekeeper.submit {
+            withExtendedLifetime(segment) {}
+            try? LogScrub.erase(path + "-wal")
+            FileSystem.tryToRemove(path)
+        }
+    }
+
+    /// All closed segments have been looked through. `sizes`: of their files now.
+    func noteScrubbed(_ sizes: [Int: Int]) {
+        for position in closed.indices {
+            guard let size = sizes[closed[position].number], size != closed[position].bytes else { continue }
+            closed[position].bytes = size
+            unrecorded.append(closed[position])
+        }
+    }
+
+    func endScrub() { isScrubbing = false }
 }
 
 /// What the change feed needs to know.

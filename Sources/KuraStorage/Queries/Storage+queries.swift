@@ -27,6 +27,7 @@ extension Storage {
         var answers = queries.takeDone() + contents.takeDone()
         answers += indexWaits.takeDone()
         answers += takeKeyAnswers()
+        answers += scrub.takeAnswers()
         if !purged.isEmpty {
             answers += purged
             purged = []

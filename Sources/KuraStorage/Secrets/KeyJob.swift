@@ -35,6 +35,8 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     public internal(set) var isDone = false
     /// Times that the ring had been locked when this was asked for.
     var locks: UInt64 = 0
+    /// There is nothing yet that keys have sealed, nor have there been keys: where there are no slots they may be made.
+    var mayCreate = false
     private(set) var outcome: Outcome?
     private var passphrase: SecretBuffer?
     private var newPassphrase: SecretBuffer?
@@ -77,6 +79,7 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
 
     private func perform(_ opened: OpenedKeys?, _ opener: KeyOpener) throws(KeysFault) -> Outcome? {
         guard let text = try opener.sources.files.slotsText() else {
+            guard mayCreate else { throw .damaged(KeyKeeper.missing) }
             guard case .unlock = task, passphrase == nil else { throw .sealed }
             return .opened(try opener.create())
         }

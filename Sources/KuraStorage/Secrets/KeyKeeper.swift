@@ -11,6 +11,8 @@ final class KeyKeeper {
     /// Times that the ring was locked.
     private var locks: UInt64 = 0
     private let report: @Sendable (String) -> Void
+    /// There is something that keys have sealed, as of now.
+    private let holdsSecrets: () -> Bool
 
     /// Jobs that may wait, the one that runs included.
     static let mostWaiting = 8
@@ -20,12 +22,14 @@ final class KeyKeeper {
     ///
     /// - Parameters:
     ///   - configuration: names the directory, and the sources.
+    ///   - holdsSecrets: whether there is something that keys have sealed; then none are made.
     ///   - wake: called when a job is done.
     ///   - report: takes lines for the operator.
     init(
-        _ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void,
-        report: @escaping @Sendable (String) -> Void
+        _ configuration: StorageConfiguration, holdsSecrets: @escaping () -> Bool = { false },
+        wake: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void
     ) {
+        self.holdsSecrets = holdsSecrets
         let files = KeyFiles(configuration)
         sources = KeySources(configuration.keys, files)
         thread = KeyThread(wake: wake)
@@ -44,6 +48,8 @@ final class KeyKeeper {
                     if error != .sealed { report("the secrets stay sealed: \(error)") }
                     opened = .success(nil)
                 }
+            } else if holdsSecrets() {
+                throw .damaged(Self.missing)
             } else {
                 opened = .success(try opener.create())
             }
@@ -52,6 +58,26 @@ final class KeyKeeper {
             opened = .failure(error)
         }
         ring = KeyRing(hostKey: Self.hostKey(files, report), opened, slots: slots)
+    }
+
+    static let missing: KeysFault.StaticText = "it is missing"
+
+    /// Refuses a start that has lost the slots: without them nobody can open what is there, and new ones would only hide it.
+    ///
+    /// - Throws: `refused`; nothing was changed.
+    static func check(_ configuration: StorageConfiguration, holdsSecrets: Bool) throws(StorageFault) {
+        guard holdsSecrets, !configuration.keys.goesWithout else { return }
+        let path = KeyFiles(configuration).slotsPath
+        let way =
+            "Nothing was changed. Bring it back from a copy, or start with --without-secrets: everything else works then"
+        do throws(KeysFault) {
+            guard try KeyFiles(configuration).slotsText() == nil else { return }
+        } catch {
+            // What is in the file is another matter: it is told by `secrets.status`.
+            guard case .system = error else { return }
+            throw .refused("\(error), and there are secrets that only its keys open. \(way)")
+        }
+        throw .refused("\(path) is missing, and there are secrets that only its keys open. \(way)")
     }
 
     private static func hostKey(_ files: KeyFiles, _ report: @Sendable (String) -> Void) -> SecretKey? {
@@ -79,6 +105,7 @@ final class KeyKeeper {
         guard !isRunning, !waiting.isEmpty else { return }
         isRunning = true
         let job = waiting.removeFirst()
+        job.mayCreate = ring.slots == nil && !holdsSecrets()
         thread.begin(job, opened: ring.opened, sources)
     }
 

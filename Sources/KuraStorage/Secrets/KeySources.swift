@@ -11,6 +11,8 @@ public struct KeySourcesConfiguration: Sendable {
     public var credentialFile: String?
     /// The file that the configuration names (`secrets.keyFile`).
     public var keyFile: String?
+    /// A start is not refused when secrets are there and the slots that open them are not.
+    public var goesWithout = false
     /// Bytes of memory that this process may use, and those that are free now, as the control group and the machine have it.
     public var memory: @Sendable () -> (limit: Int, free: Int) = { (.max, .max) }
 

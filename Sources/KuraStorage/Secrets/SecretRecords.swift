@@ -131,6 +131,8 @@ struct VaultRecord {
 enum SecretRecords {
     /// Key of a service's record in its scope, and of the store's; no hash has it.
     static let key: StaticString = "."
+    /// Key of the note, beside the store's record, that something destroyed is still to be overwritten on the disk.
+    static let scrubKey: StaticString = "-"
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

@@ -156,6 +156,45 @@ final class SecretSealer {
         try open(sealed, into: &output, dataKey)
     }
 
+    /// The same with nothing at hand but the version's own key.
+    static func open(
+        value sealed: Bytes, _ name: SecretName, version: UInt32, kind: UInt8, isDeviceOnly: Bool, storeID: [UInt8],
+        dataKey: SecretKey, into output: inout SecretBuffer
+    ) throws(StoreError) {
+        output.removeAll()
+        guard sealed.count >= overhead, sealed[0] == suite, sealed[1] == Kind.value.rawValue else { throw .integrity }
+        let number = UInt32(littleEndian: sealed.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
+        var associated = ByteBuffer()
+        associated.wipes = true
+        begin(.value, number, storeID, &associated)
+        append(name, version: version, kind: kind, isDeviceOnly: isDeviceOnly, to: &associated)
+        do throws(SodiumError) {
+            try AEAD.open(
+                sealed.extracting(prefixBytes..<sealed.count), into: &output, key: dataKey,
+                associated: associated.bytes)
+        } catch { throw .integrity }
+    }
+
+    private static func begin(_ kind: Kind, _ epoch: UInt32, _ storeID: [UInt8], _ associated: inout ByteBuffer) {
+        associated.removeAll()
+        associated.append("kura.secrets")
+        associated.append(suite)
+        associated.append(kind.rawValue)
+        associated.append(littleEndian: epoch)
+        associated.append(prefixed: storeID)
+    }
+
+    private static func append(
+        _ name: SecretName, version: UInt32, kind: UInt8, isDeviceOnly: Bool, to associated: inout ByteBuffer
+    ) {
+        associated.append(prefixed: name.service)
+        associated.append(prefixed: name.account)
+        associated.append(prefixed: name.group)
+        associated.append(littleEndian: version)
+        associated.append(kind)
+        associated.append(isDeviceOnly ? 1 : 0)
+    }
+
     /// The key that data keys are sealed with: the service's, and for what must not leave this host one of both.
     private func wrapping(_ place: Place) throws(StoreError) -> SecretKey {
         guard place.isDeviceOnly else { return place.serviceKey }
@@ -196,23 +235,12 @@ final class SecretSealer {
 
     // MARK: Parts
 
-    private func begin(_ kind: Kind, _ epoch: UInt32) {
-        associated.removeAll()
-        associated.append("kura.secrets")
-        associated.append(Self.suite)
-        associated.append(kind.rawValue)
-        associated.append(littleEndian: epoch)
-        associated.append(prefixed: storeID)
-    }
+    private func begin(_ kind: Kind, _ epoch: UInt32) { Self.begin(kind, epoch, storeID, &associated) }
 
     private func begin(_ kind: Kind, _ place: Place, _ number: UInt32? = nil) {
         begin(kind, number ?? place.serviceKeyNumber)
-        associated.append(prefixed: place.name.service)
-        associated.append(prefixed: place.name.account)
-        associated.append(prefixed: place.name.group)
-        associated.append(littleEndian: place.version)
-        associated.append(place.kind)
-        associated.append(place.isDeviceOnly ? 1 : 0)
+        Self.append(
+            place.name, version: place.version, kind: place.kind, isDeviceOnly: place.isDeviceOnly, to: &associated)
     }
 
     private func appendPrefix(_ kind: Kind, _ epoch: UInt32, to output: inout ByteBuffer) {

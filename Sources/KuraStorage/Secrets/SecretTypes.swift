@@ -76,6 +76,12 @@ public struct ServiceSummary {
     public var count: Int
     public var maxVersions: Int
     public var installation: Bytes
+    /// What all that it has comes to, 32 bytes; another after each change.
+    public var head: [UInt8]
+    /// Number of its newest key, from 1.
+    public var keyNumber: Int
+    /// Older keys are there still: something may be sealed with them.
+    public var isRewrapping: Bool
     /// Revision of its last change.
     public var rev: UInt64
 }

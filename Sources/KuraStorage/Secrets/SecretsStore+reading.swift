@@ -14,6 +14,7 @@ extension SecretsStore {
     public func get(_ name: SecretName, version: UInt32?, _ body: (FoundSecret, Bytes) -> Void) throws(StoreError)
         -> UInt64
     {
+        guard ring.isUnlocked || survivors == nil else { return try getSurvivor(name, version: version, body) }
         guard let place = try find(service: name.service) else { return ledger.dropRev }
         defer { close() }
         _ = hash(name, place.vault)
@@ -187,7 +188,7 @@ extension SecretsStore {
         guard let place = try find(service: service), let item = liveRecord(place.scope) else { return }
         defer { record.close() }
         try open(record: item, place)
-        body(summary(place.scope))
+        body(summary(place.scope, item, place.vault))
     }
 
     /// The same for each service, in an order of its own.
@@ -199,7 +200,7 @@ extension SecretsStore {
             try scope.withName { (name) throws(StoreError) in
                 try record.open(item.value, scope: name, vault.sealer)
             }
-            body(summary(scope))
+            body(summary(scope, item, vault))
         }
     }
 
@@ -235,10 +236,31 @@ extension SecretsStore {
         }
     }
 
-    private func summary(_ scope: Scope) -> ServiceSummary {
-        ServiceSummary(
+    private func summary(_ scope: Scope, _ item: ItemRef, _ vault: Vault) -> ServiceSummary {
+        var head = ByteBuffer(capacity: SetSum.byteCount)
+        scope.withName { name in
+            vault.sealer.element(scope: name, key: item.key, rev: item.pointee.rev, row: item.value)
+        }.append(to: &head)
+        return ServiceSummary(
             name: record.name, count: Int(record.count), maxVersions: record.maxVersions,
-            installation: record.installation, rev: scope.lastRev)
+            installation: record.installation, head: Array(head.bytes),
+            keyNumber: Int(record.newestKey), isRewrapping: record.keys.count > 1, rev: scope.lastRev)
+    }
+
+    /// What is known of whether the rows are what was written; nil while sealed.
+    public enum Integrity: Sendable {
+        /// Not all of them have been looked at.
+        case checking
+        case whole
+        /// Some service, or all of them, answers `integrity`.
+        case damaged
+    }
+
+    public var integrity: Integrity? {
+        guard ring.isUnlocked else { return nil }
+        guard let vault, vault.generation == ring.generation else { return .checking }
+        if vault.isDamaged || vault.services.values.contains(where: \.isDamaged) { return .damaged }
+        return vault.hasReadRecords && vault.position == vault.unread.count ? .whole : .checking
     }
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the
@@ -246,7 +268,7 @@ extension SecretsStore {
     public func chainHead() throws(StoreError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
         let vault = try open()
         let record = try storeRecord(vault)?.record ?? VaultRecord()
-        var head = SecretBuffer()
+        var head = ByteBuffer(capacity: SetSum.byteCount)
         record.chain.append(to: &head)
         return (Array(head.bytes), record.changes, record.services)
     }

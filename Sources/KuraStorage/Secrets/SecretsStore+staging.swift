@@ -120,6 +120,7 @@ extension SecretsStore {
         }
         plaintext.removeAll()
         noteExpiry(of: rowKey.bytes, place.service, place.vault)
+        noteAccessibility(of: rowKey.bytes, place.service, place.vault)
         try stage(row.bytes, isTombstone: false, old, of: service, place)
     }
 
@@ -234,7 +235,7 @@ extension SecretsStore {
     }
 
     /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
-    private func stage(record value: Bytes, _ scope: Scope) throws(StoreError) {
+    func stage(record value: Bytes, _ scope: Scope) throws(StoreError) {
         let key = Bytes(SecretRecords.key)
         let old = scope.isInTable ? ledger.find(scope, key) : nil
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
@@ -243,6 +244,41 @@ extension SecretsStore {
             newBytes: key.count + value.count, mayRepeat: true
         ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
     }
+
+    // MARK: What was destroyed
+
+    /// Revision of the newest change that has left something to be overwritten; nil when nothing is left.
+    var owedScrub: UInt64? {
+        // Asked in every turn, mostly where there are no secrets.
+        if storeScope?.isInTable != true {
+            guard ledger.scopes.all.count != scopesWithoutStore else { return nil }
+            storeScope = ledger.scopes.find(.secrets, Bytes(SecretRecords.storeScope))
+            scopesWithoutStore = storeScope == nil ? ledger.scopes.all.count : -1
+        }
+        guard let scope = storeScope, scope.isInTable,
+            let item = ledger.find(scope, Bytes(SecretRecords.scrubKey)), !item.isTombstone
+        else { return nil }
+        return item.pointee.rev
+    }
+
+    /// Nothing is left.
+    func stageScrubbed() throws(StoreError) {
+        _ = try ledger.transaction { () throws(StoreError) in try stageScrub(isOwed: false) }
+    }
+
+    func stageScrub(isOwed: Bool) throws(StoreError) {
+        scopesWithoutStore = -1
+        let scope = ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope))
+        let key = Bytes(SecretRecords.scrubKey)
+        let old = scope.isInTable ? ledger.find(scope, key) : nil
+        let bytes = key.count + 1
+        try ledger.stage(
+            scope, key: key, value: isOwed ? Bytes("1") : Bytes(), isTombstone: !isOwed, old: old,
+            oldBytes: old.map { $0.isTombstone ? 0 : bytes } ?? 0, newBytes: isOwed ? bytes : 0, mayRepeat: true
+        ) { item in item.pointee.version = (old?.pointee.version ?? 0) &+ 1 }
+    }
+
+    // MARK: Names
 
     /// Stages that the item is called otherwise: its values are opened and sealed anew under the new name.
     func stageRenaming(_ old: ItemRef, _ target: SecretName, _ place: Place) throws(StoreError) {

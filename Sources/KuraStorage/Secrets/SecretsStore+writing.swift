@@ -91,6 +91,34 @@ extension SecretsStore {
         return (WriteResult(rev: rev ?? 0, changed: 1), made)
     }
 
+    /// Destroys a version: its key and its value are gone from memory and the tables with the change, and owed to be overwritten everywhere
+    /// else (`owedScrub`). What it was called stays. One that is destroyed already is no error.
+    /// - Throws: `.noSuchVersion`, `.absent`, and as `put`.
+    public func destroy(_ name: SecretName, version number: UInt32, ifRev: Precondition) throws(StoreError)
+        -> WriteResult
+    {
+        guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
+        defer { close() }
+        // Sent again its condition may be about what it has done itself.
+        guard let old = try openForChange(name, place, nil) else { throw missing(ifRev, ledger.dropRev) }
+        guard let index = head.versions.firstIndex(where: { $0.number == number }) else {
+            throw .noSuchVersion(shownRev: old.pointee.rev)
+        }
+        guard !head.versions[index].isDestroyed else {
+            ledger.countNoOp()
+            return WriteResult(rev: old.pointee.rev, changed: 0)
+        }
+        try ledger.check(ifRev, old)
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stageRemoval(of: number, place)
+            head.versions[index].isDestroyed = true
+            head.versions[index].sealedKey = Bytes()
+            try stageHead(place, old)
+            try stageScrub(isOwed: true)
+        }
+        return WriteResult(rev: rev ?? 0, changed: 1)
+    }
+
     /// Gives a secret another account, with all its versions: they are sealed anew, since a seal names what it is of.
     /// - Throws: `.wrongKind` for a key that seals; `.absent`, `.conflict` with 0 expected when there is one of the new name, and as `put`.
     public func rename(_ name: SecretName, to account: Bytes, ifRev: Precondition) throws(StoreError) -> WriteResult {

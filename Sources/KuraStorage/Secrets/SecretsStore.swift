@@ -19,6 +19,11 @@ public final class SecretsStore {
     public let ring: KeyRing
     /// nil while it is sealed, and until somebody asks.
     private(set) var vault: Vault?
+    /// While it is locked: what can be read all the same.
+    var survivors: SecretsSurvivors?
+    /// The scope of the store's record, once it was found, and how many scopes there were when it was not.
+    var storeScope: Scope?
+    var scopesWithoutStore = -1
     /// Takes lines for the operator.
     let report: (String) -> Void
 
@@ -73,8 +78,15 @@ public final class SecretsStore {
 
     /// Lets go of everything that followed from keys which are not at hand any more.
     func follow() {
+        if survivors != nil, ring.isUnlocked { survivors = nil }
         guard let vault, vault.generation != ring.generation else { return }
         self.vault = nil
+        close()
+    }
+
+    /// Has everything looked at again.
+    func forgetVault() {
+        vault = nil
         close()
     }
 
@@ -128,7 +140,12 @@ public final class SecretsStore {
     func find(_ hash: NameHash, _ vault: Vault) throws(StoreError) -> Place? {
         scopeName.removeAll()
         hash.append(to: &scopeName)
-        guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), liveRecord(scope) != nil else { return nil }
+        guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), scope.isInTable else { return nil }
+        guard liveRecord(scope) != nil else {
+            // Heads without the record that they belong to.
+            if scope.count > 0 { throw .integrity }
+            return nil
+        }
         let service: OpenService
         if let known = vault.services[hash] {
             service = known

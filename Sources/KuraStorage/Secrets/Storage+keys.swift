@@ -16,7 +16,11 @@ extension Storage {
     public func unusedTicket() -> UInt64 { takeTicket() }
 
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
-    public func lockKeys() { keyKeeper.lock() }
+    public func lockKeys() {
+        secrets.keepSurvivors()
+        keyKeeper.lock()
+        secrets.follow()
+    }
 
     /// Key jobs that are done, as answers.
     func takeKeyAnswers() -> [QueryAnswer] {

@@ -1,4 +1,5 @@
 import KuraBytes
+import SQLite
 
 /// What secrets ask of turns that nobody's request has begun.
 extension Storage {
@@ -17,10 +18,51 @@ extension Storage {
         }
     }
 
+    /// Seals some of what is sealed with older keys anew, when it is time, and lets older root keys go that nothing needs.
+    func rewrapSecrets() {
+        guard secrets.canRewrap, admitsBulk else { return }
+        let time = monotonicNanoseconds()
+        guard time >= rewrapAt else { return }
+        _ = FaultPoints.hit(.rewrapSlice)
+        ledger.writer = []
+        ledger.writerAccounts = []
+        rewrapAt = time + Self.rewrapInterval
+        do throws(StoreError) { try secrets.rewrapSome() } catch {
+            // Nobody waits for it: the same again later.
+            rewrapAt = time + Self.rewrapPause
+            if error == .cold { _ = warm() }
+        }
+    }
+
+    /// Nanoseconds between two slices, which others have for themselves, and after one that could not be stored.
+    private static let rewrapInterval: UInt64 = 1_000_000
+    private static let rewrapPause: UInt64 = 50_000_000
+
+    /// Lets the oldest root key go when nothing needs it.
+    private func retireRoot() {
+        guard !isRetiring, let epoch = secrets.epochToRetire(syncedRev: syncedRev) else { return }
+        let job = KeyJob(.retire(epoch: epoch))
+        // A ticket that nobody waits for.
+        guard (try? keyKeeper.submit(job, ticket: takeTicket())) != nil else { return }
+        retiring = job
+    }
+
+    private var isRetiring: Bool {
+        guard let job = retiring else { return false }
+        guard job.isDone else { return true }
+        retiring = nil
+        guard let fault = job.fault else { return false }
+        if fault != .sealed { report("an older root key could not be let go: \(fault)") }
+        secrets.keepOldRoots()
+        return true
+    }
+
     /// Goes on with checking what is there.
     /// - Returns: when the next turn is due for secrets.
     func timeToSecrets(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
+        retireRoot()
+        if secrets.canRewrap { return admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval }
         guard let at = secrets.nextExpiry else { return .max }
         // Not again at once when it could not be done.
         return time + UInt64(max(at - ledger.now, 1)) * 1_000_000

@@ -18,6 +18,9 @@ final class Vault {
     var isDamaged = false
     var services: [NameHash: OpenService] = [:]
     var expiries = ExpiryQueue()
+    var rewrapping = Rewrapping()
+    /// Items that stay readable when the store is locked; it may have some that have gone.
+    var lasting: Set<ItemHash> = []
     /// nil until somebody asks for one.
     var tokens: SecretTokens?
 

@@ -1,5 +1,3 @@
-import Glibc
-import KuraBytes
 import Testing
 
 /// Secrets and the disk: what survives, and what can be read there.
@@ -96,44 +94,14 @@ import Testing
         // By another client: settings say who wrote them.
         try daemon.connect().result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"plantedLeak77\"}")
         daemon.kill()
-        #expect(Self.find(["plantedLeak77"], under: daemon.data) == ["plantedLeak77"])
+        #expect(DirectoryScan.find(["plantedLeak77"], under: daemon.data) == ["plantedLeak77"])
         // All of them begin so.
         #expect(canaries.allSatisfy { $0.hasPrefix("canary") })
-        #expect(Self.find(["canary"], under: daemon.data).isEmpty)
+        #expect(DirectoryScan.find(["canary"], under: daemon.data).isEmpty)
         try daemon.start()
         try daemon.waitUntilFolded()
         #expect(daemon.terminate() == 0)
-        #expect(Self.find(["canary"], under: daemon.data).isEmpty)
+        #expect(DirectoryScan.find(["canary"], under: daemon.data).isEmpty)
         #expect(!daemon.log.contains("canary"))
-    }
-
-    private static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool {
-        var position = 0
-        while let found = contents.firstIndex(of: text[0], from: position) {
-            if contents.count - found >= text.count,
-                text.withBytes({ contents.extracting(found..<found + text.count).equals($0) })
-            {
-                return true
-            }
-            position = found + 1
-        }
-        return false
-    }
-
-    /// Which of the texts are in any file.
-    private static func find(_ texts: [String], under directory: String) -> [String] {
-        var found: [String] = []
-        for name in TemporaryDaemon.names(directory) ?? [] {
-            let path = directory + "/" + name
-            var information = stat()
-            guard lstat(path, &information) == 0 else { continue }
-            if information.st_mode & S_IFMT == S_IFDIR {
-                found += find(texts, under: path)
-                continue
-            }
-            guard let contents = TemporaryDaemon.contents(path) else { continue }
-            found += texts.filter { text in contents.withBytes { Self.contains($0, Array(text.utf8)) } }
-        }
-        return found
     }
 }

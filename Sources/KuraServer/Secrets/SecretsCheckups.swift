@@ -1,0 +1,131 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers `secrets.verify` and `secrets.repair`: a look at everything that is there, some of it a turn.
+enum SecretsCheckups {
+    static let all: [String: Handler] = ["secrets.verify": verify, "secrets.repair": repair]
+
+    static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let checkup = try run(call, service: call.reader.has(0) ? call.reader.string(0) : nil, storage)
+        out.append("{\"services\":")
+        out.append(integer: Int64(checkup.services))
+        out.append(",\"secrets\":")
+        out.append(integer: Int64(checkup.items))
+        out.append(",\"versions\":")
+        out.append(integer: Int64(checkup.versions))
+        append(checkup, to: &out)
+        out.append(",\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    static func repair(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let service = reader.has(1) ? reader.string(1) : nil
+        guard isConfirmed(reader.string(0), service, storage) else {
+            throw .error(
+                RPCError(
+                    .invalidParams,
+                    hint: "the service's name once more, or storeId of secrets.status without a service",
+                    parameter: reader.name(0)))
+        }
+        guard let service else {
+            let rev = try call.run { () throws(StoreError) in try storage.secrets.repairStore() }
+            call.append(rev: rev, to: &out)
+            out.append(",\"kept\":0,\"lostSecrets\":0,\"lostVersions\":0,\"damaged\":[],\"damagedCount\":0}")
+            return
+        }
+        let checkup = try run(call, service: service, storage)
+        guard checkup.damageCount > 0 else {
+            call.append(rev: storage.rev, to: &out)
+            out.append(",\"kept\":")
+            out.append(integer: Int64(checkup.items))
+            out.append(",\"lostSecrets\":0,\"lostVersions\":0,\"damaged\":[],\"damagedCount\":0}")
+            return
+        }
+        let repair = try call.run { () throws(StoreError) in try storage.secrets.repair(service: service, checkup) }
+        call.append(rev: repair.rev, to: &out)
+        out.append(",\"kept\":")
+        out.append(integer: Int64(repair.kept))
+        out.append(",\"lostSecrets\":")
+        out.append(integer: Int64(repair.lostItems))
+        out.append(",\"lostVersions\":")
+        out.append(integer: Int64(repair.lostVersions))
+        append(checkup, to: &out)
+        out.append("}")
+    }
+
+    private static func isConfirmed(_ confirmation: Bytes, _ service: Bytes?, _ storage: isolated Storage) -> Bool {
+        if let service { return confirmation.equals(service) }
+        var text = ByteBuffer()
+        storage.keys.storeID.withBytes { text.append(hexadecimal: $0) }
+        return confirmation.equals(text.bytes)
+    }
+
+    /// The checkup that the request is about, done; before that the request goes on in the next turn.
+    private static func run(_ call: Call, service: Bytes?, _ storage: isolated Storage) throws(Refusal)
+        -> SecretsCheckup
+    {
+        guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
+        let id = Array(call.reader.replyID)
+        let checkup: SecretsCheckup
+        if let known = connection.checkup, known.id == id, !known.checkup.isDone {
+            checkup = known.checkup
+        } else {
+            checkup = try call.run { () throws(StoreError) in try storage.secrets.checkup(service: service) }
+            connection.checkup = (id, checkup)
+        }
+        do throws(StoreError) { try storage.secrets.goOn(checkup) } catch {
+            if error != .preparing, error != .cold { connection.checkup = nil }
+            throw Refusal(error, call: call)
+        }
+        connection.checkup = nil
+        return checkup
+    }
+
+    private static func append(_ checkup: SecretsCheckup, to out: inout ByteBuffer) {
+        out.append(",\"damaged\":[")
+        for (index, damage) in checkup.damages.enumerated() {
+            out.wipes = true
+            out.append(index > 0 ? ",{\"what\":\"" : "{\"what\":\"")
+            out.append(damage.what.word)
+            out.append("\"")
+            for (name, text) in [
+                (",\"service\":" as StaticString, checkup.service(of: damage)),
+                (",\"account\":", checkup.account(of: damage)), (",\"accessGroup\":", checkup.group(of: damage)),
+            ] where !text.isEmpty {
+                out.append(name)
+                out.append(quoted: text)
+            }
+            if !damage.row.isEmpty {
+                out.append(",\"row\":")
+                damage.row.withBytes { out.append(quoted: $0) }
+            }
+            if damage.version > 0 {
+                out.append(",\"version\":")
+                out.append(unsigned: UInt64(damage.version))
+            }
+            if damage.what == .sum {
+                out.append(",\"missing\":")
+                out.append(integer: Int64(max(0, damage.missing)))
+            }
+            out.append("}")
+        }
+        out.append("],\"damagedCount\":")
+        out.append(integer: Int64(checkup.damageCount))
+    }
+}
+
+extension SecretDamage.What {
+    fileprivate var word: StaticString {
+        switch self {
+        case .store: "store"
+        case .service: "service"
+        case .sum: "sum"
+        case .item: "secret"
+        case .version: "version"
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Glibc
+import KuraBytes
+import SQLite
+
+/// Takes what has been superseded of secrets out of closed segments: heads and values up to a revision that are not the newest of their items
+/// there. So nothing is left in the log of a version that was destroyed, nor of its key, and as little of what was deleted or trimmed.
+///
+/// A segment that has such records is written anew without them, beside the log, synced, and takes its place by a rename; every row stays,
+/// since a transaction of secrets always has the records of its service and the store, so revisions have no holes. What stood there is
+/// overwritten with zeros then. The others are looked at behind their last commit, where a recycled file has frames of its former life.
+///
+/// The feed loses states of secrets that were followed by newer ones, which it may pass over anyway. All of the segments are in the tables,
+/// durably: no start reads them again. On the housekeeper's thread, where segments of the past are read and let go as well.
+struct LogScrub {
+    /// Segments to look at.
+    let numbers: [Int]
+    /// Records above this revision stay, whatever they are.
+    let rev: UInt64
+    let directory: String
+    let temporary: String
+    let reader: SegmentReader
+
+    /// What a file that awaits its zeros is called under DATA/tmp.
+    static let leftoverPrefix = "scrub-"
+
+    /// - Returns: sizes of the segments' files now, by number.
+    /// - Throws: also when somebody still holds a segment (`isBusy`): then it is tried again. What is done stays done.
+    func run() throws(StorageFault) -> [Int: Int] {
+        for number in numbers { reader.forget(number) }
+        var newest: [[UInt8]: UInt64] = [:]
+        var found: [Int] = []
+        for number in numbers where FileSystem.exists(Segment.path(directory, number)) {
+            found.append(number)
+            try rows(of: number) { (_, _, records) throws(StorageFault) in
+                var offset = 0
+                while let record = try LogRecord.next(in: records, at: &offset) {
+                    guard record.rev <= rev, let name = Self.name(record) else { continue }
+                    newest[name] = max(newest[name] ?? 0, record.rev)
+                }
+            }
+        }
+        var sizes: [Int: Int] = [:]
+        for number in found {
+            let hasSuperseded = try has(number) { isSuperseded($0, newest) }
+            if hasSuperseded {
+                try rewrite(number, without: newest)
+            } else {
+                try zeroTail(number)
+            }
+            sizes[number] = FileSystem.size(wal(number))
+        }
+        return sizes
+    }
+
+    private func wal(_ number: Int) -> String { Segment.path(directory, number) + "-wal" }
+
+    /// Whose state the record has; nil for what stays.
+    private static func name(_ record: LogRecord) -> [UInt8]? {
+        guard record.store.isSealed, NameHash(text: record.scope) != nil, record.key.count >= NameHash.textBytes else {
+            return nil
+        }
+        return [record.store.rawValue] + Array(record.scope) + Array(record.key)
+    }
+
+    private func isSuperseded(_ record: LogRecord, _ newest: [[UInt8]: UInt64]) -> Bool {
+        guard record.rev <= rev, let name = Self.name(record), let last = newest[name] else { return false }
+        return record.rev < last
+    }
+
+    // MARK: Reading
+
+    private func rows(of number: Int, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault)
+    {
+        try Segment(opening: number, in: directory).rows(after: 0, body)
+    }
+
+    private func has(_ number: Int, _ wanted: (LogRecord) -> Bool) throws(StorageFault) -> Bool {
+        var result = false
+        try Segment(opening: number, in: directory).someRows(after: 0) { (_, _, records) throws(StorageFault) in
+            var offset = 0
+            while !result, let record = try LogRecord.next(in: records, at: &offset) { result = wanted(record) }
+            return !result
+        }
+        return result
+    }
+
+    // MARK: Writing
+
+    private func rewrite(_ number: Int, without newest: [[UInt8]: UInt64]) throws(StorageFault) {
+        let fresh = Segment.path(temporary, number)
+        try copy(number, without: newest)
+        let leftover = temporary + "/" + Self.leftoverPrefix + "\(number)"
+        // One of an attempt that failed.
+        try Self.erase(leftover)
+        guard try FileSystem.link(wal(number), leftover) else { throw .refused("\(leftover) cannot be made") }
+        if let code = FaultPoints.hit(.scrubSegment)?.errno {
+            throw .system(errno: code, call: "rename", path: wal(number))
+        }
+        try FileSystem.rename(fresh + "-wal", wal(number))
+        try FileSystem.syncDirectory(directory)
+        if let code = FaultPoints.hit(.scrubZeros)?.errno { throw .system(errno: code, call: "write", path: leftover) }
+        try Self.erase(leftover)
+        try FileSystem.remove(fresh)
+    }
+
+    /// Writes the segment anew under DATA/tmp, and syncs it.
+    private func copy(_ number: Int, without newest: [[UInt8]: UInt64]) throws(StorageFault) {
+        let target = try Segment(
+            creating: number, in: temporary, capacity: Segment.leastCapacity, recycled: nil)
+        var copy = SegmentCopy(into: target, in: temporary)
+        var kept = ByteBuffer()
+        try rows(of: number) { (rev, at, records) throws(StorageFault) in
+            kept.removeAll()
+            var offset = 0
+            var start = 0
+            while let record = try LogRecord.next(in: records, at: &offset) {
+                if !isSuperseded(record, newest) { kept.append(records.extracting(start..<offset)) }
+                start = offset
+            }
+            // A row without records would be damage to whoever reads it.
+            guard !kept.isEmpty else { throw .damagedLog }
+            try copy.append(rev: rev, at: at, records: kept.bytes)
+        }
+        try copy.finish()
+    }
+
+    private func zeroTail(_ number: Int) throws(StorageFault) {
+        let path = wal(number)
+        let commits = try WALCommits(path: path)
+        let end = commits.ends.last ?? 0
+        guard commits.isReadable, end < FileSystem.size(path) else { return }
+        try Self.zero(path, from: end)
+    }
+
+    // MARK: Zeros
+
+    /// Overwrites a file with zeros and takes it away, unless it has another name still: then only the name goes. One that is not there is fine.
+    static func erase(_ path: String) throws(StorageFault) {
+        guard FileSystem.exists(path) else { return }
+        if FileSystem.links(path) == 1 { try zero(path, from: 0) }
+        try FileSystem.remove(path)
+    }
+
+    /// Overwrites a file from `start` on, and syncs it; what is zeros already is left alone.
+    static func zero(_ path: String, from start: Int) throws(StorageFault) {
+        let size = FileSystem.size(path)
+        guard start < size else { return }
+        let descriptor = try FileSystem.open(path, O_RDWR)
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        var buffer = ByteBuffer(capacity: 64 << 10)
+        var pacing = PacedWriting()
+        var offset = start
+        while offset < size {
+            let length = min(zeros.count, size - offset)
+            buffer.removeAll()
+            let count = try FileSystem.read(descriptor, atMost: length, at: offset, into: &buffer, path: path)
+            if count == 0 { break }
+            let isZero = zeros.withBytes { $0.extracting(0..<count).equals(buffer.bytes) }
+            if !isZero {
+                try zeros.withBytes { (zeros) throws(StorageFault) in
+                    try FileSystem.write(descriptor, zeros.extracting(0..<count), at: offset, path: path)
+                }
+                CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: count)
+                guard pacing.wrote(count, at: Int64(offset), to: { descriptor }) else {
+                    throw FileSystem.fail("sync_file_range", path)
+                }
+            }
+            offset += count
+        }
+        guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", path) }
+    }
+}

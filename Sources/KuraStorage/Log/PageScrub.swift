@@ -1,0 +1,143 @@
+import KuraBytes
+import SQLite
+
+/// Zeroes what the pages of a tree have between their cells: bytes that no query ever reads.
+///
+/// `secure_delete` zeroes a cell that is removed and a page that is freed. It does not when a page's cells are laid out anew because
+/// neighbours are balanced: what stood there before stays in the gap, a copy of a row that may have gone on to another page. So what is to be
+/// gone from the file is looked for there. A page is: a header of 8 or 12 bytes, the offsets of its cells (two bytes each), the gap, and the
+/// cells up to the end, with free blocks among them, each of which begins with the next one's offset and its own size.
+///
+/// On the fold thread, while the WAL is empty: the file is all there is, and nobody else writes to it. Readers never look at what is
+/// overwritten. Whoever has pages in a cache of its own forgets them afterwards (`Connection.releaseMemory`).
+///
+/// Source: https://www.sqlite.org/fileformat2.html#b_tree_pages
+struct PageScrub {
+    private let connection: Connection
+    private let pageSize: Int
+    private let pages: Int
+    private let zeros: [UInt8]
+    /// Bytes that were not zero.
+    private(set) var zeroed = 0
+    /// Pages that were looked at.
+    private(set) var looked = 0
+
+    /// Leaves and subtrees beside what is looked for that are looked at as well: rows move to neighbours.
+    private static let neighbours = 2
+    /// Deeper than any tree.
+    private static let deepest = 20
+
+    init(_ connection: Connection) throws(SQLiteError) {
+        self.connection = connection
+        pageSize = Int(try connection.scalar("PRAGMA page_size") ?? 0)
+        pages = Int(try connection.scalar("PRAGMA page_count") ?? 0)
+        zeros = [UInt8](repeating: 0, count: pageSize)
+    }
+
+    /// A table's tree, the one that its rows lie in.
+    /// `rows`: only around these row numbers; nil for all of it.
+    mutating func scrub(table: StaticString, rows: [ClosedRange<Int64>]? = nil) throws(SQLiteError) {
+        let root = try connection.scalar(
+            "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = '\(table)'")
+        if let root { try scrub(page: Int(root), rows, depth: 0) }
+    }
+
+    private mutating func scrub(page: Int, _ rows: [ClosedRange<Int64>]?, depth: Int) throws(SQLiteError) {
+        guard page >= 1, page <= pages, depth < Self.deepest else { throw Self.damaged }
+        var buffer = ByteBuffer(capacity: pageSize)
+        let start = (page - 1) * pageSize
+        try connection.readFile(pageSize, at: start, into: &buffer)
+        looked += 1
+        guard let layout = PageLayout(buffer.bytes, isFirst: page == 1) else { throw Self.damaged }
+        for range in layout.unused { try zero(range, of: buffer.bytes, at: start) }
+        guard let children = layout.children(of: buffer.bytes) else { return }
+        var wanted = Set(rows == nil ? Array(children.indices) : [])
+        for range in rows ?? [] {
+            let first = children.firstIndex { $0.last >= range.lowerBound } ?? children.count - 1
+            let last = children.firstIndex { $0.last >= range.upperBound } ?? children.count - 1
+            for index in max(0, first - Self.neighbours)...min(children.count - 1, last + Self.neighbours) {
+                wanted.insert(index)
+            }
+        }
+        for index in wanted.sorted() { try scrub(page: children[index].page, rows, depth: depth + 1) }
+    }
+
+    private mutating func zero(_ range: Range<Int>, of page: Bytes, at start: Int) throws(SQLiteError) {
+        guard let first = page[range].firstIndex(where: { $0 != 0 }) else { return }
+        zeroed += page[range].reduce(0) { $0 + ($1 == 0 ? 0 : 1) }
+        try zeros.withBytes { (zeros) throws(SQLiteError) in
+            try connection.overwriteFile(zeros.extracting(0..<range.upperBound - first), at: start + first)
+        }
+    }
+
+    private static var damaged: SQLiteError {
+        SQLiteError(extendedCode: 11, message: "a page is not what its tree says")
+    }
+}
+
+/// Where a tree's page has nothing.
+struct PageLayout {
+    /// Ranges that belong to no cell.
+    private(set) var unused: [Range<Int>] = []
+    private var kind: UInt8
+    private var cells: [Int] = []
+    private var rightmost = 0
+
+    private static let interiorIndex: UInt8 = 2
+    private static let interiorTable: UInt8 = 5
+
+    /// nil when it is no page of a tree.
+    init?(_ page: Bytes, isFirst: Bool) {
+        func number(_ offset: Int) -> Int { Int(page[offset]) << 8 | Int(page[offset + 1]) }
+        let header = isFirst ? 100 : 0
+        kind = page[header]
+        guard [Self.interiorIndex, Self.interiorTable, 10, 13].contains(kind) else { return nil }
+        let isInterior = kind < 10
+        let offsets = header + (isInterior ? 12 : 8)
+        let count = number(header + 3)
+        // A page of 65,536 bytes that is empty says 0.
+        let content = number(header + 5) == 0 ? page.count : number(header + 5)
+        guard offsets + 2 * count <= content, content <= page.count else { return nil }
+        unused.append(offsets + 2 * count..<content)
+        for index in 0..<count {
+            let cell = number(offsets + 2 * index)
+            guard cell >= content, cell + 4 <= page.count else { return nil }
+            cells.append(cell)
+        }
+        var block = number(header + 1)
+        while block != 0 {
+            guard block >= content, block + 4 <= page.count else { return nil }
+            let (next, size) = (number(block), number(block + 2))
+            guard size >= 4, block + size <= page.count, next == 0 || next > block else { return nil }
+            if size > 4 { unused.append(block + 4..<block + size) }
+            block = next
+        }
+        if isInterior { rightmost = number(header + 8) << 16 | number(header + 10) }
+    }
+
+    /// The pages below, and the greatest row number in each where the tree is one of rows; nil for a leaf.
+    func children(of page: Bytes) -> [(page: Int, last: Int64)]? {
+        guard kind == Self.interiorIndex || kind == Self.interiorTable else { return nil }
+        var children: [(page: Int, last: Int64)] = []
+        for cell in cells {
+            let child = (0..<4).reduce(0) { $0 << 8 | Int(page[cell + $1]) }
+            var last = Int64.max
+            if kind == Self.interiorTable { last = Self.rowNumber(page, at: cell + 4) }
+            children.append((child, last))
+        }
+        children.append((rightmost, .max))
+        return children
+    }
+
+    /// A number of up to nine bytes, seven bits in each but the ninth, the highest first.
+    private static func rowNumber(_ page: Bytes, at start: Int) -> Int64 {
+        var value: UInt64 = 0
+        for index in 0..<9 where start + index < page.count {
+            let byte = page[start + index]
+            if index == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }
+            value = value << 7 | UInt64(byte & 0x7F)
+            if byte & 0x80 == 0 { break }
+        }
+        return Int64(bitPattern: value)
+    }
+}

@@ -1,0 +1,247 @@
+public import KuraBytes
+import Sodium
+
+/// Something of secrets that is not what was written, as a checkup has found it.
+public struct SecretDamage: Sendable {
+    public enum What: Sendable {
+        /// The store's record, or the sum of the services' records.
+        case store
+        /// A service's record: its keys are lost, and with them the values of its secrets.
+        case service
+        /// The sum of a service's items: some are missing, or were set back to what they had been.
+        case sum
+        /// An item's head: nobody can tell what it was called.
+        case item
+        /// A version's value.
+        case version
+    }
+    public var what: What
+    /// Where in the checkup's names they are; empty when they are not known.
+    var service: Range<Int> = 0..<0
+    var account: Range<Int> = 0..<0
+    var group: Range<Int> = 0..<0
+    /// What its row is called on the disk; empty for the store's record.
+    public var row: [UInt8] = []
+    public var version: UInt32 = 0
+    /// Of `sum`: items that the record counts and that are not there; negative when there are more.
+    public var missing = 0
+}
+
+/// A look at everything that secrets have on the disk, in slices: records and heads against their sums, each value opened under its key.
+/// Made and used on the loop.
+public final class SecretsCheckup {
+    let generation: UInt64
+    /// Only of this service; nil for all, and the store's record.
+    let only: NameHash?
+    var queue: ContiguousArray<NameHash> = []
+    var position = 0
+    public internal(set) var services = 0
+    public internal(set) var items = 0
+    public internal(set) var versions = 0
+    /// The first of them.
+    public internal(set) var damages: [SecretDamage] = []
+    public internal(set) var damageCount = 0
+    /// Damages that are kept.
+    public static let mostDamages = 1000
+    public internal(set) var isDone = false
+    private var names = ByteBuffer()
+
+    // The service under way.
+    var cursor: [UInt8] = []
+    var isBegun = false
+    var startedRev: UInt64 = 0
+    var sum = SetSum()
+    var count: UInt64 = 0
+    var hasRecord = false
+    private var mark = (items: 0, versions: 0, damages: 0, damageCount: 0, names: 0)
+
+    init(generation: UInt64, only: NameHash?) {
+        self.generation = generation
+        self.only = only
+        names.wipes = true
+    }
+
+    public func service(of damage: SecretDamage) -> Bytes { names.bytes(damage.service) }
+    public func account(of damage: SecretDamage) -> Bytes { names.bytes(damage.account) }
+    public func group(of damage: SecretDamage) -> Bytes { names.bytes(damage.group) }
+
+    /// A service begins, or begins anew since it has changed.
+    func begin(_ rev: UInt64) {
+        if isBegun {
+            (items, versions, damageCount) = (mark.items, mark.versions, mark.damageCount)
+            damages.removeLast(damages.count - mark.damages)
+            names.truncate(to: mark.names)
+        } else {
+            mark = (items, versions, damages.count, damageCount, names.count)
+        }
+        (isBegun, startedRev, sum, count, cursor, hasRecord) = (true, rev, SetSum(), 0, [], false)
+    }
+
+    func end() {
+        isBegun = false
+        position += 1
+        services += 1
+    }
+
+    func note(_ damage: SecretDamage, _ name: SecretName? = nil) {
+        damageCount += 1
+        guard damages.count < Self.mostDamages else { return }
+        var damage = damage
+        if let name {
+            func keep(_ text: Bytes) -> Range<Int> {
+                let start = names.count
+                names.append(text)
+                return start..<names.count
+            }
+            (damage.service, damage.account, damage.group) = (keep(name.service), keep(name.account), keep(name.group))
+        }
+        damages.append(damage)
+    }
+}
+
+extension SecretsStore {
+    /// Begins a checkup.
+    ///
+    /// - Parameter service: only of this one; nil for all, and the store's record.
+    /// - Returns: what `goOn` goes on with.
+    /// - Throws: `.sealed`, `.preparing`; `.absent` when there is no such service.
+    public func checkup(service: Bytes?) throws(StoreError) -> SecretsCheckup {
+        let vault = try openDamaged()
+        let only = service.map { NameHash(service: $0, key: vault.sealer.names, &scratch) }
+        let checkup = SecretsCheckup(generation: ring.generation, only: only)
+        if let only {
+            guard scope(only) != nil else { throw .absent(shownRev: ledger.dropRev) }
+            checkup.queue = [only]
+        } else {
+            for scope in ledger.scopes.list(.secrets) {
+                if let hash = scope.withName({ NameHash(text: $0) }) { checkup.queue.append(hash) }
+            }
+        }
+        return checkup
+    }
+
+    /// The vault, whatever is wrong with it.
+    func openDamaged() throws(StoreError) -> Vault {
+        do throws(StoreError) { return try open() } catch {
+            guard error == .integrity, let vault else { throw error }
+            return vault
+        }
+    }
+
+    func scope(_ hash: NameHash) -> Scope? {
+        scopeName.removeAll()
+        hash.append(to: &scopeName)
+        return ledger.scopes.find(.secrets, scopeName.bytes)
+    }
+
+    /// Goes on for a slice.
+    /// - Throws: `.sealed` when they were locked meanwhile; `.preparing` when it is to go on in the next turn; `.cold`.
+    public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
+        let vault = try openDamaged()
+        guard checkup.generation == ring.generation else { throw .sealed }
+        let deadline = monotonicNanoseconds() + Self.slice
+        while checkup.position < checkup.queue.count {
+            let hash = checkup.queue[checkup.position]
+            guard let scope = scope(hash), scope.lastRev > 0 else {
+                checkup.position += 1
+                continue
+            }
+            do throws(StoreError) { _ = try find(hash, vault) } catch {
+                guard error == .integrity else { throw error }
+            }
+            let place = Place(vault: vault, service: vault.services[hash] ?? OpenService(hash), scope: scope)
+            defer { close() }
+            if !checkup.isBegun || scope.lastRev != checkup.startedRev { begin(checkup, place) }
+            let members = scope.sortedMembers()
+            var position = checkup.cursor.withBytes { members.lowerBound(of: $0) }
+            while let item = members[position] {
+                guard monotonicNanoseconds() < deadline else { throw .preparing }
+                members.advance(&position)
+                if !item.key.equals(SecretRecords.key), !item.isTombstone { try look(at: item, checkup, place) }
+                checkup.cursor = Array(item.key) + [0]
+            }
+            finish(checkup, place)
+        }
+        if checkup.only == nil, !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
+        checkup.isDone = true
+    }
+
+    private func begin(_ checkup: SecretsCheckup, _ place: Place) {
+        checkup.begin(place.scope.lastRev)
+        defer { record.close() }
+        do throws(StoreError) {
+            guard let item = liveRecord(place.scope) else { throw .integrity }
+            try open(record: item, place)
+            checkup.hasRecord = true
+        } catch { checkup.note(SecretDamage(what: .service, row: place.scope.name)) }
+    }
+
+    /// An item, with all its versions.
+    private func look(at item: ItemRef, _ checkup: SecretsCheckup, _ place: Place) throws(StoreError) {
+        let element = place.scope.withName {
+            place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
+        }
+        do throws(StoreError) { try open(item, place) } catch {
+            checkup.sum += element
+            checkup.count += 1
+            checkup.items += 1
+            checkup.note(SecretDamage(what: .item, row: Array(item.key)))
+            return
+        }
+        var damaged: [UInt32] = []
+        var whole = 0
+        rowKey.removeAll()
+        rowKey.append(item.key)
+        for version in head.versions where !version.isDestroyed {
+            do throws(StoreError) {
+                try openValue(version, place)
+                whole += 1
+            } catch {
+                guard error == .integrity else { throw error }
+                damaged.append(version.number)
+            }
+            plaintext.removeAll()
+        }
+        // Only now: what is cold has it looked at once more.
+        checkup.sum += element
+        checkup.count += 1
+        checkup.items += 1
+        checkup.versions += whole + damaged.count
+        for number in damaged {
+            checkup.note(SecretDamage(what: .version, row: Array(item.key), version: number), head.name)
+        }
+    }
+
+    private func finish(_ checkup: SecretsCheckup, _ place: Place) {
+        if checkup.hasRecord, let item = liveRecord(place.scope), (try? open(record: item, place)) != nil {
+            if record.count != checkup.count || record.sum != checkup.sum {
+                checkup.note(
+                    SecretDamage(
+                        what: .sum, row: place.scope.name, missing: Int(record.count) - Int(checkup.count)),
+                    SecretName(service: record.name, account: Bytes()))
+            }
+            record.close()
+        }
+        checkup.end()
+    }
+
+    /// Whether the store's record agrees with the services'.
+    private func agrees(_ vault: Vault) -> Bool {
+        let (sum, count) = sumOfRecords(vault)
+        guard let known = try? storeRecord(vault)?.record ?? VaultRecord() else { return false }
+        return known.services == count && known.sum == sum
+    }
+
+    func sumOfRecords(_ vault: Vault) -> (SetSum, UInt64) {
+        var sum = SetSum()
+        var count: UInt64 = 0
+        for scope in ledger.scopes.list(.secrets) {
+            guard scope.withName({ NameHash(text: $0) }) != nil, let item = liveRecord(scope) else { continue }
+            count += 1
+            sum += scope.withName {
+                vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
+            }
+        }
+        return (sum, count)
+    }
+}

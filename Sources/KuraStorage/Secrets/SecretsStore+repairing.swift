@@ -1,0 +1,143 @@
+public import KuraBytes
+import Sodium
+
+/// Getting on with what is left after damage, on somebody's word: nothing here happens by itself.
+///
+/// What a repair accepts is what is there now. Each row that opens was written by this store once, under that name; whether it is the newest that was
+/// written nobody can tell any more, since that is what the sum was for.
+extension SecretsStore {
+    /// What a repair has done.
+    public struct Repair {
+        public var rev: UInt64
+        /// Items that stay, all or some of their versions.
+        public var kept = 0
+        public var lostItems = 0
+        public var lostVersions = 0
+    }
+
+    /// Has a service go on with what a checkup of it, which has just ended, has found whole: items that do not open go, versions that do not are
+    /// marked as destroyed, and the service's record is made to fit. When its record is lost all of its values are, and it begins anew.
+    /// - Throws: `.preparing` when it has changed since; `.quotaExceeded` when there is more damage than one transaction may mend.
+    public func repair(service: Bytes, _ checkup: SecretsCheckup) throws(StoreError) -> Repair {
+        let vault = try openDamaged()
+        guard let hash = checkup.only, let scope = scope(hash), checkup.isDone, scope.lastRev == checkup.startedRev
+        else {
+            throw .preparing
+        }
+        guard checkup.damageCount <= checkup.damages.count else {
+            throw .quotaExceeded(limit: SecretsCheckup.mostDamages)
+        }
+        defer { close() }
+        let opened = OpenService(hash)
+        opened.isChecked = true
+        let place = Place(vault: vault, service: opened, scope: scope)
+        var repair = Repair(rev: 0)
+        let rev = try ledger.transaction { () throws(StoreError) in
+            if checkup.hasRecord {
+                try mend(service, checkup, place, &repair)
+            } else {
+                try beginAnew(service, place, &repair)
+            }
+        }
+        repair.rev = rev ?? scope.lastRev
+        vault.services[hash] = nil
+        report(
+            "secrets: a service was repaired; \(repair.lostItems) items and \(repair.lostVersions) versions are lost")
+        return repair
+    }
+
+    private func mend(
+        _ service: Bytes, _ checkup: SecretsCheckup, _ place: Place, _ repair: inout Repair
+    ) throws(StoreError) {
+        // The sum is that of what is there, whatever the record says; then changes add to it as they always do.
+        let before = try openRecord(service, place)
+        record.count = checkup.count
+        record.sum = checkup.sum
+        try stageRecord(before, place, headBytes: 0)
+        for damage in checkup.damages where damage.what == .item {
+            try stageLoss(of: damage.row, service, place)
+            repair.lostItems += 1
+        }
+        var rows: [[UInt8]: [UInt32]] = [:]
+        for damage in checkup.damages where damage.what == .version {
+            rows[damage.row, default: []].append(damage.version)
+        }
+        for (row, numbers) in rows {
+            guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { continue }
+            try open(item, place)
+            rowKey.removeAll()
+            row.withBytes { rowKey.append($0) }
+            for index in head.versions.indices where numbers.contains(head.versions[index].number) {
+                try stageRemoval(of: head.versions[index].number, place)
+                head.versions[index].isDestroyed = true
+                head.versions[index].sealedKey = Bytes()
+                repair.lostVersions += 1
+            }
+            try stageHead(place, item)
+        }
+        repair.kept = Int(checkup.count) - repair.lostItems
+    }
+
+    /// A head that does not open goes; which versions it had cannot be told.
+    private func stageLoss(of row: [UInt8], _ service: Bytes, _ place: Place) throws(StoreError) {
+        guard let item = row.withBytes({ ledger.find(place.scope, $0) }), !item.isTombstone else { return }
+        rowKey.removeAll()
+        row.withBytes { rowKey.append($0) }
+        try stage(Bytes(), isTombstone: true, item, of: service, place)
+    }
+
+    /// The service's keys are lost: everything of it goes, and it gets a record with another key.
+    private func beginAnew(_ service: Bytes, _ place: Place, _ repair: inout Repair) throws(StoreError) {
+        var items: [ItemRef] = []
+        var next = place.scope.members.oldest
+        while let item = next {
+            if !item.isTombstone { items.append(item) }
+            next = item.pointee.newer
+        }
+        let element = liveRecord(place.scope).map { item in
+            place.scope.withName {
+                place.vault.sealer.element(scope: $0, key: item.key, rev: item.pointee.rev, row: item.value)
+            }
+        }
+        for item in items {
+            let old = item.key.count + item.value.count
+            try ledger.stage(
+                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0
+            ) { $0.pointee.version = item.pointee.version &+ 1 }
+            if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
+        }
+        guard let element else { return }
+        var store = try storeRecord(place.vault)?.record ?? VaultRecord()
+        store.services -= min(store.services, 1)
+        store.sum -= element
+        try stage(store, place.vault, element)
+    }
+
+    /// Stages the store's record, a link of the chain further.
+    private func stage(_ known: VaultRecord, _ vault: Vault, _ element: SetSum) throws(StoreError) {
+        var store = known
+        store.changes += 1
+        store.chain = vault.sealer.link(store.chain, store.changes, element)
+        let name = Bytes(SecretRecords.storeScope)
+        plaintext.removeAll()
+        store.encode(to: &plaintext)
+        row.removeAll()
+        vault.sealer.seal(row: plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &row)
+        plaintext.removeAll()
+        try stage(record: row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
+        row.removeAll()
+    }
+
+    /// Accepts the services' records as they are: whatever was removed or set back among them stays so. Services whose own rows do not fit are
+    /// still damaged, and the others go on.
+    public func repairStore() throws(StoreError) -> UInt64 {
+        let vault = try openDamaged()
+        var store = (try? storeRecord(vault)?.record) ?? VaultRecord()
+        (store.sum, store.services) = sumOfRecords(vault)
+        let rev = try ledger.transaction { () throws(StoreError) in try stage(store, vault, store.sum) }
+        // Everything is looked at again.
+        forgetVault()
+        report("secrets: the services' records were accepted as they are")
+        return rev ?? ledger.rev
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+import KuraBytes
+
+/// Looks for bytes in every file of a directory.
+enum DirectoryScan {
+    /// Which of the texts are in any file.
+    static func find(_ texts: [String], under directory: String) -> [String] {
+        var found: [String] = []
+        files(under: directory) { _, contents in
+            found += texts.filter { contains(contents, Array($0.utf8)) }
+        }
+        return found
+    }
+
+    /// Where pieces of `wanted` are: 24 bytes of it at every 48th place, so that no remains of it are overlooked.
+    /// - Returns: names of files, with the offset of the piece.
+    static func find(piecesOf wanted: [[UInt8]], under directory: String) -> [String] {
+        var found: [String] = []
+        files(under: directory) { path, contents in
+            for bytes in wanted {
+                for start in stride(from: 0, through: bytes.count - 24, by: 48)
+                where contains(contents, Array(bytes[start..<start + 24])) {
+                    found.append("\(path): \(start) of \(bytes.count)")
+                }
+            }
+        }
+        return found
+    }
+
+    private static func files(under directory: String, _ body: (String, Bytes) -> Void) {
+        for name in TemporaryDaemon.names(directory) ?? [] {
+            let path = directory + "/" + name
+            var information = stat()
+            guard lstat(path, &information) == 0 else { continue }
+            if information.st_mode & S_IFMT == S_IFDIR {
+                files(under: path, body)
+            } else if let contents = TemporaryDaemon.contents(path) {
+                contents.withBytes { body(path, $0) }
+            }
+        }
+    }
+
+    static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool {
+        var position = 0
+        while let found = contents.firstIndex(of: text[0], from: position) {
+            if contents.count - found >= text.count,
+                text.withBytes({ contents.extracting(found..<found + text.count).equals($0) })
+            {
+                return true
+            }
+            position = found + 1
+        }
+        return false
+    }
+}

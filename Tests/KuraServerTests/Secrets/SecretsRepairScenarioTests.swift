@@ -1,0 +1,177 @@
+import Glibc
+import Testing
+
+/// What is found when rows are damaged, and how a user gets going again.
+@Suite struct SecretsRepairScenarioTests {
+    private let daemon: TemporaryDaemon
+
+    init() throws {
+        daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        for (service, account, secret) in [
+            ("s", "ada", "one"), ("s", "ada", "two"), ("s", "bob", "three"), ("s", "eve", "four"), ("t", "x", "five"),
+        ] {
+            try client.result(
+                "secrets.put", "{\"service\":\"\(service)\",\"account\":\"\(account)\",\"secret\":\"\(secret)\"}")
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
+    /// Rows by what they are: a service's are found by how many it has.
+    private struct Rows {
+        var heads: [SecretsTables.Row] = []
+        var record: SecretsTables.Row
+        var values: [SecretsTables.Row] = []
+    }
+
+    /// Those of service `s`.
+    private func rows() throws -> Rows {
+        let all = try SecretsTables(daemon.data).rows()
+        let heads = all.filter { $0.table == "settings" && $0.key.count == 32 }
+        let scopes = Dictionary(grouping: heads) { $0.condition.split(separator: " ")[2] }
+        let scope = try #require(scopes.first { $0.value.count == 3 }).key
+        let record = try #require(
+            all.first { $0.key == [0x2E] && $0.condition.hasPrefix("scope = \(scope) ") })
+        return Rows(heads: scopes[scope]!, record: record, values: all.filter { $0.table == "documents" })
+    }
+
+    private func damage(_ row: SecretsTables.Row) throws {
+        var value = row.value
+        value[value.count / 2] ^= 1
+        try SecretsTables(daemon.data).write(value, to: row)
+    }
+
+    private func verify(_ params: String = "{}") throws -> JSON {
+        try daemon.connect().result("secrets.verify", params)
+    }
+
+    private func whats(_ result: JSON) -> [String] {
+        (result["damaged"]?.elements ?? []).map { $0["what"]?.text ?? "?" }
+    }
+
+    private func get(_ service: String, _ account: String) throws -> String {
+        let reply = try daemon.connect().call(
+            "secrets.get", "{\"service\":\"\(service)\",\"account\":\"\(account)\"}")
+        if let kind = reply["error"]?["data"]?["kind"]?.text { return kind }
+        return reply["result"]?["secret"]?.text ?? "absent"
+    }
+
+    private func repair(_ service: String = "s") throws -> JSON {
+        try daemon.connect().result("secrets.repair", "{\"service\":\"\(service)\",\"confirm\":\"\(service)\"}")
+    }
+
+    @Test func `where nothing is damaged nothing is found, and everything was looked at`() throws {
+        try daemon.start()
+        let found = try verify()
+        #expect(found["services"]?.int == 2 && found["secrets"]?.int == 4 && found["versions"]?.int == 5)
+        #expect(found["damagedCount"]?.int == 0 && whats(found).isEmpty)
+        #expect(try verify("{\"service\":\"t\"}")["versions"]?.int == 1)
+        let client = try daemon.connect()
+        #expect(try client.refusal("secrets.verify", "{\"service\":\"none\"}")["kind"]?.text == "notFound")
+        #expect(try client.result("secrets.status")["integrity"]?.text == "whole")
+        let rev = try client.result("storage.status")["rev"]
+        #expect(try repair()["kept"]?.int == 3)
+        #expect(try client.result("storage.status")["rev"] == rev)
+    }
+
+    @Test func `a damaged head is named by its row, and goes; the others stay`() throws {
+        let rows = try rows()
+        try damage(rows.heads[0])
+        try daemon.start()
+        #expect(try get("s", "bob") == "integrity" && get("t", "x") == "five")
+        let found = try verify()
+        #expect(Set(whats(found)) == ["secret", "sum"], "\(found)")
+        #expect(
+            found["damaged"]?.elements.first { $0["what"]?.text == "secret" }?["row"]?.text
+                == String(decoding: rows.heads[0].key, as: UTF8.self))
+        #expect(try daemon.connect().result("secrets.status")["integrity"]?.text == "damaged")
+        let wrong = "{\"service\":\"s\",\"confirm\":\"t\"}"
+        #expect(try daemon.connect().refusal("secrets.repair", wrong)["kind"]?.text == "invalidParams")
+        let done = try repair()
+        #expect(done["kept"]?.int == 2 && done["lostSecrets"]?.int == 1 && done["lostVersions"]?.int == 0)
+        for round in 0..<2 {
+            let answers = try [get("s", "ada"), get("s", "bob"), get("s", "eve")]
+            #expect(answers.count { $0 == "absent" } == 1 && !answers.contains("integrity"), "\(round): \(answers)")
+            #expect(try get("t", "x") == "five")
+            #expect(try verify()["damagedCount"]?.int == 0)
+            daemon.kill()
+            try daemon.start()
+        }
+    }
+
+    @Test func `a damaged value is named, and its version stays without it`() throws {
+        let rows = try rows()
+        let value = try #require(rows.values.first { $0.key.suffix(2).elementsEqual("/2".utf8) })
+        try damage(value)
+        try daemon.start()
+        let found = try verify()
+        #expect(whats(found) == ["version"])
+        let damaged = found["damaged"]?[0]
+        #expect(damaged?["service"]?.text == "s" && damaged?["account"]?.text == "ada" && damaged?["version"]?.int == 2)
+        #expect(try get("s", "ada") == "integrity" && get("s", "bob") == "three")
+        let done = try repair()
+        #expect(done["kept"]?.int == 3 && done["lostSecrets"]?.int == 0 && done["lostVersions"]?.int == 1)
+        #expect(try get("s", "ada") == "notFound")
+        let name = "{\"service\":\"s\",\"account\":\"ada\",\"version\":1}"
+        #expect(try daemon.connect().result("secrets.get", name)["secret"] == .string("one"))
+        #expect(try verify()["damagedCount"]?.int == 0)
+    }
+
+    @Test func `a secret that is missing is counted, and nobody says that it is there`() throws {
+        try SecretsTables(daemon.data).delete(try rows().heads[1])
+        try daemon.start()
+        let found = try verify("{\"service\":\"s\"}")
+        #expect(whats(found) == ["sum"])
+        #expect(found["damaged"]?[0]?["missing"]?.int == 1 && found["damaged"]?[0]?["service"]?.text == "s")
+        let done = try repair()
+        #expect(done["kept"]?.int == 2 && done["damaged"]?[0]?["missing"]?.int == 1)
+        #expect(try verify()["damagedCount"]?.int == 0)
+        #expect(try get("t", "x") == "five")
+    }
+
+    @Test func `a service whose record is lost is empty afterwards, and can be used again`() throws {
+        try damage(try rows().record)
+        try daemon.start()
+        // Nobody can tell what else does not fit.
+        #expect(try get("t", "x") == "integrity")
+        let found = try verify()
+        // The values' keys were under those of the record.
+        #expect(Set(whats(found)) == ["service", "version", "store"], "\(found)")
+        let client = try daemon.connect()
+        let id = try #require(try client.result("secrets.status")["storeId"]?.text)
+        #expect(try client.refusal("secrets.repair", "{\"confirm\":\"x\"}")["kind"]?.text == "invalidParams")
+        try client.result("secrets.repair", "{\"confirm\":\"\(id)\"}")
+        #expect(try get("t", "x") == "five" && get("s", "ada") == "integrity")
+        let done = try repair()
+        #expect(done["kept"]?.int == 0 && done["lostSecrets"]?.int == 3, "\(done)")
+        #expect(try get("s", "ada") == "absent")
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"again\"}")
+        for _ in 0..<2 {
+            #expect(try get("s", "ada") == "again" && get("s", "bob") == "absent" && get("t", "x") == "five")
+            #expect(try verify()["damagedCount"]?.int == 0)
+            #expect(daemon.terminate() == 0)
+            try daemon.start()
+        }
+    }
+
+    @Test func `what is written while it looks is looked at as well`() throws {
+        try daemon.start()
+        let client = try daemon.connect()
+        var text = ""
+        for number in 0..<600 {
+            text += Client.request(
+                "secrets.put", "{\"service\":\"many\",\"account\":\"a\(number)\",\"secret\":\"x\"}")
+        }
+        client.send(text)
+        for _ in 0..<600 { _ = try client.line() }
+        let other = try daemon.connect()
+        other.send(Client.request("secrets.verify"))
+        for number in 0..<50 {
+            try client.result(
+                "secrets.put", "{\"service\":\"many\",\"account\":\"a\(number)\",\"secret\":\"y\"}")
+        }
+        let line = try other.line()
+        let found = try JSON(try #require(line))["result"]
+        #expect(found?["damagedCount"]?.int == 0 && found?["secrets"]?.int == 604, "\(String(describing: found))")
+    }
+}

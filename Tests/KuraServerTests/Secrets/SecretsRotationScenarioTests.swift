@@ -1,0 +1,222 @@
+import Glibc
+import Testing
+
+/// Keys that others take the place of: everything can be read all the time, and the old ones go.
+@Suite struct SecretsRotationScenarioTests {
+    private let daemon: TemporaryDaemon
+    private static let count = 150
+    private static let rootKey = "{\"rootKey\":true}"
+
+    init() throws {
+        daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        var text = ""
+        for number in 0..<Self.count {
+            for version in 1...(number % 7 == 0 ? 3 : 1) {
+                text += Client.request("secrets.put", Self.put(number, "v\(version)n\(number)"))
+            }
+        }
+        text += Client.request("secrets.put", "{\"service\":\"other\",\"account\":\"x\",\"secret\":\"y\"}")
+        client.send(text)
+        for _ in 0..<text.split(separator: "\n").count { _ = try client.line() }
+    }
+
+    private static func put(_ number: Int, _ secret: String) -> String {
+        let device = number % 5 == 0 ? ",\"deviceOnly\":true" : ""
+        return "{\"service\":\"s\",\"account\":\"a\(number)\",\"secret\":\"\(secret)\"\(device)}"
+    }
+
+    private static func secret(_ number: Int) -> String { "v\(number % 7 == 0 ? 3 : 1)n\(number)" }
+
+    /// Every secret is what it was.
+    private func checkAll(_ what: String, except written: [Int: String] = [:]) throws {
+        let client = try daemon.connect()
+        for number in 0..<Self.count {
+            let found = try client.call("secrets.get", "{\"service\":\"s\",\"account\":\"a\(number)\"}")
+            let expected = written[number] ?? Self.secret(number)
+            #expect(found["result"]?["secret"] == .string(expected), "\(what): a\(number) \(found)")
+        }
+        let first = try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"a0\",\"version\":1}")
+        #expect(first["secret"] == .string("v1n0"), "\(what)")
+        let other = try client.result("secrets.get", "{\"service\":\"other\",\"account\":\"x\"}")
+        #expect(other["secret"] == .string("y"), "\(what)")
+        #expect(try client.result("secrets.status")["integrity"]?.text != "damaged", "\(what)")
+    }
+
+    private func waitUntilDone(_ what: String = "") throws {
+        let client = try daemon.connect()
+        let deadline = now() + 20
+        while now() < deadline {
+            let status = try client.result("secrets.status")
+            let slots = try client.result("secrets.slots")
+            let service = try client.result("secrets.describe", "{\"service\":\"s\"}")
+            if status["rewrapping"] == nil, slots["retiredEpochs"] == .array([]), service["rewrapping"] == nil {
+                return
+            }
+            usleep(5000)
+        }
+        Issue.record("\(what): it does not end: \(daemon.log)")
+    }
+
+    @Test func `a service gets another key, and the old one goes`() throws {
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 1)
+        #expect(try client.result("secrets.rotate", "{\"service\":\"s\"}")["rev"]?.int != nil)
+        let service = try client.result("secrets.describe", "{\"service\":\"s\"}")
+        #expect(service["keyNumber"]?.int == 2 && service["rewrapping"]?.bool == true)
+        #expect(try client.refusal("secrets.rotate", "{\"service\":\"s\"}")["kind"]?.text == "overloaded")
+        // What is written meanwhile is sealed with the new one.
+        try client.result("secrets.put", Self.put(1, "fresh"))
+        try checkAll("meanwhile", except: [1: "fresh"])
+        try waitUntilDone()
+        try checkAll("afterwards", except: [1: "fresh"])
+        #expect(try client.result("secrets.describe", "{\"service\":\"other\"}")["keyNumber"]?.int == 1)
+        daemon.kill()
+        try daemon.start()
+        try checkAll("started again", except: [1: "fresh"])
+        #expect(try daemon.connect().result("secrets.rotate", "{\"service\":\"s\"}")["rev"]?.int != nil)
+        try waitUntilDone()
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        try checkAll("twice", except: [1: "fresh"])
+        #expect(
+            try daemon.connect().refusal("secrets.rotate", "{\"service\":\"none\"}")["kind"]?.text == "notFound")
+    }
+
+    @Test func `older root keys go when nothing is sealed with them`() throws {
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.rotate", Self.rootKey)["keyEpoch"]?.int == 2)
+        #expect(try client.result("secrets.rotate", Self.rootKey)["keyEpoch"]?.int == 3)
+        try checkAll("meanwhile")
+        try waitUntilDone()
+        try checkAll("afterwards")
+        let slots = try client.result("secrets.slots")
+        #expect(slots["keyEpoch"]?.int == 3 && slots["retiredEpochs"] == .array([]))
+        daemon.kill()
+        try daemon.start()
+        try checkAll("started again")
+        #expect(daemon.terminate() == 0)
+        // Nothing in the tables is of an earlier epoch: 1, in the third to the sixth byte, is that of versions' own keys only.
+        for row in try SecretsTables(daemon.data).rows() where row.table == "settings" && row.key != [0x2D] {
+            #expect(Array(row.value[2..<6]) == [3, 0, 0, 0])
+        }
+    }
+
+    @Test func `the store without a secret lets an older root key go as well`() throws {
+        let empty = try TemporaryDaemon()
+        let client = try empty.connect()
+        try client.result("secrets.rotate", Self.rootKey)
+        let deadline = now() + 10
+        while try client.result("secrets.slots")["retiredEpochs"] != .array([]), now() < deadline { usleep(5000) }
+        #expect(try client.result("secrets.slots")["retiredEpochs"] == .array([]))
+    }
+
+    @Test(arguments: ["{\"service\":\"s\"}", rootKey])
+    func `killed at any slice, everything can be read and it goes on`(what: String) throws {
+        for hit in [1, 2, 3, 5, 8] {
+            try daemon.kill(during: what, "rewrap.slice:kill:\(hit)")
+            try checkAll("\(what) \(hit)")
+            try waitUntilDone("\(what) \(hit)")
+        }
+        for hit in [2, 3, 5] {
+            try daemon.kill(during: what, "log.commit:kill:\(hit)")
+            try checkAll("\(what) commit \(hit)")
+            try waitUntilDone("\(what) commit \(hit)")
+        }
+        daemon.kill()
+        try daemon.start()
+        try checkAll("\(what) in the end")
+    }
+
+    @Test(arguments: ["keys.write", "keys.sync", "keys.rename", "keys.renamed"])
+    func `killed while an older root key is let go, everything can be read`(point: String) throws {
+        // The first is the rotation's own.
+        try daemon.kill(during: Self.rootKey, "\(point):kill:2")
+        try checkAll(point)
+        try waitUntilDone(point)
+        try checkAll(point)
+    }
+
+    @Test func `a full disk holds it up, and nothing is lost`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.append:full:2,log.append:full:4")
+        let client = try daemon.connect()
+        try client.result("secrets.rotate", "{\"service\":\"s\"}")
+        try waitUntilDone()
+        try client.result("secrets.rotate", Self.rootKey)
+        try waitUntilDone()
+        try checkAll("full")
+        daemon.kill()
+        try daemon.start()
+        try checkAll("full, started again")
+    }
+
+    @Test func `a key that was taken back with its turn seals nothing`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "log.append:full:1")
+        let client = try daemon.connect()
+        // One turn: the key is given, used, and taken back.
+        client.send(
+            Client.request("secrets.rotate", "{\"service\":\"s\"}")
+                + Client.request("secrets.put", Self.put(2, "lost"), id: "2"))
+        #expect(try JSON(try #require(try client.line()))["error"]?["data"]?["kind"]?.text == "noSpace")
+        #expect(try JSON(try #require(try client.line()))["error"]?["data"]?["kind"]?.text == "noSpace")
+        let deadline = now() + 10
+        while try client.call("secrets.rotate", "{\"service\":\"s\"}")["error"] != nil, now() < deadline {
+            usleep(5000)
+        }
+        try client.result("secrets.put", Self.put(2, "kept"))
+        try waitUntilDone()
+        daemon.kill()
+        try daemon.start()
+        try checkAll("taken back", except: [2: "kept"])
+    }
+
+    @Test func `locked on the way, it goes on when the secrets are unlocked`() throws {
+        let client = try daemon.connect()
+        try client.result("secrets.rotate", "{\"service\":\"s\"}")
+        try client.result("secrets.lock")
+        usleep(50_000)
+        try client.result("secrets.unlock")
+        try waitUntilDone()
+        try checkAll("unlocked")
+        #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2)
+    }
+
+    @Test func `the heads tell one state from another`() throws {
+        let client = try daemon.connect()
+        func heads() throws -> [String] {
+            let status = try client.result("secrets.status")
+            return [
+                try #require(status["chainHead"]?.text), "\(try #require(status["chainLength"]?.int))",
+                try #require(try client.result("secrets.describe", "{\"service\":\"s\"}")["head"]?.text),
+                try #require(try client.result("secrets.describe", "{\"service\":\"other\"}")["head"]?.text),
+            ]
+        }
+        let before = try heads()
+        #expect(before.allSatisfy { $0.count == 64 || Int($0) != nil })
+        #expect(try heads() == before)
+        try client.result("secrets.put", Self.put(1, "another"))
+        let after = try heads()
+        #expect(after[0] != before[0] && after[1] != before[1] && after[2] != before[2] && after[3] == before[3])
+        daemon.kill()
+        try daemon.start()
+        let again = try daemon.connect()
+        let deadline = now() + 10
+        while try again.result("secrets.status")["integrity"]?.text != "whole", now() < deadline { usleep(2000) }
+        #expect(try again.result("secrets.status")["chainHead"]?.text == after[0])
+    }
+}
+
+extension TemporaryDaemon {
+    /// Ends the daemon and starts it with faults, has keys rotated, waits for its end, and starts it again.
+    fileprivate func kill(during rotation: String, _ faults: String) throws {
+        kill()
+        try start(faults: faults)
+        let client = try connect()
+        client.send(Client.request("secrets.rotate", rotation))
+        _ = try? client.line()
+        #expect(wait() == 128 + SIGKILL, "\(faults)")
+        try start()
+    }
+}

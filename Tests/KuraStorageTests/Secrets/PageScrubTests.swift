@@ -1,0 +1,143 @@
+import Glibc
+import KuraBytes
+import SQLite
+import Testing
+
+@testable import KuraStorage
+
+/// What is between the cells of pages.
+@Suite struct PageScrubTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.path + "/t.sqlite" }
+
+    /// A value that is found by its own beginning.
+    private static func value(_ number: Int, _ bytes: Int) -> [UInt8] {
+        let text = Array("value\(number)z\(number &* 7919)q".utf8)
+        return (0..<bytes).map { text[$0 % text.count] }
+    }
+
+    private struct World {
+        var connection: Connection
+        var live: [Int: [UInt8]] = [:]
+        var gone: [[UInt8]] = []
+    }
+
+    /// A tree whose rows come, grow, shrink and go at random, as heads do.
+    private func churn(_ table: String, rounds: Int) throws -> World {
+        let connection = try Connection(path: path, mode: .readWriteCreate)
+        try connection.execute(
+            """
+            PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON; PRAGMA synchronous=OFF;
+            CREATE TABLE settings(key INTEGER PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+            CREATE TABLE documents(key INTEGER PRIMARY KEY, value BLOB NOT NULL);
+            """)
+        var world = World(connection: connection)
+        var random = SystemRandomNumberGenerator()
+        let put = try connection.prepare("INSERT OR REPLACE INTO \(table)(key, value) VALUES(?1, ?2)")
+        let delete = try connection.prepare("DELETE FROM \(table) WHERE key = ?1")
+        for number in 0..<rounds {
+            let key = Int.random(in: 0..<rounds / 6, using: &random)
+            if let old = world.live[key] { world.gone.append(old) }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                try delete.bind(1, Int64(key))
+                try delete.run()
+                world.live[key] = nil
+            } else {
+                let value = Self.value(number, Int.random(in: 30..<900, using: &random))
+                try put.bind(1, Int64(key))
+                try value.withBytes { try put.bind(2, bytes: $0) }
+                try put.run()
+                world.live[key] = value
+            }
+        }
+        _ = try connection.checkpoint(.truncate)
+        return world
+    }
+
+    private func remains(_ world: World) throws -> Int {
+        var contents = ByteBuffer()
+        try world.connection.readFile(
+            Int(try world.connection.scalar("PRAGMA page_count")! * 4096), at: 0, into: &contents)
+        // Each value begins with what no other has.
+        return world.gone.count { gone in
+            let start = Array(gone.prefix(20))
+            var position = 0
+            while let found = contents.bytes.firstIndex(of: start[0], from: position) {
+                if contents.count - found >= start.count,
+                    start.withBytes({ contents.bytes.extracting(found..<found + start.count).equals($0) })
+                {
+                    return true
+                }
+                position = found + 1
+            }
+            return false
+        }
+    }
+
+    @Test(arguments: ["settings", "documents"])
+    func `copies of removed rows that secure_delete has left are gone, and every row is still there`(
+        table: String
+    ) throws {
+        let world = try churn(table, rounds: 6000)
+        // What it is for: without it some would be found.
+        #expect(try remains(world) > 0)
+        var scrub = try PageScrub(world.connection)
+        if table == "settings" { try scrub.scrub(table: "settings") } else { try scrub.scrub(table: "documents") }
+        #expect(scrub.zeroed > 0)
+        #expect(try remains(world) == 0)
+        world.connection.releaseMemory()
+        #expect(
+            try world.connection.scalar("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1
+        )
+        #expect(try world.connection.scalar("SELECT count(*) FROM \(table)") == Int64(world.live.count))
+        let select = try world.connection.prepare("SELECT key, value FROM \(table)")
+        while try select.step() { #expect(world.live[Int(select.int64(0))] == Array(select.bytes(1))) }
+        // Nothing comes back with what is written next.
+        var again = try PageScrub(world.connection)
+        try again.scrub(table: table == "settings" ? "settings" : "documents")
+        #expect(again.zeroed == 0)
+    }
+
+    @Test func `around some rows only their pages are looked at`() throws {
+        let world = try churn("documents", rounds: 6000)
+        var all = try PageScrub(world.connection)
+        try all.scrub(table: "documents")
+        var some = try PageScrub(world.connection)
+        try some.scrub(table: "documents", rows: [10...20])
+        #expect(some.looked > 2 && some.looked < all.looked / 4, "\(some.looked) of \(all.looked)")
+        var none = try PageScrub(world.connection)
+        try none.scrub(table: "documents", rows: [])
+        #expect(none.looked == 1)
+    }
+
+    @Test func `what is no page of a tree is left alone`() {
+        func layout(_ change: (inout [UInt8]) -> Void) -> PageLayout? {
+            var page = [UInt8](repeating: 0, count: 512)
+            page[0] = 13
+            (page[3], page[4]) = (0, 1)
+            (page[5], page[6]) = (1, 0x80)
+            (page[8], page[9]) = (1, 0x80)
+            change(&page)
+            return page.withBytes { PageLayout($0, isFirst: false) }
+        }
+        #expect(layout { _ in }?.unused == [10..<0x180])
+        #expect(layout { $0[0] = 0 } == nil)
+        // More cells than there is room for, cells outside of their part, blocks that go back or beyond the end.
+        #expect(layout { $0[3] = 1 } == nil)
+        #expect(layout { $0[8] = 0 } == nil)
+        #expect(layout { $0[5] = 3 } == nil)
+        #expect(layout { ($0[1], $0[2]) = (0, 20) } == nil)
+        #expect(
+            layout {
+                ($0[1], $0[2]) = (1, 0x90); ($0[0x192], $0[0x193]) = (1, 0)
+            } == nil)
+        #expect(
+            layout {
+                ($0[1], $0[2]) = (1, 0x90); ($0[0x192], $0[0x193]) = (0, 8)
+            }?.unused.last == 0x194..<0x198)
+        #expect(
+            layout {
+                ($0[1], $0[2]) = (1, 0x90); ($0[0x190], $0[0x191]) = (1, 0x90); $0[0x193] = 8
+            } == nil)
+    }
+}
