@@ -302,6 +302,7 @@ public final class Server {
                 connection.takeTurnBack(call.changes)
                 process(connection, storage)
             }
+            storage.saveAudit()
             storage.setRefusingChanges(false)
         case .failed: return
         }

@@ -81,6 +81,7 @@ public struct StorageConfiguration: Sendable {
     /// Bytes held back on the disk, so that folding goes on when it is full.
     var reserveBytes: Int { segmentBytes }
     var reservePath: String { dataDirectory + "/ballast" }
+    var auditReservePath: String { dataDirectory + "/audit" }
     /// Tells that the last stop was clean.
     var cleanStopPath: String { dataDirectory + "/clean" }
     var sparePath: String { logDirectory + "/spare-wal" }

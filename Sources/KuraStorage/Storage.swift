@@ -124,6 +124,7 @@ public actor Storage {
         secrets = SecretsStore(
             ledger: ledger, ring: keyKeeper.ring,
             look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: report)
+        secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.

@@ -52,6 +52,11 @@ public struct AccessRules: Sendable, Equatable {
         var accessGroup: ScopePattern?
     }
 
+    /// What becomes of requests about secrets that the audit cannot take: refused, or done all the same.
+    enum AuditFailure: String, Sendable {
+        case closed, open
+    }
+
     struct Quota: Sendable, Equatable {
         var bytes: Int?
         var items: Int?

@@ -6,6 +6,8 @@ import KuraStorage
 struct AuditRule {
     /// A change, an operation with keys, or a token: its reply waits until it is in the audit.
     let isStrict: Bool
+    /// It is not done when the audit cannot take it: all but what locks, or looks into the audit.
+    let isKept: Bool
     /// Positions of what it is about; nil where the method has none.
     let service: Int?
     let account: Int?
@@ -18,6 +20,7 @@ struct AuditRule {
     init?(_ method: Method) {
         guard method.store == .secrets, !Self.exempt.contains(method.name) else { return nil }
         isStrict = method.access == .write
+        isKept = !["secrets.lock", "secrets.audit", "secrets.auditVerify", "secrets.unlock"].contains(method.name)
         func position(_ name: String) -> Int? { method.parameters.firstIndex { $0.name == name } }
         (service, account, group) = (position("service"), position("account"), position("accessGroup"))
     }
@@ -29,6 +32,7 @@ extension Call {
     func perform(_ rule: AuditRule, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         _ = storage.secrets.takeAuditsEachRead()
         isNoted = false
+        if rule.isKept { try refuseUnlessAudited(rule.isStrict, storage) }
         do throws(Refusal) { try performAnything(&out, storage) } catch {
             // `authorize` has noted what is forbidden; what cannot be read is about nothing.
             if case .error(let refused) = error, refused.kind != .forbidden, refused.kind != .invalidParams {
@@ -36,7 +40,30 @@ extension Call {
             }
             throw error
         }
-        if !isNoted { note(rule, nil, storage) }
+        guard !isNoted else { return }
+        if storage.secrets.auditsEachRead, rule.isKept {
+            do throws(Refusal) { try refuseUnlessAudited(true, storage) } catch {
+                if case .error(let refused) = error { note(rule, refused.kind, storage) }
+                throw error
+            }
+        }
+        note(rule, nil, storage)
+    }
+
+    /// What cannot be put into the audit is not done, unless the role's policy says otherwise.
+    /// - Parameters:
+    ///   - isStrict: whether it has to be there before it is answered.
+    ///   - storage: of which the audit is.
+    private func refuseUnlessAudited(_ isStrict: Bool, _ storage: isolated Storage) throws(Refusal) {
+        guard connection?.permissions?.auditFailure != .open else { return }
+        if isStrict, storage.secrets.isAuditWithoutRoom {
+            throw .error(RPCError(.noSpace, hint: "the audit has no room, and the role's auditFailure is closed"))
+        }
+        do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
+            guard error == .integrity else { throw Refusal(error, call: self) }
+            throw .error(
+                RPCError(.integrity, hint: "the audit has been altered, and the role's auditFailure is closed"))
+        }
     }
 
     /// Notes what the request has come to.

@@ -59,22 +59,109 @@ extension SecretsStore {
             || monotonicNanoseconds() >= trail.since + Self.auditDelay
         guard isDue, trail.staged < trail.entries.count else { return }
         let sealer = try auditSealer()
-        ledger.writer = []
-        ledger.writerAccounts = []
-        try ledger.amend { () throws(StoreError) in
-            var head = try auditHead(sealer) ?? AuditHead()
-            var position = trail.staged
-            while position < trail.entries.count { try stageBlock(from: &position, &head, sealer) }
-            try removeOldBlocks(&head, sealer)
-            try stage(head, sealer)
+        do throws(StoreError) { try stageIntoLog(sealer) } catch {
+            guard error == .noSpace else { throw error }
+            try saveInReserve(sealer)
+            isAuditInReserve = true
         }
         trail.staged = trail.entries.count
         hasStagedAudit = true
     }
 
-    private func stageBlock(from position: inout Int, _ head: inout AuditHead, _ sealer: AuditSealer)
-        throws(StoreError)
-    {
+    private func stageIntoLog(_ sealer: AuditSealer) throws(StoreError) {
+        ledger.writer = []
+        ledger.writerAccounts = []
+        try ledger.amend { () throws(StoreError) in
+            var head = try auditHead(sealer) ?? AuditHead()
+            for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
+                try frame.row.withBytes { (sealed) throws(StoreError) in
+                    makeBlockKey(frame.number)
+                    guard let block = opened(sealed, sealer) else { throw .integrity }
+                    row.removeAll()
+                    row.append(sealed)
+                    try stage(block: frame.number, records: block.count, &head, sealer)
+                }
+            }
+            var position = trail.staged
+            while position < trail.entries.count {
+                let number = head.newest + 1
+                let records = makeBlock(from: &position, head, sealer)
+                try stage(block: number, records: records, &head, sealer)
+            }
+            try removeOldBlocks(&head, sealer)
+            try stage(head, sealer)
+        }
+    }
+
+    /// There is no room in the log: what waits goes into the reserve, and is on the disk there.
+    /// - Throws: `.noSpace`.
+    private func saveInReserve(_ sealer: AuditSealer) throws(StoreError) {
+        guard let auditReserve, !auditReserve.isUsedUp || ledger.isRefusingChanges else { throw .noSpace }
+        var head = try auditReserveHead ?? auditHead(sealer) ?? AuditHead()
+        var frames: [AuditReserve.Frame] = []
+        var position = trail.staged
+        while position < trail.entries.count {
+            let number = head.newest + 1
+            let records = makeBlock(from: &position, head, sealer)
+            follow(&head, number, records, sealer)
+            frames.append(AuditReserve.Frame(number: number, row: Array(row.bytes)))
+        }
+        row.removeAll()
+        guard auditReserve.append(frames) else { throw .noSpace }
+        auditReserveHead = head
+    }
+
+    /// Nothing more can be put into the audit that is on the disk before somebody is answered.
+    public var isAuditWithoutRoom: Bool {
+        (ledger.isRefusingChanges || ledger.isRefusingForReserve) && auditReserve?.isUsedUp != false
+    }
+
+    /// Looks at the end of the audit, once after unlocking: nothing may be behind what its head tells of.
+    /// - Throws: `.integrity` when there is, or the head cannot be opened; `.cold`, `.unreadable`.
+    public func prepareAudit() throws(StoreError) {
+        guard ring.isUnlocked, checkedAuditOf != ring.generation else { return }
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        var head = try auditHead(sealer) ?? AuditHead()
+        makeBlockKey(head.newest + 1)
+        if let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)), let item = try findVersion(scope),
+            !item.isTombstone
+        { throw .integrity }
+        // What a stop has left in the reserve goes on from there.
+        auditReserveHead = nil
+        for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
+            let count = frame.row.withBytes { (sealed) -> Int? in
+                makeBlockKey(frame.number)
+                guard let block = opened(sealed, sealer), block.previous == head.link else { return nil }
+                row.removeAll()
+                row.append(sealed)
+                return block.count
+            }
+            guard let count else { throw .integrity }
+            follow(&head, frame.number, count, sealer)
+            auditReserveHead = head
+        }
+        row.removeAll()
+        checkedAuditOf = ring.generation
+    }
+
+    /// The block in a row whose key is in `versionKey`; nil when it is not what was sealed there.
+    private func opened(_ sealed: Bytes, _ sealer: AuditSealer) -> AuditBlock? {
+        guard (try? sealer.open(sealed, .block, row: versionKey.bytes, into: &plaintext)) != nil else { return nil }
+        return AuditBlock(plaintext.bytes)
+    }
+
+    /// What the head becomes with the block whose row is in `row`.
+    private func follow(_ head: inout AuditHead, _ number: UInt64, _ records: Int, _ sealer: AuditSealer) {
+        head.link = sealer.link(head.link, number, row.bytes)
+        head.newest = number
+        head.newestRecord += UInt64(records)
+        head.bytes += UInt64(row.count)
+    }
+
+    /// Seals events from `position` on as the block behind the head, into `row`.
+    /// - Returns: how many.
+    private func makeBlock(from position: inout Int, _ head: AuditHead, _ sealer: AuditSealer) -> Int {
         let start = position
         var bytes = 0
         while position < trail.entries.count, bytes < Self.auditBlockBytes {
@@ -95,15 +182,20 @@ extension SecretsStore {
         makeBlockKey(number)
         row.removeAll()
         sealer.seal(block.bytes, .block, row: versionKey.bytes, to: &row)
+        return position - start
+    }
+
+    /// Stages the block whose row is in `row`.
+    private func stage(block number: UInt64, records: Int, _ head: inout AuditHead, _ sealer: AuditSealer)
+        throws(StoreError)
+    {
+        makeBlockKey(number)
         let scope = ledger.scopes.findOrPrepare(.secretVersions, Bytes(Self.auditScope))
         try ledger.stage(
             scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: nil, oldBytes: 0,
             newBytes: row.count
         ) { item in item.pointee.row = scope.takeRow() }
-        head.link = sealer.link(head.link, number, row.bytes)
-        head.newest = number
-        head.newestRecord += UInt64(position - start)
-        head.bytes += UInt64(row.count)
+        follow(&head, number, records, sealer)
         row.removeAll()
     }
 
@@ -164,11 +256,16 @@ extension SecretsStore {
             // What they were configured to be may have been taken back.
             if let vault { for service in vault.services.values { service.auditsEachRead = nil } }
         } else if hasStagedAudit {
+            if let auditReserve, !auditReserve.frames.isEmpty, !isAuditInReserve {
+                auditReserve.removeAll()
+                auditReserveHead = nil
+            }
             trail.removeStaged()
         } else {
             trail.endTurn()
         }
         hasStagedAudit = false
+        isAuditInReserve = false
     }
 
     /// Whether a block is to be read in, so that it can go.

@@ -35,8 +35,16 @@ public final class SecretsStore {
     /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
     let trail = AuditTrail()
     var auditing: (generation: UInt64, sealer: AuditSealer)?
+    /// Takes blocks while the disk is full; nil until the storage has opened.
+    var auditReserve: AuditReserve?
+    /// What the head will be when the reserve's blocks are in the log; nil while there are none.
+    var auditReserveHead: AuditHead?
+    /// The end of the audit has been looked at since the store was unlocked.
+    var checkedAuditOf: UInt64?
     /// The turn has put something into the audit that is not committed.
     var hasStagedAudit = false
+    /// That is in the reserve.
+    var isAuditInReserve = false
     /// The oldest block is to go, and was not at hand.
     var awaitsAuditBlock = false
     /// The service that was asked for last has each read audited before it is answered.

@@ -32,6 +32,12 @@ extension Storage {
         try? secrets.stageAudit(all: true)
     }
 
+    /// The turn's requests have been answered again, and there is no commit any more.
+    public func saveAudit() {
+        stageAudit()
+        secrets.endAudit(isStored: true)
+    }
+
     /// Puts what the turn has asked of secrets into its commit.
     func stageAudit() {
         do throws(StoreError) { try secrets.stageAudit() } catch {
