@@ -69,6 +69,7 @@ public struct AccessRules: Sendable, Equatable {
         var quota = Quota()
         /// For the scopes under patterns with `{uid}`, each user's by themselves.
         var perUser = Quota()
+        var auditFailure = AuditFailure.closed
 
         var hasQuota: Bool { quota != Quota() }
         var hasUserQuota: Bool { perUser != Quota() }

@@ -98,7 +98,8 @@ final class AuditTrail {
     }
 
     /// It cannot be put into the log now.
-    func postpone() { since = monotonicNanoseconds() }
+    /// - Parameter age: nanoseconds that it counts as having waited.
+    func postpone(_ age: UInt64) { since = monotonicNanoseconds() - age }
 
     private func removeAll() {
         entries.removeAll(keepingCapacity: true)

@@ -10,7 +10,7 @@ extension SecretsStore {
     /// Key of the audit's head in the scope of the store's record.
     private static let auditHead: StaticString = "audit"
     /// Longest that an event waits for others, nanoseconds.
-    private static let auditDelay: UInt64 = 5_000_000_000
+    static let auditDelay: UInt64 = 5_000_000_000
     /// Bytes of texts in a block, about.
     private static let auditBlockBytes = 4 << 10
     /// Old blocks that one turn removes at most.
@@ -58,6 +58,7 @@ extension SecretsStore {
             all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
             || monotonicNanoseconds() >= trail.since + Self.auditDelay
         guard isDue, trail.staged < trail.entries.count else { return }
+        try prepareAudit()
         let sealer = try auditSealer()
         do throws(StoreError) { try stageIntoLog(sealer) } catch {
             guard error == .noSpace else { throw error }
@@ -246,7 +247,7 @@ extension SecretsStore {
     private func makeBlockKey(_ number: UInt64) {
         let digits = Bytes("0123456789abcdef")
         versionKey.removeAll()
-        for shift in stride(from: UInt64(60), through: 0, by: -4) { versionKey.append(digits[Int(number >> shift & 15)]) }
+        for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
     }
 
     /// The turn's changes are in the log, or were taken back.
@@ -256,9 +257,9 @@ extension SecretsStore {
             // What they were configured to be may have been taken back.
             if let vault { for service in vault.services.values { service.auditsEachRead = nil } }
         } else if hasStagedAudit {
-            if let auditReserve, !auditReserve.frames.isEmpty, !isAuditInReserve {
-                auditReserve.removeAll()
+            if !isAuditInReserve, auditReserve?.frames.isEmpty == false {
                 auditReserveHead = nil
+                auditReserveInLog = ledger.committedRev
             }
             trail.removeStaged()
         } else {
@@ -266,6 +267,11 @@ extension SecretsStore {
         }
         hasStagedAudit = false
         isAuditInReserve = false
+        // A power cut may still take back what is only in the log.
+        if let rev = auditReserveInLog, ledger.syncedRev >= rev {
+            auditReserveInLog = nil
+            if auditReserveHead == nil { auditReserve?.removeAll() }
+        }
     }
 
     /// Whether a block is to be read in, so that it can go.

@@ -39,6 +39,8 @@ public final class SecretsStore {
     var auditReserve: AuditReserve?
     /// What the head will be when the reserve's blocks are in the log; nil while there are none.
     var auditReserveHead: AuditHead?
+    /// The log has the reserve's blocks with this revision.
+    var auditReserveInLog: UInt64?
     /// The end of the audit has been looked at since the store was unlocked.
     var checkedAuditOf: UInt64?
     /// The turn has put something into the audit that is not committed.

@@ -41,7 +41,8 @@ extension Storage {
     /// Puts what the turn has asked of secrets into its commit.
     func stageAudit() {
         do throws(StoreError) { try secrets.stageAudit() } catch {
-            secrets.trail.postpone()
+            if error == .cold { _ = warm() }
+            secrets.trail.postpone(error == .cold ? SecretsStore.auditDelay - 10_000_000 : 0)
         }
         if secrets.takeAwaitsAuditBlock() { _ = warm() }
     }
