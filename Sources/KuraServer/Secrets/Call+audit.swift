@@ -1,6 +1,7 @@
 import KuraBytes
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// What of a request goes into the audit of secrets, made ready from the method table.
 struct AuditRule {
