@@ -2,8 +2,9 @@ extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
-        + secretsKeysMethods + secretsUseMethods + documentsMethods + documentsConfigurationMethods + queryMethods
-        + searchMethods
+        rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
+        + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
+        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + changesMethods
         + liveMethods + changesMethods
 }
 

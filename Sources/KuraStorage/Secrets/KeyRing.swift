@@ -10,17 +10,17 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     case wrap
     /// Seals what is kept about items and namespaces.
     case heads
-    /// Seals what the audit says.
-    case audit
     /// The daemon's X25519 pair, which clients seal to.
     case box
+    /// Lasting: seals what the audit says.
+    case audit
     /// Lasting: hashes names, so that they can be looked up and not be read.
     case names
     /// Lasting: hashes what a namespace has, so that what is missing shows.
     case chain
 
     /// It outlives rotations.
-    public var isLasting: Bool { self == .names || self == .chain }
+    public var isLasting: Bool { self == .names || self == .chain || self == .audit }
 
     var context: KeyContext {
         switch self {

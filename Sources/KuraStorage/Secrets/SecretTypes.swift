@@ -75,6 +75,8 @@ public struct ServiceSummary {
     public var name: Bytes
     public var count: Int
     public var maxVersions: Int
+    /// Each read is in the audit before it is answered.
+    public var auditsEachRead: Bool
     public var installation: Bytes
     /// Revision of its last change.
     public var rev: UInt64

@@ -238,7 +238,7 @@ extension SecretsStore {
     private func summary(_ scope: Scope) -> ServiceSummary {
         ServiceSummary(
             name: record.name, count: Int(record.count), maxVersions: record.maxVersions,
-            installation: record.installation, rev: scope.lastRev)
+            auditsEachRead: record.auditsEachRead, installation: record.installation, rev: scope.lastRev)
     }
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the
