@@ -55,6 +55,7 @@ extension Call {
     /// - Parameters:
     ///   - isStrict: whether it has to be there before it is answered.
     ///   - storage: of which the audit is.
+    /// - Throws: `noSpace` or `integrity`.
     private func refuseUnlessAudited(_ isStrict: Bool, _ storage: isolated Storage) throws(Refusal) {
         guard connection?.permissions?.auditFailure != .open else { return }
         if isStrict, storage.secrets.isAuditWithoutRoom {

@@ -83,15 +83,13 @@ struct AuditBlock {
             let (firstAt, lastAt) = (number(0, Int64.self), number(8, Int64.self))
             let (times, rev, user) = (number(16, UInt32.self), number(20, UInt64.self), number(28, UInt32.self))
             position += 32
-            var texts: (Bytes, Bytes, Bytes, Bytes, Bytes, Bytes, Bytes)
             guard let method = text(&position), let outcome = text(&position), let role = text(&position),
                 let client = text(&position), let service = text(&position), let account = text(&position),
                 let group = text(&position)
             else { return false }
-            texts = (method, outcome, role, client, service, account, group)
             let event = AuditEvent(
-                method: texts.0, outcome: texts.1, user: user, role: texts.2, client: texts.3,
-                name: SecretName(service: texts.4, account: texts.5, group: texts.6), rev: rev)
+                method: method, outcome: outcome, user: user, role: role, client: client,
+                name: SecretName(service: service, account: account, group: group), rev: rev)
             let record = AuditRecord(
                 number: firstRecord + UInt64(index), firstAt: firstAt, lastAt: lastAt, count: Int(times), event: event)
             guard body(record) else { return true }

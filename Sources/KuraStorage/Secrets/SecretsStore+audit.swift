@@ -1,4 +1,4 @@
-public import KuraBytes
+import KuraBytes
 import Sodium
 
 /// The audit: what was asked of secrets, by whom, sealed and linked, in the log with everything else.
@@ -52,6 +52,7 @@ extension SecretsStore {
 
     /// Puts what waits into blocks, if it is time.
     /// - Parameter all: whether it is or not.
+    /// - Throws: `.noSpace`, `.cold`, `.integrity`.
     func stageAudit(all: Bool = false) throws(StoreError) {
         guard !trail.isEmpty, ring.isUnlocked else { return }
         let isDue =
@@ -98,7 +99,8 @@ extension SecretsStore {
     /// - Throws: `.noSpace`.
     private func saveInReserve(_ sealer: AuditSealer) throws(StoreError) {
         guard let auditReserve, !auditReserve.isUsedUp || ledger.isRefusingChanges else { throw .noSpace }
-        var head = try auditReserveHead ?? auditHead(sealer) ?? AuditHead()
+        var head = AuditHead()
+        if let auditReserveHead { head = auditReserveHead } else if let known = try auditHead(sealer) { head = known }
         var frames: [AuditReserve.Frame] = []
         var position = trail.staged
         while position < trail.entries.count {
@@ -381,6 +383,8 @@ extension SecretsStore {
     /// - Parameters:
     ///   - block: where to begin, as an earlier check has returned it; nil for the oldest.
     ///   - most: blocks that are looked at.
+    /// - Returns: what it has come to.
+    /// - Throws: `.sealed`, and what reading values throws.
     public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
         guard ring.isUnlocked else { throw .sealed }
         let sealer = try auditSealer()

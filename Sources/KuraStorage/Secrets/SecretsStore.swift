@@ -50,7 +50,7 @@ public final class SecretsStore {
     /// The oldest block is to go, and was not at hand.
     var awaitsAuditBlock = false
     /// The service that was asked for last has each read audited before it is answered.
-    var auditsEachRead = false
+    public internal(set) var auditsEachRead = false
     /// When the operator was told of a token that was presented again, nanoseconds.
     var spentTokensToldAt: UInt64 = 0
     var rowKey = ByteBuffer()
