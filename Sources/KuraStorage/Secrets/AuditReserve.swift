@@ -7,9 +7,7 @@ import KuraBytes
 ///
 /// It is written and synced on the loop: while the disk is full there is nothing else to sync.
 final class AuditReserve {
-    static let bytes = 1 << 20
-    /// Beyond this it counts as used up; the rest is for what has been answered already.
-    private static let margin = 64 << 10
+    private let bytes: Int
 
     struct Frame {
         var number: UInt64
@@ -23,8 +21,9 @@ final class AuditReserve {
     /// Opens it, or makes it when there is room.
     init(_ configuration: StorageConfiguration) {
         path = configuration.auditReservePath
+        bytes = min(max(configuration.auditBytes / 8, 128 << 10), 1 << 20)
         do throws(StorageFault) {
-            if FileSystem.size(path) < Self.bytes { try make() }
+            if FileSystem.size(path) < bytes { try make() }
             descriptor = try FileSystem.open(path, O_RDWR)
             read()
         } catch { descriptor = -1 }
@@ -32,15 +31,15 @@ final class AuditReserve {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Nothing more is taken.
-    var isUsedUp: Bool { descriptor < 0 || end + Self.margin > Self.bytes }
+    /// Nothing more is taken; what is left is for what has been answered already.
+    var isUsedUp: Bool { descriptor < 0 || end + bytes / 8 > bytes }
 
     private func make() throws(StorageFault) {
         let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_TRUNC)
         defer { close(descriptor) }
         let zeros = [UInt8](repeating: 0, count: 64 << 10)
         do throws(StorageFault) {
-            for offset in stride(from: 0, to: Self.bytes, by: zeros.count) {
+            for offset in stride(from: 0, to: bytes, by: zeros.count) {
                 try zeros.withBytes { (zeros) throws(StorageFault) in
                     try FileSystem.write(descriptor, zeros, at: offset, path: path)
                 }
@@ -52,7 +51,7 @@ final class AuditReserve {
     }
 
     private func read() {
-        var contents = [UInt8](repeating: 0, count: Self.bytes)
+        var contents = [UInt8](repeating: 0, count: bytes)
         // Safety: the kernel fills at most the array's bytes.
         let count = unsafe contents.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
         contents.removeSubrange(max(count, 0)...)
@@ -80,7 +79,7 @@ final class AuditReserve {
         }
         let length = text.count
         text.append(littleEndian: UInt32(0))
-        guard end + text.count <= Self.bytes else { return false }
+        guard end + text.count <= bytes else { return false }
         do throws(StorageFault) { try FileSystem.write(descriptor, text.bytes, at: end, path: path) } catch {
             return false
         }

@@ -150,7 +150,7 @@ import Testing
         var more = ""
         repeat {
             let page = try admin.result("secrets.audit", "{\"limit\":7,\"service\":\"t\"\(more)}")
-            found += page["records"]!.elements.map { $0["account"]!.text! }
+            found += page["records"]!.elements.compactMap { $0["account"]?.text }
             more = page["cursor"].map { ",\"cursor\":\"\($0.text!)\"" } ?? ""
         } while !more.isEmpty
         #expect(found == (0..<10).map { "a\($0 * 4)" })
