@@ -54,6 +54,8 @@ struct Verb {
         self.method = method
         self.noun = noun
         let names = Set(method.parameters.map(\.optionName))
+        // A secret that somebody writes as an argument after all must not become a label.
+        let isStoring = method.parameters.contains { $0.isSecret && !$0.isRequired && $0.name == "secret" }
         parameters = method.parameters.map { field in
             var options = [field.optionName]
             // `--key a --key b` for `keys`.
@@ -61,7 +63,9 @@ struct Verb {
                 let singular = String(field.optionName.dropLast())
                 if !names.contains(singular) { options.append(singular) }
             }
-            return Parameter(field: field, form: Self.form(of: field), options: options)
+            let form = Self.form(of: field)
+            let isMoved = isStoring && form == .positional && !field.isRequired
+            return Parameter(field: field, form: isMoved ? .option : form, options: options)
         }
     }
 

@@ -32,7 +32,7 @@ extension Field {
     /// not become a condition.
     public var isOptionOnly: Bool {
         if case .boolean = type { return true }
-        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data"].contains(name)
+        return ["ifRev", "requestKey", "cursor", "limit", "timeoutMs", "path", "contentType", "data", "sealTo"].contains(name)
     }
 }
 

@@ -8,6 +8,8 @@ import Testing
 
     private func filled() -> ByteBuffer {
         var buffer = ByteBuffer(capacity: 512)
+        // What the heap has left in the block is not meant.
+        buffer.wipe()
         buffer.wipes = true
         buffer.append(Self.secret)
         return buffer
@@ -92,7 +94,7 @@ import Testing
     /// Pages that the thread has been given so far.
     private func faults() -> Int {
         var usage = rusage()
-        getrusage(__rusage_who(rawValue: 1), &usage)
+        getrusage(1, &usage)
         return usage.ru_minflt
     }
 }

@@ -143,7 +143,7 @@ import Testing
                 --env B=c -q
                 ls: cannot access 'ran': No such file or directory
                 kura: sealed: Sealed
-                hint: Call `secrets.unlock`, or put the key file where the daemon looks for it (`secrets.status` says how), and retry.
+                hint: Have somebody unlock them (`secrets.unlock`), then send it again; `secrets.status` shows the state.
                 status 5
 
                 """, "\(output)")
