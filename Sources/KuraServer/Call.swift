@@ -30,6 +30,13 @@ final class Call {
     var plaintext = ByteBuffer()
     /// The request, or an operation of it, has or had a secret in it.
     var holdsSecrets = false
+    /// The handler has noted by itself what the request has come to.
+    var isNoted = false
+    /// The reply waits until the turn is in the audit.
+    var isAudited = false
+    /// The secret that the request was about, when its parameters do not name it: service, account and group, the latter two from there on.
+    var auditedName = ByteBuffer()
+    var auditedParts = (0, 0)
     /// The request's key with its role.
     var keyOfRole = ByteBuffer()
     /// The handlers in the order of the method table, for transactions.
@@ -57,11 +64,17 @@ final class Call {
         self.handlers = handlers
         changes = ChangeFeed(limits: server.limits)
         plaintext.wipes = true
+        auditedName.wipes = true
     }
 
     /// Appends the result of the request that the reader holds.
     func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if reader.hasSecrets { holdsSecrets = true }
+        if let rule = server.auditRules[reader.methodIndex] { return try perform(rule, &out, storage) }
+        try performAnything(&out, storage)
+    }
+
+    func performAnything(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if let permissions = connection?.permissions {
             try perform(permissions, &out, storage)
             return
@@ -80,6 +93,8 @@ final class Call {
         isDeferred = false
         if replyDescriptor != nil { replyDescriptor = nil }
         relaxedRev = 0
+        isAudited = false
+        if !auditedName.isEmpty { auditedName.removeAll() }
     }
 
     func shows(_ rev: UInt64) {
@@ -97,6 +112,7 @@ final class Call {
     func shows(_ operation: Call) {
         shows(operation.shownRev)
         shows(operation.relaxedRev, isRelaxed: true)
+        if operation.isAudited { isAudited = true }
     }
 
     /// The answer reports a transaction that has ended; nil: it has changed nothing.
@@ -280,6 +296,7 @@ final class ServerFacts {
     let importRoots: ImportRoots
     /// In the order of the method table.
     let accessRules: ContiguousArray<AccessRule>
+    let auditRules: ContiguousArray<AuditRule?>
     let access: AccessControl
     var sockets: [DaemonSocket] = []
     var connections = 0
@@ -299,9 +316,10 @@ final class ServerFacts {
 
     init(
         version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots,
-        accessRules: ContiguousArray<AccessRule>, access: AccessControl
+        accessRules: ContiguousArray<AccessRule>, auditRules: ContiguousArray<AuditRule?>, access: AccessControl
     ) {
         self.accessRules = accessRules
+        self.auditRules = auditRules
         self.access = access
         self.version = version
         self.limits = limits

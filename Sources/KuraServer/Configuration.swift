@@ -29,6 +29,8 @@ public struct Configuration: Sendable {
     public var settingsLocks: String?
     /// A file with the key of a slot of the secrets, such as a container's secret.
     public var secretsKeyFile: String?
+    /// Bytes of the secrets' audit; nil for the usual 16 MiB.
+    public var auditBytes: Int?
     /// A descriptor that such a key is read from at the start.
     public var keyDescriptor: Int32?
     /// Start also when the secrets' slots are gone.
@@ -142,8 +144,12 @@ public struct Configuration: Sendable {
     }
 
     private mutating func takeSecrets(_ name: String, _ value: Bytes) throws(Refusal) {
+        if name == "auditBytes" {
+            auditBytes = try Self.number(name, value, (16 << 10)...(1 << 30))
+            return
+        }
         guard name == "keyFile" else {
-            throw Refusal(description: "unknown key \"\(name)\" in secrets; known is keyFile")
+            throw Refusal(description: "unknown key \"\(name)\" in secrets; known are keyFile, auditBytes")
         }
         let path = try Self.text(name, value)
         guard path.hasPrefix("/") else { throw Refusal(description: "secrets.keyFile is an absolute path") }
@@ -183,7 +189,7 @@ public struct Configuration: Sendable {
             names.append("limits or changes")
         }
         if importRoots != other.importRoots { names.append("importRoots") }
-        if secretsKeyFile != other.secretsKeyFile { names.append("secrets") }
+        if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })
         {

@@ -68,6 +68,9 @@ struct ConnectionState {
     private var turnRev: UInt64 = 0
     private var awaitsCommit = false
     private var commitPosition: UInt64 = 0
+    /// Replies wait for what the turn's end puts into the log about them.
+    private(set) var awaitsLog = false
+    private var logPosition: UInt64 = 0
 
     var wait = Wait.none
     /// While a request waits: bytes behind its start that have been looked through for requests that may overtake it.
@@ -97,19 +100,34 @@ struct ConnectionState {
         awaitsCommit = true
     }
 
+    /// The reply that begins at `position` leaves when all of the turn is on the disk, whatever it shows itself.
+    mutating func awaitsLog(at position: UInt64) {
+        if !awaitsLog { logPosition = position }
+        awaitsLog = true
+    }
+
+    /// The turn is in the log, up to this revision.
+    mutating func isInLog(_ rev: UInt64) {
+        awaitsLog = false
+        turnPosition = turnRev > 0 ? min(turnPosition, logPosition) : logPosition
+        turnRev = max(turnRev, rev)
+    }
+
     /// The turn's commit has failed: nothing that shows its changes may leave, not even what needs no sync.
     mutating func commitFailed() {
-        guard awaitsCommit else { return }
+        guard awaitsCommit || awaitsLog else { return }
+        if awaitsLog { commitPosition = awaitsCommit ? min(commitPosition, logPosition) : logPosition }
         turnPosition = turnRev > 0 ? min(turnPosition, commitPosition) : commitPosition
         turnRev = .max
     }
 
     /// Replies of the turn show what only its commit makes true.
-    var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit }
+    var dependsOnTurn: Bool { turnRev > 0 || awaitsCommit || awaitsLog }
 
     /// The turn's changes are in the log.
     mutating func endTurn() {
         awaitsCommit = false
+        awaitsLog = false
         guard turnRev > 0 else { return }
         if barriers.count > firstBarrier, barriers[barriers.count - 1].rev >= turnRev {
             turnRev = 0

@@ -75,6 +75,7 @@ public enum Daemon {
             try found(reread(), inherited, own)
         }
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
+        if let bytes = configuration.auditBytes { storageConfiguration.auditBytes = bytes }
         storageConfiguration.keys = keys
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }

@@ -283,6 +283,7 @@ extension Server {
 
     /// The reply that begins at `position` shows revisions that may not be synced yet.
     private func note(_ connection: Connection, at position: UInt64, _ storage: isolated Storage) {
+        if call.isAudited { connection.state.awaitsLog(at: position) }
         let newest = max(call.shownRev, call.relaxedRev)
         guard newest > syncedRev else { return }
         // What lies above the newest strict revision may be lost by agreement.

@@ -103,7 +103,8 @@ public final class Server {
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version),
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
-            accessRules: ContiguousArray(table.methods.map(AccessRule.init)), access: access)
+            accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
+            auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access)
         facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         try watchSockets()
@@ -116,9 +117,8 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
-            SecretsCheckups.all,
-            SecretsHandlers.all, SecretsUse.all, SecretsTokens.all, DocumentsHandlers.all, QueryHandlers.all,
-            SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
+            SecretsCheckups.all, SecretsHandlers.all, SecretsUse.all, SecretsTokens.all, SecretsAudit.all,
+            DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -303,10 +303,12 @@ public final class Server {
                 connection.takeTurnBack(call.changes)
                 process(connection, storage)
             }
+            storage.saveAudit()
             storage.setRefusingChanges(false)
         case .failed: return
         }
         for connection in pending {
+            if connection.state.awaitsLog { connection.state.isInLog(storage.committedRev) }
             if connection.state.wait != .none { overtake(connection, storage) }
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }

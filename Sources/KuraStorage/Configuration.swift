@@ -30,6 +30,8 @@ public struct StorageConfiguration: Sendable {
     public var recentBytes: Int
     /// Where the keys of the secrets come from.
     public var keys = KeySourcesConfiguration()
+    /// Bytes of the secrets' audit; the oldest of it goes when there is more.
+    public var auditBytes = 16 << 20
     /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
     public var snapshotMilliseconds = 200
 
@@ -79,6 +81,7 @@ public struct StorageConfiguration: Sendable {
     /// Bytes held back on the disk, so that folding goes on when it is full.
     var reserveBytes: Int { segmentBytes }
     var reservePath: String { dataDirectory + "/ballast" }
+    var auditReservePath: String { dataDirectory + "/audit" }
     /// Tells that the last stop was clean.
     var cleanStopPath: String { dataDirectory + "/clean" }
     var sparePath: String { logDirectory + "/spare-wal" }

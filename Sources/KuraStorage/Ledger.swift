@@ -59,6 +59,7 @@ final class Ledger {
     /// Transactions that have begun and not ended; only the outermost has a revision of its own.
     private var openTransactions = 0
     private var isTransactionStrict = false
+    private var isAmending = false
     /// Shortest time to flush among the relaxed changes of the transaction, and of the turn's relaxed transactions.
     private var transactionFlushSeconds = Int32.max
     private var turnFlushSeconds = Int32.max
@@ -206,6 +207,23 @@ final class Ledger {
         return turnFlushSeconds
     }
 
+    /// Stages changes as a part of the turn's last transaction, or of one of their own when the turn has none. They find room also where
+    /// those of clients would have to wait.
+    func amend(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        let joins = rev > committedRev
+        if joins { rev -= 1 }
+        isAmending = true
+        defer { isAmending = false }
+        let mark = begin()
+        do throws(StoreError) { try body() } catch {
+            abandon(mark)
+            if joins { rev += 1 }
+            throw error
+        }
+        // Nothing staged: the turn's last transaction is what it was.
+        if end(mark) == nil, joins { rev += 1 }
+    }
+
     /// Ends the transaction and takes back what it staged.
     func abandon(_ mark: Mark) {
         openTransactions -= 1
@@ -273,6 +291,7 @@ final class Ledger {
 
     private func checkRoom() throws(StoreError) {
         if isRefusingChanges || isRefusingForReserve { throw .noSpace }
+        if isAmending { return }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
             if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }

@@ -135,6 +135,7 @@ public actor Storage {
         secrets = SecretsStore(
             ledger: ledger, ring: keyKeeper.ring,
             look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: report)
+        secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
         // Safety: the connection's only other user, the recovery, ends with this initialiser.
@@ -208,11 +209,12 @@ public actor Storage {
     public struct Transaction {
         fileprivate var mark: Ledger.Mark
         fileprivate var sums: (bytes: Int, count: Int)
+        fileprivate var noted: Int
     }
 
     /// Begins a transaction: all changes until its end get one revision. An item can be changed once in it.
     public func beginTransaction() -> Transaction {
-        Transaction(mark: ledger.begin(), sums: settings.sums)
+        Transaction(mark: ledger.begin(), sums: settings.sums, noted: secrets.trail.entries.count)
     }
 
     /// - Returns: the transaction's revision, or nil when nothing was changed.
@@ -223,6 +225,7 @@ public actor Storage {
     /// Ends the transaction as if it had never begun.
     public func abandon(_ transaction: Transaction) {
         ledger.abandon(transaction.mark)
+        secrets.trail.abandon(to: transaction.noted)
         settings.sums = transaction.sums
         attachments.letGo(above: ledger.rev)
     }
@@ -239,6 +242,7 @@ public actor Storage {
 
     /// Appends the turn's changes to the log.
     public func commitTurn() -> TurnOutcome {
+        stageAudit()
         switch ledger.commit(to: log, syncedRev: logSync.syncedRev) {
         case .nothing:
             secrets.endTurn(isStored: true)
@@ -500,6 +504,7 @@ public actor Storage {
     /// Folds and checkpoints everything, then ends the threads. The storage is not used afterwards.
     /// - Returns: whether all is in the tables.
     public func close() -> Bool {
+        if failure == nil, (try? secrets.stageAudit(all: true)) != nil { _ = commitTurn() }
         if failure == nil, needsSync || syncedRev < ledger.committedRev {
             while logSync.isBusy { usleep(200) }
             sync(inline: true)

@@ -51,7 +51,8 @@ import Testing
             "secrets.versions", "secrets.restoreVersion", "secrets.generate", "secrets.rename", "secrets.setAttributes",
             "secrets.clear", "secrets.sign", "secrets.verifySignature", "secrets.publicKey", "secrets.hmac",
             "secrets.verifyHmac", "secrets.encrypt", "secrets.decrypt", "secrets.rewrap", "secrets.issueToken",
-            "secrets.redeemToken", "secrets.destroyVersion", "secrets.verify", "secrets.repair",
+            "secrets.redeemToken", "secrets.destroyVersion", "secrets.verify", "secrets.repair", "secrets.audit",
+            "secrets.auditVerify",
         ]
         for method in Method.all {
             let parts = method.name.split(separator: ".", omittingEmptySubsequences: false)

@@ -25,8 +25,9 @@ import Testing
         var rev: UInt64 = 0
         var synced: UInt64 = 0
         for _ in 0..<200 {
-            // A turn: replies that show old, new or no revisions.
+            // A turn: replies that show old, new or no revisions, or wait for what its end puts into the log.
             let start = synced
+            var waiting: [Int] = []
             for _ in 0..<Int.random(in: 0...5, using: &random) {
                 var shown: UInt64 = 0
                 switch Int.random(in: 0...3, using: &random) {
@@ -34,11 +35,21 @@ import Testing
                     rev += 1
                     shown = rev
                 case 1 where rev > 0: shown = UInt64.random(in: 0...rev, using: &random)
+                case 2:
+                    state.awaitsLog(at: end)
+                    waiting.append(model.replies.count)
                 default: break
                 }
                 if shown > start { state.shows(shown, at: end) }
                 end += UInt64.random(in: 1...100, using: &random)
                 model.replies.append((end, shown))
+            }
+            #expect(state.awaitsLog == !waiting.isEmpty)
+            if state.awaitsLog {
+                // It may be a part of the turn's last change, or have a revision of its own.
+                if rev == start || Bool.random(using: &random) { rev += 1 }
+                for index in waiting { model.replies[index].rev = max(model.replies[index].rev, rev) }
+                state.isInLog(rev)
             }
             state.endTurn()
             if Bool.random(using: &random), rev > 0 { synced = UInt64.random(in: synced...rev, using: &random) }

@@ -2,9 +2,8 @@ extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
-        + secretsKeysMethods + secretsUseMethods + documentsMethods + documentsConfigurationMethods + queryMethods
-        + searchMethods
-        + liveMethods + changesMethods
+        + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
+        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + changesMethods
 }
 
 extension ValueType {

@@ -166,6 +166,10 @@ extension Method {
             parameters: [
                 service, Field("maxVersions", .integer(1...100), "Versions that an item keeps; at first 10."),
                 Field("installation", .scope, "Which installation of the application its secrets belong to."),
+                Field(
+                    "auditReads", .word(["each", "batched"]),
+                    "`each`: a read is answered when it is in the audit, on the disk; `batched`, as at first: it is there some seconds later."
+                ),
             ],
             result: [Field("rev", .revision, required: true, "Revision of the service's last change.")],
             errors: unconditionalErrors, example: "{\"service\":\"mail\",\"maxVersions\":3}"),
@@ -175,6 +179,9 @@ extension Method {
             result: [
                 Field("count", .count, required: true, "Secrets in it."),
                 Field("maxVersions", .count, required: true, "Versions that an item keeps."),
+                Field(
+                    "auditReads", .word(["each", "batched"]),
+                    "When reads are in the audit; left out when there is no such service."),
                 Field("installation", .scope, "Which installation its secrets belong to."),
                 Field("keyNumber", .count, "Which key of its own it has, from 1."),
                 Field("rewrapping", .boolean, "True while something is still to be sealed anew with it."),

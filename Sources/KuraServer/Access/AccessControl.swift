@@ -64,7 +64,7 @@ final class AccessControl {
     private func permissions(of user: User, _ role: AccessRules.Role) -> Permissions {
         if let known = permissions[user] { return known }
         if permissions.count >= Self.userLimit { permissions.removeAll() }
-        let made = Permissions(role: user.role, uid: user.uid, grants: role.grants)
+        let made = Permissions(role: user.role, uid: user.uid, grants: role.grants, auditFailure: role.auditFailure)
         permissions[user] = made
         return made
     }

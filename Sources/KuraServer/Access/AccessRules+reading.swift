@@ -139,7 +139,14 @@ extension AccessRules {
                     role.grants.append(try grant(element, place))
                 }
             case "quotas": try read(quotas: value, into: &role, "\(place).quotas")
-            default: throw Refusal(description: "\(place): unknown key \"\(name)\"; known are grants, quotas")
+            case "auditFailure":
+                guard let known = AccessRules.AuditFailure(rawValue: try word(value, "\(place).auditFailure")) else {
+                    throw Refusal(description: "\(place).auditFailure is \"closed\" or \"open\"")
+                }
+                role.auditFailure = known
+            default:
+                throw Refusal(
+                    description: "\(place): unknown key \"\(name)\"; known are grants, quotas, auditFailure")
             }
         }
         let writable = role.grants.filter { !$0.verbs.isDisjoint(with: .write) }

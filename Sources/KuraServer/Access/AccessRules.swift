@@ -52,6 +52,11 @@ public struct AccessRules: Sendable, Equatable {
         var accessGroup: ScopePattern?
     }
 
+    /// What becomes of requests about secrets that the audit cannot take: refused, or done all the same.
+    enum AuditFailure: String, Sendable {
+        case closed, open
+    }
+
     struct Quota: Sendable, Equatable {
         var bytes: Int?
         var items: Int?
@@ -64,6 +69,7 @@ public struct AccessRules: Sendable, Equatable {
         var quota = Quota()
         /// For the scopes under patterns with `{uid}`, each user's by themselves.
         var perUser = Quota()
+        var auditFailure = AuditFailure.closed
 
         var hasQuota: Bool { quota != Quota() }
         var hasUserQuota: Bool { perUser != Quota() }

@@ -7,7 +7,7 @@ import KuraTransport
 extension Call {
     /// Asked before any handler, and before anything is looked up.
     /// - Throws: `forbidden`.
-    func authorize(_ permissions: Permissions) throws(Refusal) {
+    func authorize(_ permissions: Permissions, _ storage: isolated Storage) throws(Refusal) {
         let rule = server.accessRules[reader.methodIndex]
         guard let missing = rule.missing(reader, permissions, walk, innerWalk) else { return }
         // The next request's descriptor is another one.
@@ -15,6 +15,7 @@ extension Call {
         if let fd = rule.descriptor, reader.boolean(fd), connection?.outcome == nil {
             _ = connection?.descriptors.take()
         }
+        if let rule = server.auditRules[reader.methodIndex] { note(rule, .forbidden, storage) }
         var refusal = RPCError.forbidden(missing)
         // A deletion in slices whose right has gone meanwhile: what is deleted stays deleted, and was its own to know.
         if let outcome = connection?.outcome, let deleted = outcome.deleted,
@@ -30,7 +31,7 @@ extension Call {
     func perform(
         _ permissions: Permissions, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        try authorize(permissions)
+        try authorize(permissions, storage)
         if let versions = connection?.declaredVersions { try check(versions, storage) }
         do throws(Refusal) {
             try handlers[reader.methodIndex](self, &out, storage)

@@ -7,10 +7,15 @@ final class Permissions: Sendable {
     let role: String
     let uid: UInt32
     let grants: [AccessRules.Grant]
+    /// What becomes of requests about secrets that the audit cannot take.
+    let auditFailure: AccessRules.AuditFailure
     /// What the change feed may show.
     let visible: VisibleScopes
 
-    init(role: String, uid: UInt32, grants: [AccessRules.Grant]) {
+    init(
+        role: String, uid: UInt32, grants: [AccessRules.Grant], auditFailure: AccessRules.AuditFailure = .closed
+    ) {
+        self.auditFailure = auditFailure
         self.role = role
         self.uid = uid
         self.grants = grants

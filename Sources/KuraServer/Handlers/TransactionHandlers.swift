@@ -110,7 +110,7 @@ extension Call {
     func performOnce(
         _ key: Bytes, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        if let permissions = connection?.permissions { try authorize(permissions) }
+        if let permissions = connection?.permissions { try authorize(permissions, storage) }
         let user = connection?.peer?.uid ?? .max
         let key = requestKey(key)
         let found = storage.requests.find(user, key)

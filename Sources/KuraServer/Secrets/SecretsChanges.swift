@@ -173,7 +173,8 @@ enum SecretsChanges {
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.configure(
                 service: reader.string(0), maxVersions: reader.integer(1).map { Int($0) },
-                installation: reader.has(2) ? reader.string(2) : nil)
+                installation: reader.has(2) ? reader.string(2) : nil,
+                auditsEachRead: reader.has(3) ? reader.string(3).equals("each") : nil)
         }
         call.append(rev: result.rev, to: &out)
         out.append("}")

@@ -175,6 +175,7 @@ enum SecretsHandlers {
                 out.append(integer: Int64(service.count))
                 out.append(",\"maxVersions\":")
                 out.append(integer: Int64(service.maxVersions))
+                out.append(service.auditsEachRead ? ",\"auditReads\":\"each\"" : ",\"auditReads\":\"batched\"")
                 if !service.installation.isEmpty {
                     out.append(",\"installation\":")
                     out.append(quoted: service.installation)

@@ -153,6 +153,10 @@ enum SecretsKeysHandlers {
     }
 
     static func lock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        // While there are keys to seal it with.
+        if let rule = call.server.auditRules[call.reader.methodIndex] { call.note(rule, nil, storage) }
+        call.isNoted = true
+        storage.stageAuditNow()
         storage.lockKeys()
         out.append("{\"state\":\"sealed\"}")
     }

@@ -42,6 +42,7 @@ enum SecretsTokens {
         let shown = try call.run { () throws(StoreError) in
             try storage.secrets.redeem(token: bytes, by: connection.token) { name, secret, value in
                 found = secret
+                call.audits(name)
                 out.append("{\"service\":")
                 out.append(quoted: name.service)
                 out.append(",\"account\":")

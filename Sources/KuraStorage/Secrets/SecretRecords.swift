@@ -6,7 +6,7 @@ import Sodium
 ///
 ///     0  u8   1, the layout
 ///     1  u8   number of keys that follow
-///     2  u16  versions that an item keeps
+///     2  u16  versions that an item keeps; 32768 more when each read is in the audit before it is answered
 ///     4  u32  number of the newest key
 ///     8  u64  items
 ///    16  32   sum of the heads (`SetSum`)
@@ -15,6 +15,8 @@ final class ServiceRecord {
     private var plaintext = SecretBuffer()
 
     var maxVersions = SecretRecords.standardVersions
+    /// Each read is in the audit before it is answered.
+    var auditsEachRead = false
     var newestKey: UInt32 = 0
     var count: UInt64 = 0
     var sum = SetSum()
@@ -33,6 +35,7 @@ final class ServiceRecord {
         keys.removeAll(keepingCapacity: true)
         (maxVersions, newestKey, count, sum) = (SecretRecords.standardVersions, 0, 0, SetSum())
         (name, installation) = (Bytes(), Bytes())
+        auditsEachRead = false
     }
 
     /// - Throws: `.integrity` when it is not what was sealed there.
@@ -48,7 +51,9 @@ final class ServiceRecord {
     private func decode() -> Bool {
         let bytes = plaintext.bytes
         guard bytes.count >= 48 + 8, bytes[0] == 1 else { return false }
-        maxVersions = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+        let kept = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+        maxVersions = kept & 0x7FFF
+        auditsEachRead = kept & 0x8000 != 0
         newestKey = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         count = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         sum = SetSum(bytes.extracting(16..<48))
@@ -76,7 +81,7 @@ final class ServiceRecord {
     func encode(to output: inout SecretBuffer) {
         output.append(1)
         output.append(UInt8(keys.count))
-        output.append(littleEndian: UInt16(maxVersions))
+        output.append(littleEndian: UInt16(maxVersions | (auditsEachRead ? 0x8000 : 0)))
         output.append(littleEndian: newestKey)
         output.append(littleEndian: count)
         sum.append(to: &output)

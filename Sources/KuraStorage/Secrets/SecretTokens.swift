@@ -203,5 +203,6 @@ extension SecretsStore {
     func endTurn(isStored: Bool) {
         noteSwept(isStored: isStored)
         vault?.tokens?.endTurn(isStored: isStored)
+        endAudit(isStored: isStored)
     }
 }

@@ -75,6 +75,8 @@ public struct ServiceSummary {
     public var name: Bytes
     public var count: Int
     public var maxVersions: Int
+    /// Each read is in the audit before it is answered.
+    public var auditsEachRead: Bool
     public var installation: Bytes
     /// What all that it has comes to, 32 bytes; another after each change.
     public var head: [UInt8]

@@ -243,7 +243,7 @@ extension SecretsStore {
         }.append(to: &head)
         return ServiceSummary(
             name: record.name, count: Int(record.count), maxVersions: record.maxVersions,
-            installation: record.installation, head: Array(head.bytes),
+            auditsEachRead: record.auditsEachRead, installation: record.installation, head: Array(head.bytes),
             keyNumber: Int(record.newestKey), isRewrapping: record.keys.count > 1, rev: scope.lastRev)
     }
 

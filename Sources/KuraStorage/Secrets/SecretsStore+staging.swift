@@ -212,7 +212,7 @@ extension SecretsStore {
             return sealer.element(scope: scope, key: key, rev: ledger.rev + 1, row: row.bytes)
         }
         plaintext.removeAll()
-        try stage(record: row.bytes, place.scope)
+        try stage(record: row.bytes, key: key, place.scope)
 
         let name = Bytes(SecretRecords.storeScope)
         let known = try storeRecord(place.vault)
@@ -230,13 +230,12 @@ extension SecretsStore {
         row.removeAll()
         sealer.seal(row: plaintext.bytes, .store, scope: name, key: key, to: &row)
         plaintext.removeAll()
-        try stage(record: row.bytes, known?.scope ?? ledger.scopes.findOrPrepare(.secrets, name))
+        try stage(record: row.bytes, key: key, known?.scope ?? ledger.scopes.findOrPrepare(.secrets, name))
         row.removeAll()
     }
 
     /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
-    func stage(record value: Bytes, _ scope: Scope) throws(StoreError) {
-        let key = Bytes(SecretRecords.key)
+    func stage(record value: Bytes, key: Bytes = Bytes(SecretRecords.key), _ scope: Scope) throws(StoreError) {
         let old = scope.isInTable ? ledger.find(scope, key) : nil
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
         try ledger.stage(

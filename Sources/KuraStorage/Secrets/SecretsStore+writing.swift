@@ -166,7 +166,9 @@ extension SecretsStore {
     }
 
     /// Says what a service is; what is nil stays as it was.
-    public func configure(service: Bytes, maxVersions: Int?, installation: Bytes?) throws(StoreError) -> WriteResult {
+    public func configure(service: Bytes, maxVersions: Int?, installation: Bytes?, auditsEachRead: Bool?)
+        throws(StoreError) -> WriteResult
+    {
         let place = try findOrPrepare(service: service)
         defer { close() }
         if let item = liveRecord(place.scope) {
@@ -174,6 +176,7 @@ extension SecretsStore {
             let isSame =
                 (maxVersions ?? record.maxVersions) == record.maxVersions
                 && installation.map { $0.equals(record.installation) } ?? true
+                && (auditsEachRead ?? record.auditsEachRead) == record.auditsEachRead
             record.close()
             if isSame {
                 ledger.countNoOp()
@@ -184,8 +187,10 @@ extension SecretsStore {
             let record = try openRecord(service, place)
             if let maxVersions { self.record.maxVersions = maxVersions }
             if let installation { self.record.installation = installation }
+            if let auditsEachRead { self.record.auditsEachRead = auditsEachRead }
             try stageRecord(record, place, headBytes: 0)
         }
+        place.service.auditsEachRead = nil
         return WriteResult(rev: rev ?? 0, changed: 1)
     }
 

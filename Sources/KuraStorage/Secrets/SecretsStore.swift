@@ -37,6 +37,25 @@ public final class SecretsStore {
     var serviceKeyText = ByteBuffer()
     /// What the turn has removed because it had expired.
     var swept: [ExpiryQueue.Entry] = []
+    /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
+    let trail = AuditTrail()
+    var auditing: (generation: UInt64, sealer: AuditSealer)?
+    /// Takes blocks while the disk is full; nil until the storage has opened.
+    var auditReserve: AuditReserve?
+    /// What the head will be when the reserve's blocks are in the log; nil while there are none.
+    var auditReserveHead: AuditHead?
+    /// The log has the reserve's blocks with this revision.
+    var auditReserveInLog: UInt64?
+    /// The end of the audit has been looked at since the store was unlocked.
+    var checkedAuditOf: UInt64?
+    /// The turn has put something into the audit that is not committed.
+    var hasStagedAudit = false
+    /// That is in the reserve.
+    var isAuditInReserve = false
+    /// The oldest block is to go, and was not at hand.
+    var awaitsAuditBlock = false
+    /// The service that was asked for last has each read audited before it is answered.
+    public internal(set) var auditsEachRead = false
     /// When the operator was told of a token that was presented again, nanoseconds.
     var spentTokensToldAt: UInt64 = 0
     var rowKey = ByteBuffer()
@@ -79,6 +98,7 @@ public final class SecretsStore {
     /// Lets go of everything that followed from keys which are not at hand any more.
     func follow() {
         if survivors != nil, ring.isUnlocked { survivors = nil }
+        if let auditing, auditing.generation != ring.generation { self.auditing = nil }
         guard let vault, vault.generation != ring.generation else { return }
         self.vault = nil
         close()
@@ -158,7 +178,14 @@ public final class SecretsStore {
             guard service.isChecked else { throw .preparing }
         }
         guard !service.isDamaged else { throw .integrity }
-        return Place(vault: vault, service: service, scope: scope)
+        let place = Place(vault: vault, service: service, scope: scope)
+        if service.auditsEachRead == nil, let item = liveRecord(scope) {
+            try open(record: item, place)
+            service.auditsEachRead = record.auditsEachRead
+            record.close()
+        }
+        auditsEachRead = service.auditsEachRead ?? false
+        return place
     }
 
     /// The same; a service that is not there is made when something is staged in it.

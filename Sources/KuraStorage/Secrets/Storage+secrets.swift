@@ -62,9 +62,30 @@ extension Storage {
     func timeToSecrets(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
         retireRoot()
-        if secrets.canRewrap { return admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval }
-        guard let at = secrets.nextExpiry else { return .max }
+        let auditDue = secrets.auditDueAt ?? .max
+        if secrets.canRewrap { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
+        guard let at = secrets.nextExpiry else { return auditDue }
         // Not again at once when it could not be done.
-        return time + UInt64(max(at - ledger.now, 1)) * 1_000_000
+        return min(auditDue, time + UInt64(max(at - ledger.now, 1)) * 1_000_000)
+    }
+
+    /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.
+    public func stageAuditNow() {
+        try? secrets.stageAudit(all: true)
+    }
+
+    /// The turn's requests have been answered again, and there is no commit any more.
+    public func saveAudit() {
+        stageAudit()
+        secrets.endAudit(isStored: true)
+    }
+
+    /// Puts what the turn has asked of secrets into its commit.
+    func stageAudit() {
+        do throws(StoreError) { try secrets.stageAudit() } catch {
+            if error == .cold { _ = warm() }
+            secrets.trail.postpone(error == .cold ? SecretsStore.auditDelay - 10_000_000 : 0)
+        }
+        if secrets.takeAwaitsAuditBlock() { _ = warm() }
     }
 }

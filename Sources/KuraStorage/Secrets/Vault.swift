@@ -41,6 +41,8 @@ final class OpenService {
     /// Its heads are not what they were, or some have gone.
     var isDamaged = false
     var isChecked = false
+    /// Reads wait until they are in the audit; nil: its record says.
+    var auditsEachRead: Bool?
 
     // While it is checked.
     var isBegun = false

@@ -45,6 +45,7 @@ import Testing
         "secrets.sign": ["use"], "secrets.verifySignature": ["use"], "secrets.publicKey": ["use"],
         "secrets.hmac": ["use"], "secrets.verifyHmac": ["use"], "secrets.encrypt": ["use"], "secrets.decrypt": ["use"],
         "secrets.rewrap": ["use"], "secrets.issueToken": ["read"], "secrets.redeemToken": [],
+        "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
 

@@ -19,10 +19,12 @@ struct SecretsTables {
         connection = try Connection(path: data + "/durable/kura.sqlite", mode: .readWrite)
     }
 
-    func rows() throws -> [Row] {
+    /// Of secrets; or of their audit, its head first, then the blocks in their order.
+    func rows(ofAudit: Bool = false) throws -> [Row] {
         var rows: [Row] = []
+        let isAudit = ofAudit ? "=" : "<>"
         let heads = try connection.prepare(
-            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) ORDER BY 1, 2"
+            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) AND key \(isAudit) 'audit' ORDER BY 1, 2"
         )
         while try heads.step() {
             let key = Array(heads.bytes(1))
@@ -34,7 +36,7 @@ struct SecretsTables {
                     rev: heads.int64(2), value: Array(heads.bytes(3))))
         }
         let values = try connection.prepare(
-            "SELECT row, id, rev, body FROM documents WHERE collection IN (SELECT id FROM scopes WHERE store = 7) ORDER BY 1"
+            "SELECT row, id, rev, body FROM documents WHERE collection IN (SELECT id FROM scopes WHERE store = 7 AND name \(isAudit) '.') ORDER BY 1"
         )
         while try values.step() {
             rows.append(

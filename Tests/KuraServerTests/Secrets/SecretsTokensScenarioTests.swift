@@ -132,7 +132,8 @@ import Testing
         let daemon = try TemporaryDaemon()
         try daemon.connect().result("secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"one\"}")
         #expect(daemon.terminate() == 0)
-        try daemon.start(faults: "log.append:full:1")
+        // The first append is that of the token's issue in the audit.
+        try daemon.start(faults: "log.append:full:2")
         let (one, two) = (try daemon.connect(), try daemon.connect())
         let token = try issue(one)
         // One write, so that they are of one turn: the second is answered twice.

@@ -1,0 +1,101 @@
+import Glibc
+import KuraBytes
+
+/// Room for the audit when the disk is full: a file of zeros, written in advance, which takes sealed blocks until the log has room again.
+///
+/// A frame a block: u32 length, u64 number, the row; a length of 0 ends them. What a kill leaves half-written does not open.
+///
+/// It is written and synced on the loop: while the disk is full there is nothing else to sync.
+final class AuditReserve {
+    private let bytes: Int
+
+    struct Frame {
+        var number: UInt64
+        var row: [UInt8]
+    }
+    private let path: String
+    private var descriptor: Int32 = -1
+    private var end = 0
+    private(set) var frames: [Frame] = []
+
+    /// Opens it, or makes it when there is room.
+    init(_ configuration: StorageConfiguration) {
+        path = configuration.auditReservePath
+        bytes = min(max(configuration.auditBytes / 8, 128 << 10), 1 << 20)
+        do throws(StorageFault) {
+            if FileSystem.size(path) < bytes { try make() }
+            descriptor = try FileSystem.open(path, O_RDWR)
+            read()
+        } catch { descriptor = -1 }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Nothing more is taken; what is left is for what has been answered already.
+    var isUsedUp: Bool { descriptor < 0 || end + bytes / 8 > bytes }
+
+    private func make() throws(StorageFault) {
+        let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_TRUNC)
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        do throws(StorageFault) {
+            for offset in stride(from: 0, to: bytes, by: zeros.count) {
+                try zeros.withBytes { (zeros) throws(StorageFault) in
+                    try FileSystem.write(descriptor, zeros, at: offset, path: path)
+                }
+            }
+        } catch {
+            FileSystem.tryToRemove(path)
+            throw error
+        }
+    }
+
+    private func read() {
+        var contents = [UInt8](repeating: 0, count: bytes)
+        // Safety: the kernel fills at most the array's bytes.
+        let count = unsafe contents.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
+        contents.removeSubrange(max(count, 0)...)
+        contents.withBytes { bytes in
+            while bytes.count - end > 12 {
+                let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: end, as: UInt32.self)))
+                guard length > 0, bytes.count - end >= 12 + length else { return }
+                let number = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + 4, as: UInt64.self))
+                frames.append(
+                    Frame(number: number, row: Array(bytes.extracting(end + 12..<end + 12 + length))))
+                end += 12 + length
+            }
+        }
+    }
+
+    /// Puts blocks behind those that are there, and has them on the disk.
+    /// - Returns: false when it cannot; then none of them is.
+    func append(_ blocks: [Frame]) -> Bool {
+        guard descriptor >= 0 else { return false }
+        var text = ByteBuffer()
+        for block in blocks {
+            text.append(littleEndian: UInt32(block.row.count))
+            text.append(littleEndian: block.number)
+            text.append(block.row)
+        }
+        let length = text.count
+        text.append(littleEndian: UInt32(0))
+        guard end + text.count <= bytes else { return false }
+        do throws(StorageFault) { try FileSystem.write(descriptor, text.bytes, at: end, path: path) } catch {
+            return false
+        }
+        guard fdatasync(descriptor) == 0 else { return false }
+        end += length
+        frames += blocks
+        return true
+    }
+
+    /// Everything in it is in the log, on the disk or on its way there.
+    func removeAll() {
+        frames = []
+        end = 0
+        var none = ByteBuffer()
+        none.append(littleEndian: UInt32(0))
+        // What stays there is known by its numbers to be in the log.
+        try? FileSystem.write(descriptor, none.bytes, at: 0, path: path)
+    }
+}
