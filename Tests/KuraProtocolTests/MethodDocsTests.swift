@@ -50,7 +50,10 @@ import Testing
     }
 
     @Test func `every method has an example that is replayed`() throws {
-        let others = ["secrets-items.md", "secrets-use.md", "secrets-audit.md", "collections.md", "queries.md", "search.md", "protocol.md"]
+        let others = [
+            "secrets-items.md", "secrets-use.md", "secrets-audit.md", "collections.md", "queries.md", "search.md",
+            "protocol.md",
+        ]
         let transcripts = try (Self.pages + others).map { name in
             try #require(Self.page(name), "\(name) is missing").split(separator: "```transcript").dropFirst()
                 .compactMap { $0.split(separator: "```").first }.joined(separator: "\n")

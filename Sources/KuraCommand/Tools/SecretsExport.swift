@@ -85,10 +85,10 @@ enum SecretsExport {
 }
 
 /// A file that a command writes: whole, or not at all.
+///
+/// Safety: Swift lends paths as C strings for the call; `write` gets a buffer with its length; the text of `strerror` is
+/// copied at once by the only thread.
 enum OutputFile {
-    // Safety: Swift lends paths as C strings for the call; `write` gets a buffer with its length; the text of `strerror` is
-    // copied at once by the only thread.
-
     /// Writes a new file beside `path` and puts it there, readable by its owner alone.
     static func write(_ bytes: [UInt8], to path: String) throws(Failure) {
         let draft = path + ".\(getpid()).part"
