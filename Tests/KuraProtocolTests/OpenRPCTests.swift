@@ -80,7 +80,7 @@ import Testing
         }
         #expect(
             schemas == [
-                #"{"maxLength":5,"minLength":1,"pattern":"^[^\\u0000-\\u001f\\u007f]*$","type":"string","x-maxBytes":5}"#,
+                #"{"maxLength":5,"minLength":1,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f]*$","type":"string","x-maxBytes":5}"#,
                 #"{"maxLength":6,"type":"string","x-maxBytes":6}"#, "{}",
                 #"{"maximum":2,"minimum":-1,"type":"integer"}"#, #"{"type":"boolean"}"#,
                 #"{"additionalProperties":{"type":"boolean"},"type":"object"}"#,
