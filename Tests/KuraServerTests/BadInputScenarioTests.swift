@@ -91,7 +91,7 @@ import Testing
                 "/params/2/k/1"
             ),
             (
-                #"{"jsonrpc":"2.0","id":1,"method":"documents.put","params":{"collection":"c","value":{"\udc00":1}}}"#,
+                #"{"jsonrpc":"2.0","id":1,"method":"documents.put","params":{"collection":"c","value":{"a":1,"\udc00":1}}}"#,
                 "value", ""
             ),
             (

@@ -159,7 +159,9 @@ import Testing
         #expect(line("is not unique")?.contains("warning") == true, "\(daemon.log)")
         #expect(Set(failed?["conflict"]?.elements.map(\.text) ?? []) == ["a", "c"])
         // Nobody is held against it any more.
-        for id in ["d", "e"] { _ = try put(id, "{\"k\":9}") }
+        for id in ["d", "e"] {
+            try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":{\"k\":9}}")
+        }
         for id in ["c", "d", "e"] { try client.result("documents.delete", "{\"collection\":\"c\",\"id\":\"\(id)\"}") }
         #expect(try configure(unique)["building"]?.elements.count == 1)
         #expect(try describe(",\"waitMs\":20000")["indexes"]?.elements.first?["state"]?.text == "ready")
