@@ -138,6 +138,8 @@ enum SecretRecords {
     static let key: StaticString = "."
     /// Key of the note, beside the store's record, that something destroyed is still to be overwritten on the disk.
     static let scrubKey: StaticString = "-"
+    /// Key of the audit's head, beside the store's record. Its key outlives rotations.
+    static let auditKey: StaticString = "audit"
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

@@ -7,8 +7,6 @@ import Sodium
 /// and the same sync. Blocks lie among the values, in a scope of their own, the head among the heads. The oldest go when there are too many.
 extension SecretsStore {
     private static let auditScope: StaticString = SecretRecords.storeScope
-    /// Key of the audit's head in the scope of the store's record.
-    private static let auditHead: StaticString = "audit"
     /// Longest that an event waits for others, nanoseconds.
     static let auditDelay: UInt64 = 5_000_000_000
     /// Bytes of texts in a block, about.
@@ -42,7 +40,7 @@ extension SecretsStore {
     /// nil when nothing was ever put there.
     private func auditHead(_ sealer: AuditSealer) throws(StoreError) -> AuditHead? {
         guard let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)),
-            let item = ledger.find(scope, Bytes(Self.auditHead)), !item.isTombstone
+            let item = ledger.find(scope, Bytes(SecretRecords.auditKey)), !item.isTombstone
         else { return nil }
         var opened = SecretBuffer()
         try sealer.open(item.value, .head, row: item.key, into: &opened)
@@ -208,9 +206,9 @@ extension SecretsStore {
         var text = SecretBuffer()
         head.encode(to: &text)
         row.removeAll()
-        sealer.seal(text.bytes, .head, row: Bytes(Self.auditHead), to: &row)
+        sealer.seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &row)
         try stage(
-            record: row.bytes, key: Bytes(Self.auditHead), ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope))
+            record: row.bytes, key: Bytes(SecretRecords.auditKey), ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope))
         )
         row.removeAll()
     }

@@ -258,7 +258,8 @@ extension SecretsStore {
         for scope in ledger.scopes.all where scope.store == .secrets {
             var next = scope.members.oldest
             while let item = next {
-                if !item.isTombstone, !item.key.equals(SecretRecords.scrubKey), vault.sealer.isOld(item.value) {
+                let isBeside = item.key.equals(SecretRecords.scrubKey) || item.key.equals(SecretRecords.auditKey)
+                if !item.isTombstone, !isBeside, vault.sealer.isOld(item.value) {
                     keepOldRoots()
                     return nil
                 }
