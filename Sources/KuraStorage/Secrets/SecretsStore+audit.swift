@@ -208,7 +208,8 @@ extension SecretsStore {
         row.removeAll()
         sealer.seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &row)
         try stage(
-            record: row.bytes, key: Bytes(SecretRecords.auditKey), ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope))
+            record: row.bytes, key: Bytes(SecretRecords.auditKey),
+            ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope))
         )
         row.removeAll()
     }
