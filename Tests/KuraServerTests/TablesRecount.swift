@@ -12,7 +12,10 @@ enum TablesRecount {
     }
 
     static func numbers(_ data: String, _ sql: String) throws -> [Int] {
-        let statement = try connection(data).prepare(sql)
+        // Open to the end: SQLite prepares a statement anew when the tables' layout changes meanwhile.
+        let connection = try connection(data)
+        defer { withExtendedLifetime(connection) {} }
+        let statement = try connection.prepare(sql)
         var numbers: [Int] = []
         while try statement.step() { numbers.append(Int(statement.int64(0))) }
         return numbers
