@@ -106,9 +106,10 @@ public struct ByteBuffer: ~Copyable {
     }
 
     /// Gives back what lies behind the last byte; keeps everything that has been appended.
-    public mutating func shrink() {
-        guard length > 0 else { return releaseMemory() }
-        if length < room { resize(to: length) }
+    /// - Parameter spare: bytes behind it that stay.
+    public mutating func shrink(leaving spare: Int = 0) {
+        guard length + spare > 0 else { return releaseMemory() }
+        if length + spare < room { resize(to: length + spare) }
     }
 
     @inlinable

@@ -41,8 +41,14 @@ public struct FieldPath: Sendable, Hashable {
     /// - Parameter text: the path as it is written, JSON's own escapes resolved.
     /// - Throws: for an empty name, a backslash before another character, and too many names.
     public init(_ text: Bytes) throws(FieldPathError) {
+        guard text.contains(UInt8(ascii: ".")) || text.contains(UInt8(ascii: "\\")) else {
+            names = Array(text)
+            try close(from: 0)
+            return
+        }
         var start = 0
         var index = 0
+        names.reserveCapacity(text.count)
         while index < text.count {
             switch text[index] {
             case UInt8(ascii: "."):

@@ -7,10 +7,10 @@ import SQLite
 final class PageWarmer: Sendable {
     private struct State {
         var requests: [(ticket: UInt64, looks: ArraySlice<ColdLook>)] = []
-        var done: [UInt64] = []
         var isStopping = false
     }
     private let state = Guarded(State())
+    private let done = Outbox<UInt64>()
     private let pending = Semaphore()
     private let thread = Guarded<WorkerThread?>(nil)
     private let path: String
@@ -30,13 +30,8 @@ final class PageWarmer: Sendable {
         pending.signal()
     }
 
-    /// Tickets of the requests that are done.
-    func takeDone() -> [UInt64] {
-        state.withLock { state in
-            defer { state.done = [] }
-            return state.done
-        }
-    }
+    /// Tickets of the requests that are done; nil when none is.
+    func takeDone() -> [UInt64]? { done.take() }
 
     func stop() {
         state.withLock { $0.isStopping = true }
@@ -70,7 +65,7 @@ final class PageWarmer: Sendable {
                     state.requests.append((request.ticket, rest))
                     return false
                 }
-                state.done.append(request.ticket)
+                done.append(request.ticket)
                 return true
             }
             if isDone { wake() } else { pending.signal() }

@@ -146,13 +146,14 @@ extension Server {
     /// so instead. What writes has been done, and says little.
     func keepWithinBudget(_ connection: Connection, from start: Int) {
         let growth = connection.footprint - connection.crowd.charged
-        if reader.isRead, connection.output.count - start > BufferBudget.refusal,
-            !facts.buffers.admits(growth, holding: connection.crowd.charged)
-        {
-            connection.cutOutput(to: start)
-            connection.output.shrink()
-            facts.buffers.refused += 1
-            if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+        if !facts.buffers.admits(growth, holding: connection.crowd.charged) {
+            if reader.isRead, connection.output.count - start > BufferBudget.refusal {
+                connection.cutOutput(to: start)
+                facts.buffers.refused += 1
+                if reader.hasID { connection.output.append(error: fullError, id: reader.replyID) }
+            }
+            // A buffer doubles when it grows, be it for the refusal.
+            connection.output.shrink(leaving: 2 * BufferBudget.refusal)
         }
         charge(connection)
     }

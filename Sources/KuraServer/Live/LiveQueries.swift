@@ -47,11 +47,11 @@ final class LiveQueries {
 
     /// - Returns: whether something has come.
     func takeMatched() -> Bool {
-        let outcomes = matcher.takeDone()
+        guard let outcomes = matcher.takeDone() else { return false }
         for outcome in outcomes {
             for collection in collections.values where collection.take(outcome) { break }
         }
-        return !outcomes.isEmpty
+        return true
     }
 
     func await(_ ticket: UInt64, _ live: LiveSubscription) {

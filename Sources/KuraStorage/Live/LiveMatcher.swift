@@ -18,13 +18,12 @@ public final class LiveMatcher: Sendable {
     }
     private struct State {
         var jobs: [Job] = []
-        var done: [Outcome] = []
         var thread: WorkerThread?
     }
     private let state = Guarded(State())
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
-    private let hasDone = Atomic<Bool>(false)
+    private let done = Outbox<Outcome>()
     private let wake: @Sendable () -> Void
 
     /// `wake`: called when a job is done.
@@ -43,15 +42,8 @@ public final class LiveMatcher: Sendable {
         pending.signal()
     }
 
-    public func takeDone() -> [Outcome] {
-        // Asked in every turn.
-        guard hasDone.load(ordering: .acquiring) else { return [] }
-        return state.withLock { state in
-            hasDone.store(false, ordering: .relaxed)
-            defer { state.done = [] }
-            return state.done
-        }
-    }
+    /// What has been matched; nil when nothing has.
+    public func takeDone() -> [Outcome]? { done.take() }
 
     /// Ends the thread; what is not done is not done any more.
     public func stop() {
@@ -72,8 +64,7 @@ public final class LiveMatcher: Sendable {
             if isStopping.load(ordering: .acquiring) { return }
             guard let job = state.withLock({ $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }) else { continue }
             let outcome = Outcome(page: job.page, matches: job.page.match(job.shapes))
-            state.withLock { $0.done.append(outcome) }
-            hasDone.store(true, ordering: .releasing)
+            done.append(outcome)
             wake()
         }
     }

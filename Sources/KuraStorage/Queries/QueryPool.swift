@@ -44,11 +44,11 @@ final class QueryPool: Sendable {
         /// Not folded yet.
         var parked: [QueryAnswer] = []
         var pending: [QueryAnswer] = []
-        var done: [QueryAnswer] = []
         var running: [QueryAnswer] = []
         var threads: [WorkerThread] = []
     }
     private let state = Guarded(State())
+    private let done = Outbox<QueryAnswer>()
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
     private let configuration: StorageConfiguration
@@ -98,7 +98,7 @@ final class QueryPool: Sendable {
     func refuseParked(_ error: StoreError) {
         state.withLock { state in
             for answer in state.parked {
-                state.done.append(QueryAnswer(ticket: answer.ticket, query: answer.query, error: error))
+                done.append(QueryAnswer(ticket: answer.ticket, query: answer.query, error: error))
             }
             state.parked = []
         }
@@ -116,18 +116,14 @@ final class QueryPool: Sendable {
             state.parked.removeAll { $0.ticket == ticket }
             state.pending.removeAll { $0.ticket == ticket }
             answer.error = .interrupted
-            state.done.append(answer)
+            done.append(answer)
             return true
         }
         if isDone { wake() }
     }
 
-    func takeDone() -> [QueryAnswer] {
-        state.withLock { state in
-            defer { state.done = [] }
-            return state.done
-        }
-    }
+    /// What has been answered; nil when nothing has.
+    func takeDone() -> [QueryAnswer]? { done.take() }
 
     /// Ends the threads; what has not been answered is not answered any more.
     func stop() {
@@ -159,7 +155,7 @@ final class QueryPool: Sendable {
             let outcome = answer
             let isWaited = state.withLock { state in
                 state.running.removeAll { $0.ticket == outcome.ticket }
-                state.done.append(outcome)
+                done.append(outcome)
                 return !state.pending.isEmpty
             }
             // A long one may have waited for this one's end.

@@ -54,16 +54,22 @@ final class ScanStatements {
     ///
     /// Entries behind the key ?1 with the row ?2, up to the key ?3: ascending before it, descending from it on.
     func index(_ number: Int64, isDescending: Bool, withDocuments: Bool) throws(SQLiteError) -> Box {
-        let (compare, end, order) = isDescending ? ("<", ">=", "DESC") : (">", "<", "ASC")
-        let range =
-            "(i.key, i.row) \(compare) (?1, ?2) AND i.key \(end) ?3 ORDER BY i.key \(order), i.row \(order)"
-        return try box(
+        try box(
             .index(number, isDescending: isDescending, withDocuments: withDocuments),
             withDocuments
                 ? """
                 SELECT d.row, d.id, d.rev, d.isDeleted, d.body, i.key FROM index_\(number) AS i
-                CROSS JOIN documents AS d ON d.row = i.row WHERE \(range)
-                """ : "SELECT i.row, NULL, NULL, NULL, NULL, i.key FROM index_\(number) AS i WHERE \(range)")
+                CROSS JOIN documents AS d ON d.row = i.row WHERE \(Self.range(isDescending: isDescending))
+                """
+                : """
+                SELECT i.row, NULL, NULL, NULL, NULL, i.key FROM index_\(number) AS i
+                WHERE \(Self.range(isDescending: isDescending))
+                """)
+    }
+
+    private static func range(isDescending: Bool) -> String {
+        let (compare, end, order) = isDescending ? ("<", ">=", "DESC") : (">", "<", "ASC")
+        return "(i.key, i.row) \(compare) (?1, ?2) AND i.key \(end) ?3 ORDER BY i.key \(order), i.row \(order)"
     }
 
     private func box(_ walk: Walk, _ text: @autoclosure () -> String) throws(SQLiteError) -> Box {

@@ -24,14 +24,18 @@ extension Storage {
     public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
 
     public func takeAnswers() -> [QueryAnswer] {
-        var answers = queries.takeDone() + contents.takeDone()
-        answers += indexWaits.takeDone()
-        answers += takeKeyAnswers()
-        answers += scrub.takeAnswers()
+        var answers = queries.takeDone() ?? []
+        if let read = contents.takeDone() { answers += read }
+        if let jobs = keyKeeper.takeDone() { answers += jobs.map { QueryAnswer(ticket: $0.ticket, query: $0) } }
+        if indexWaits.hasDone { answers += indexWaits.takeDone() }
+        if scrub.hasAnswers { answers += scrub.takeAnswers() }
+        if !rewrapWaits.isEmpty { answers += rewrapWaits.takeDone() }
+        if caches.hasAnswers { answers += caches.takeAnswers() }
         if !purged.isEmpty {
             answers += purged
             purged = []
         }
+        guard !answers.isEmpty else { return [] }
         if let ticket = migrationTicket, let answer = answers.first(where: { $0.ticket == ticket }) {
             migrationTicket = nil
             answers.removeAll { $0.ticket == ticket }

@@ -108,13 +108,13 @@ import Testing
             }
         }
         let pool = BufferPool()
-        connection.beginTurn(pool)
+        connection.beginTurn(pool, isTight: false)
         for name in ["a", "b", "c"] { _ = feed.subscribe(connection, selector(name), after: 0) }
         connection.endTurn(pool)
         let (before, footprint) = (state(), connection.feed.footprint)
         #expect(before == ["1:a", "2:b", "3:c"])
 
-        connection.beginTurn(pool)
+        connection.beginTurn(pool, isTight: false)
         feed.unsubscribe(connection, at: 1)
         #expect(feed.subscribe(connection, selector("b"), after: 0) == 4)
         feed.unsubscribe(connection, at: 2)
