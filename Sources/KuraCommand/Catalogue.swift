@@ -59,7 +59,7 @@ struct Catalogue {
         if let verb = candidates.first(where: { $0.word == word || $0.method.name == "\(noun.name).\(word)" }) {
             return verb
         }
-        let words = candidates.map(\.word) + Tool.all.filter { $0.noun == noun.name }.map(\.word)
+        let words = candidates.map(\.word) + Tool.verbs(of: noun.name).map(\.word)
         throw .usage(
             "\(noun.word) has no verb '\(word)'",
             hint: Suggestion.hint(for: word, among: words) ?? "its verbs: \(words.joined(separator: ", "))")

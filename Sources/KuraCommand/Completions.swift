@@ -43,7 +43,7 @@ struct Completions {
     /// What follows heads that are no verbs by themselves.
     var seconds: [(head: String, words: [Word])] {
         catalogue.nouns.flatMap { noun in
-            let tools = Tool.all.filter { $0.noun == noun.name }.map { ($0.word, $0.summary) }
+            let tools = Tool.verbs(of: noun.name).map { ($0.word, $0.summary) }
             let verbs = catalogue.verbs(of: noun).map { ($0.word, $0.method.summary) } + tools
             return [noun.shortName, noun.name].compactMap(\.self).map { ($0, verbs) }
         } + [

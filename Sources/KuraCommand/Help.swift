@@ -101,6 +101,7 @@ struct Help {
         guard let word = words.first else { return general }
         if let noun = catalogue.noun(word) {
             guard words.count > 1 else { return text(noun) }
+            if words.count > 2, let tool = Tool.following(words[1], of: noun.name, words[2]) { return text(tool) }
             if let tool = Tool.all.first(where: { $0.noun == noun.name && $0.word == words[1] }) { return text(tool) }
             return try text(for: .verb(try catalogue.verb(words[1], of: noun)), [])
         }

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraProtocol
 
 /// A command line taken apart; nothing has been looked at but names.
 struct Invocation {
@@ -87,7 +88,13 @@ struct InvocationReader {
             } else {
                 invocation.target = .verb(try catalogue.verb(word, of: noun))
             }
-        case .verb, .command, .tool: invocation.words.append(word)
+        case .verb(let verb):
+            if invocation.words.isEmpty, let tool = Tool.following(verb.word, of: verb.method.noun, word) {
+                invocation.target = .tool(tool)
+            } else {
+                invocation.words.append(word)
+            }
+        case .command, .tool: invocation.words.append(word)
         }
     }
 

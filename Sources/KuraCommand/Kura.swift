@@ -93,6 +93,7 @@ public enum Kura {
             switch tool.path {
             case "exec": try ExecCommand(arguments).run(options, console)
             case "secrets import": return try SecretsImport.run(arguments, options, console, catalogue)
+            case "secrets audit verify": return try SecretsAuditVerify.run(arguments, options, console, catalogue)
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)
             }

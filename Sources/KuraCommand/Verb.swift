@@ -96,7 +96,7 @@ struct Verb {
     }
 
     /// What it reads has a size of its own: a pipe is copied to a file first.
-    var wantsRegularFile: Bool { method.name == "documents.attach" }
+    var wantsRegularFile: Bool { ["documents.attach", "blobs.put"].contains(method.name) }
 
     /// `--all` follows the cursor to the end.
     var isPaged: Bool {
@@ -108,6 +108,9 @@ struct Verb {
 
     /// Its result is a secret above all.
     var showsSecret: Bool { method.result.first.map { $0.name == "secret" && $0.isSecret } ?? false }
+
+    /// The same of several.
+    var showsSecrets: Bool { method.result.first.map { $0.name == "secrets" && $0.isSecret } ?? false }
 
     /// `--string` takes such values as text.
     var takesJSON: Bool {
@@ -127,7 +130,7 @@ struct Verb {
         if parameters.contains(where: \.isImplied) {
             options.append(("object", "The secret is a JSON object of texts, from standard input."))
         }
-        if showsSecret { options.append(("show", "Show the secret on a terminal without asking.")) }
+        if showsSecret || showsSecrets { options.append(("show", "Show the secret on a terminal without asking.")) }
         return options.filter { parameter(option: $0.name) == nil }
     }
 

@@ -30,6 +30,7 @@ struct VerbCommand {
             if target == "-" { return .done }
         }
         if verb.showsSecret { return try showSecret(result) }
+        if verb.showsSecrets, !console.isQuiet { try askToShow("show the secrets on this terminal?") }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
         var stream = StreamView(form: options.form, console: console)
         stream.begin(result)
@@ -45,9 +46,7 @@ struct VerbCommand {
         }
         guard let object, let value = SecretValue(object) else { return try absent(result) }
         if console.isQuiet { return .done }
-        if console.output.isTerminal, !shows, !console.confirm("show the secret on this terminal?") {
-            throw Failure(status: .refused, message: "the secret was not shown", hint: "--show shows it without asking")
-        }
+        try askToShow("show the secret on this terminal?")
         if options.form != .standard {
             console.print(line: result)
         } else if !console.output.isTerminal {
@@ -62,6 +61,12 @@ struct VerbCommand {
                 hint: "send it to a file: kura \(verb.path) … > FILE")
         }
         return .done
+    }
+
+    /// - Throws: when the answer is no.
+    private func askToShow(_ question: String) throws(Failure) {
+        guard console.output.isTerminal, !shows, !console.confirm(question) else { return }
+        throw Failure(status: .refused, message: "the secret was not shown", hint: "--show shows it without asking")
     }
 
     private func absent(_ result: [UInt8]) throws(Failure) -> ExitCode {

@@ -73,6 +73,51 @@ import Testing
         #expect(CapturedConsole().run("secrets", "get", "mail", "ada", "--seal-to", "x", on: sealed).output == "QUJD\n")
     }
 
+    @Test func `several are shown like one: into a pipe as they are, on a terminal when somebody says so`() {
+        let ada = #"{"account":"ada","secret":"open","rev":1,"version":1,"createdAt":"2026-01-01T00:00:00.000Z"}"#
+        let many = "{\"secrets\":[\(ada)],\"missing\":[\"bob\"],\"rev\":1}"
+        let server = FakeServer { [$0.result(many)] }
+        let shown = CapturedConsole().run("secrets", "get-many", "mail", "ada", "bob", on: server)
+        #expect(shown.status == .done && shown.output.contains("open"))
+        #expect(server.requests == [#"secrets.getMany {"service":"mail","accounts":["ada","bob"]}"#])
+        let refused = CapturedConsole(isTerminal: true).run("secrets", "get-many", "mail", "ada", on: server)
+        #expect(refused.status == .refused && refused.output == "" && refused.errors.contains("--show"))
+        let asked = CapturedConsole(isTerminal: true).run("secrets", "get-many", "mail", "ada", "--show", on: server)
+        #expect(asked.status == .done && asked.output.contains("open"))
+    }
+
+    @Test func `audit verify goes through all pages, and names the first record that is not what it was`() {
+        let page: @Sendable (Int, String?) -> String = { records, cursor in
+            let more = cursor.map { ",\"cursor\":\"\($0)\"" } ?? ""
+            return "{\"valid\":true,\"records\":\(records),\"newest\":30,\"head\":\"SEVBRA==\"\(more)}"
+        }
+        let whole = FakeServer { request in
+            [
+                request.result(
+                    request.params.contains("\"c2\"")
+                        ? page(5, nil) : request.params.contains("\"c1\"") ? page(10, "c2") : page(15, "c1"))
+            ]
+        }
+        let shown = CapturedConsole().run("secrets", "audit", "verify", on: whole)
+        #expect(shown.status == .done && shown.output == "30 records are as they were written\nhead SEVBRA==\n")
+        #expect(
+            whole.requests == [
+                #"secrets.auditVerify {}"#, #"secrets.auditVerify {"cursor":"c1"}"#,
+                #"secrets.auditVerify {"cursor":"c2"}"#,
+            ])
+        let json = CapturedConsole().run("secrets", "audit", "verify", "--json", on: whole)
+        #expect(json.output == #"{"valid":true,"records":30,"newest":30,"head":"SEVBRA=="}"# + "\n")
+        let broken = FakeServer { [$0.result(#"{"valid":false,"firstBroken":7,"records":6,"newest":30}"#)] }
+        let told = CapturedConsole().run("secrets", "audit", "verify", on: broken)
+        #expect(told.status == .refused && told.output == "" && told.errors.contains("record 7"))
+        // A service of that name is asked for by its option.
+        let records = FakeServer { [$0.result(#"{"records":[]}"#)] }
+        _ = CapturedConsole().run("secrets", "audit", "--service", "verify", on: records)
+        #expect(records.requests == [#"secrets.audit {"service":"verify"}"#])
+        #expect(CapturedConsole().run("secrets", "audit", "verify", "all", on: whole).status == .usage)
+        #expect(CapturedConsole().run("help", "secrets", "audit", "verify", on: whole).output.contains("audit verify"))
+    }
+
     // MARK: Tools
 
     /// A script beside a daemon of its own, in a directory of its own; `$status` and messages are told by the script.

@@ -1,5 +1,3 @@
-import CSyscalls
-import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
@@ -81,37 +79,5 @@ enum SecretsExport {
             cursor = page?["cursor"]
         } while cursor != nil
         return items
-    }
-}
-
-/// A file that a command writes: whole, or not at all.
-///
-/// Safety: Swift lends paths as C strings for the call; `write` gets a buffer with its length; the text of `strerror` is
-/// copied at once by the only thread.
-enum OutputFile {
-    /// Writes a new file beside `path` and puts it there, readable by its owner alone.
-    static func write(_ bytes: [UInt8], to path: String) throws(Failure) {
-        let draft = path + ".\(getpid()).part"
-        let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { break }
-            rest = rest.dropFirst(count)
-        }
-        let isWritten = rest.isEmpty && fsync(descriptor) == 0
-        let error = errno
-        close(descriptor)
-        guard isWritten, unsafe rename(draft, path) == 0 else {
-            if !isWritten { errno = error }
-            let failure = failure(path)
-            unsafe unlink(draft)
-            throw failure
-        }
-    }
-
-    private static func failure(_ path: String) -> Failure {
-        .usage(unsafe "cannot write \(path): \(String(cString: strerror(errno)))")
     }
 }

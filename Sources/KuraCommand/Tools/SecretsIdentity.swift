@@ -4,8 +4,7 @@ import KuraBytes
 import KuraClient
 import Sodium
 
-// Safety: Swift lends paths as C strings for the call; `read` and `write` get buffers with their lengths; the text of `strerror` is
-// copied at once by the only thread.
+// Safety: Swift lends paths as C strings for the call.
 
 /// `kura secrets identity`: the key pair of one who receives sealed secrets.
 enum SecretsIdentity {
@@ -58,20 +57,8 @@ enum SecretsIdentity {
         } catch {
             throw Failure(status: .refused, message: "cannot make a key: \(error)")
         }
-        try write(text.bytes, to: path)
+        try OutputFile.make(text.bytes, at: path)
         return pair
-    }
-
-    private static func write(_ bytes: Bytes, to path: String) throws(Failure) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .usage(unsafe "cannot make \(path): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        guard unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count) == bytes.count, fsync(descriptor) == 0
-        else {
-            let reason = unsafe String(cString: strerror(errno))
-            unsafe unlink(path)
-            throw .usage("cannot write \(path): \(reason)")
-        }
     }
 
     private static func pair(_ seed: Bytes) throws(Failure) -> BoxKeyPair {

@@ -4,6 +4,7 @@ import KuraBytes
 struct Tool {
     /// The noun that it is a verb of; nil for one that stands by itself.
     let noun: String?
+    /// One word, or two: a verb's and one behind it.
     let word: String
     /// As usage lines write them: `SERVICE`, `[FILE]`.
     let arguments: [String]
@@ -39,7 +40,17 @@ struct Tool {
 
     var usage: String { usageWords.joined(separator: " ") }
 
-    static let all = [ExecCommand.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool]
+    static let all = [
+        ExecCommand.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool, SecretsAuditVerify.tool,
+    ]
+
+    /// Tools of a noun that stand beside its verbs.
+    static func verbs(of noun: String) -> [Tool] { all.filter { $0.noun == noun && !$0.word.contains(" ") } }
+
+    /// The tool that goes on with a verb's word: `verify` behind `secrets audit`.
+    static func following(_ verb: String, of noun: String, _ word: String) -> Tool? {
+        all.first { $0.noun == noun && $0.word == "\(verb) \(word)" }
+    }
 }
 
 /// What a tool was called with.

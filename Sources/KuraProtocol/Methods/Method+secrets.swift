@@ -34,22 +34,37 @@ extension Method {
                 ),
                 accessGroup,
             ],
-            result: [
-                Field(
-                    "secret", .json, secret: true,
-                    "The text, or texts by name; left out when the secret is absent, or is bytes."),
-                Field(
-                    "secretBase64", .text(maxBytes: WireLimits.secretBase64Bytes), secret: true,
-                    "In its place: bytes, as base64."),
-                Field(
-                    "secretSealed", .text(maxBytes: WireLimits.secretSealedBytes),
-                    "With `sealTo`: an object with `id` of the request, `service`, `account`, `version` and the secret, sealed, as base64."
-                ),
+            result: value + [
                 .rev, Field("version", .count, "Number of the version."),
                 Field("createdAt", .timestamp, "When the version was written."), expires,
             ],
             errors: readErrors + [.notFound, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
+        Method(
+            "secrets.getMany", .secrets, .read, needs: .scope(.read, "service"),
+            "Reads several secrets of one service at one moment.",
+            parameters: [
+                service,
+                Field(
+                    "accounts", .list(of: .key, maxItems: WireLimits.getManyItems), required: true,
+                    "Whose secrets, at most 1,000."),
+                Field(
+                    "sealTo", .text(maxBytes: 44),
+                    "X25519 public key, as base64: each secret comes sealed to it, as with `secrets.get`."),
+                accessGroup,
+            ],
+            result: [
+                Field(
+                    "secrets", .list(of: .object(found), maxItems: WireLimits.getManyItems), required: true,
+                    secret: true,
+                    "Those that exist, in the order asked for."),
+                Field(
+                    "missing", .list(of: .key, maxItems: WireLimits.getManyItems), required: true,
+                    "Accounts without a secret, or whose newest version was destroyed."),
+                .nowRev,
+            ],
+            errors: readErrors + [.installationMismatch, .replyTooLarge],
+            example: "{\"service\":\"mail\",\"accounts\":[\"ada\",\"bob\"]}"),
         Method(
             "secrets.delete", .secrets, .write, needs: .scope(.delete, "service"),
             "Removes a secret with all its versions; removing an absent one changes nothing.",
@@ -58,7 +73,7 @@ extension Method {
                 Field("rev", .revision, required: true, "Revision of this change; 0 when the secret was absent."),
                 Field("deleted", .boolean, required: true, "Whether there was something to remove."),
             ],
-            errors: writeErrors, example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
+            errors: writeErrors + [.installationMismatch], example: "{\"service\":\"mail\",\"account\":\"ada\"}"),
         Method(
             "secrets.list", .secrets, .read, needs: .scope(.list, "service"),
             "Lists what is known of secrets, never their values; in an order of its own, the same each time.",
@@ -101,7 +116,8 @@ extension Method {
                 .ifRev, accessGroup,
             ],
             result: [.writtenRev, Field("version", .count, required: true, "Number of the new version.")],
-            errors: writeErrors + [.notFound], example: "{\"service\":\"mail\",\"account\":\"ada\",\"version\":1}"),
+            errors: writeErrors + [.notFound, .installationMismatch],
+            example: "{\"service\":\"mail\",\"account\":\"ada\",\"version\":1}"),
         Method(
             "secrets.destroyVersion", .secrets, .write, needs: .scope(.delete, "service"),
             "Destroys a version: its key and value are overwritten wherever the data directory has them; answered when they are.",
@@ -118,6 +134,7 @@ extension Method {
             ],
             errors: [
                 .sealed, .integrity, .quotaExceeded, .noSpace, .outcomeUnknown, .conflict, .notFound, .overloaded,
+                .installationMismatch,
             ], example: "{\"service\":\"mail\",\"account\":\"ada\",\"version\":1}", apart: true),
         Method(
             "secrets.generate", .secrets, .write,
@@ -151,7 +168,7 @@ extension Method {
                 service, account, Field("newAccount", .key, required: true, "Of which there must be none."), .ifRev,
                 accessGroup,
             ],
-            result: [.writtenRev], errors: writeErrors + [.notFound, .typeMismatch],
+            result: [.writtenRev], errors: writeErrors + [.notFound, .typeMismatch, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"newAccount\":\"ada@example.org\"}"),
         Method(
             "secrets.setAttributes", .secrets, .write, needs: .scope(.update, "service"),
@@ -159,7 +176,7 @@ extension Method {
             parameters: [
                 service, account, label, attributes, accessibility, backup, expiresAt, maxVersions, .ifRev, accessGroup,
             ],
-            result: [.writtenRev], errors: writeErrors + [.notFound],
+            result: [.writtenRev], errors: writeErrors + [.notFound, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"label\":\"Mail\"}"),
         Method(
             "secrets.configure", .secrets, .write, needs: .scope(.admin, "service"), "Says what a service is.",
@@ -295,6 +312,25 @@ extension Method {
     private static let maxVersions = Field(
         "maxVersions", .integer(0...100), "Versions that are kept; 0, as at first: as many as the service says.")
     private static let expires = Field("expiresAt", .timestamp, "When it expires; left out for never.")
+
+    private static let value: [Field] = [
+        Field(
+            "secret", .json, secret: true,
+            "The text, or texts by name; left out when the secret is absent, or is bytes."),
+        Field(
+            "secretBase64", .text(maxBytes: WireLimits.secretBase64Bytes), secret: true,
+            "In its place: bytes, as base64."),
+        Field(
+            "secretSealed", .text(maxBytes: WireLimits.secretSealedBytes),
+            "With `sealTo`: an object with `id` of the request, `service`, `account`, `version` and the secret, sealed, as base64."
+        ),
+    ]
+
+    private static let found: [Field] =
+        [Field("account", .key, required: true, "Whose.")] + value + [
+            .rev, Field("version", .count, required: true, "Number of the version."),
+            Field("createdAt", .timestamp, required: true, "When the version was written."), expires,
+        ]
 
     private static let item: [Field] = [
         Field("service", .scope, required: true, "Of which service."),

@@ -39,7 +39,10 @@ extension Method {
         Field("lastAt", .timestamp, "With `count`: when it was the last time."),
         Field("count", .count, "How often, when more than once."),
         Field("method", .text(maxBytes: 64), required: true, "What was asked for."),
-        Field("refused", .text(maxBytes: 64), "The error's kind, when it was not done."),
+        Field(
+            "refused", .text(maxBytes: 64),
+            "The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the secrets were sealed."
+        ),
         Field("uid", .count, required: true, "Who asked, as the kernel says."),
         Field("role", .text(maxBytes: 128), required: true, "In which role."),
         Field("client", .text(maxBytes: 256), "What the client called itself."),

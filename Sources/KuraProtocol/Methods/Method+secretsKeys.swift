@@ -109,10 +109,15 @@ extension Method {
                     "passphrase", required: false,
                     "With `rootKey`: of the passphrase slots, which all have to have this one."),
                 Field("service", .scope, "In its place: the service whose key it is."),
+                Field(
+                    "waitMs", .integer(0...WireLimits.waitMilliseconds),
+                    "How long to wait until everything is sealed anew; meanwhile notifications `progress` tell how far it is. 0, as when absent: not at all."
+                ),
             ],
             result: [
                 Field("keyEpoch", .count, required: true, "The newest root key's."),
-                Field("rev", .revision, "With `service`: revision of the change."),
+                Field("rev", .revision, "With `service`: revision of its last change."),
+                Field("rewrapping", .boolean, "True while something is still to be sealed anew."),
             ],
             errors: keyErrors + [.quotaExceeded, .notFound, .outcomeUnknown], example: "{\"rootKey\":true}", apart: true
         ),

@@ -83,7 +83,7 @@ extension Method {
                 Field("token", .text(maxBytes: 44), required: true, secret: true, "To be handed on."),
                 Field("expiresAt", .timestamp, required: true, "When it becomes worthless, at the latest."),
             ],
-            errors: [.sealed, .integrity, .quotaExceeded, .overloaded],
+            errors: [.sealed, .integrity, .quotaExceeded, .overloaded, .installationMismatch],
             example: "{\"service\":\"mail\",\"account\":\"ada\",\"ttlSeconds\":60}", apart: true),
         Method(
             "secrets.redeemToken", .secrets, .write, needs: .nothing,
@@ -107,7 +107,9 @@ extension Method {
             example: "{\"token\":\"AAAA\"}", apart: true),
     ]
 
-    private static let useErrors: [ErrorKind] = [.sealed, .integrity, .notFound, .typeMismatch, .overloaded]
+    private static let useErrors: [ErrorKind] = [
+        .sealed, .integrity, .notFound, .typeMismatch, .overloaded, .installationMismatch,
+    ]
 
     private static let data = Field(
         "data", .text(maxBytes: WireLimits.dataBytes), secret: true, "Text, whose UTF-8 is meant; at most 256 KiB.")

@@ -93,12 +93,15 @@ final class AccessControl {
         let hasQuotas = rules.roles.contains { $0.value.hasQuota || $0.value.hasUserQuota }
         guard hasQuotas || hadQuotas else { return }
         hadQuotas = hasQuotas
-        storage.assignAccounts { [unowned self] store, scope in accounts(of: store, scope) }
+        storage.assignAccounts { [unowned self] store, scope in
+            store.granted.map { accounts(of: $0, scope) } ?? []
+        } models: { [unowned self] scope in
+            accounts(of: .models, scope)
+        }
     }
 
     /// The accounts that a scope counts into: of every role that may write there, and of the user whose scope it is.
-    private func accounts(of store: Store, _ scope: Bytes) -> [QuotaAccount] {
-        guard let store = store.granted else { return [] }
+    private func accounts(of store: Method.Store, _ scope: Bytes) -> [QuotaAccount] {
         var accounts: [QuotaAccount] = []
         for (name, role) in rules.roles where role.hasQuota || role.hasUserQuota {
             let writable = role.grants.filter { $0.stores.contains(store) && !$0.verbs.isDisjoint(with: .write) }

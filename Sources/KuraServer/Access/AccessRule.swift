@@ -233,6 +233,8 @@ extension Method.Store {
         case .settings: "settings"
         case .secrets: "secrets"
         case .documents: "documents"
+        case .models: "models"
+        case .blobs: "blobs"
         case .rpc, .session, .transaction, .changes: "*"
         }
     }

@@ -13,6 +13,8 @@ struct AuditRule {
     let service: Int?
     let account: Int?
     let group: Int?
+    /// Of several: a list of accounts.
+    let accounts: Int?
 
     /// What shows neither a secret nor what is known of one.
     private static let exempt: Set<String> = ["secrets.status", "secrets.describe", "secrets.scopes"]
@@ -24,6 +26,7 @@ struct AuditRule {
         isKept = !["secrets.lock", "secrets.audit", "secrets.auditVerify", "secrets.unlock"].contains(method.name)
         func position(_ name: String) -> Int? { method.parameters.firstIndex { $0.name == name } }
         (service, account, group) = (position("service"), position("account"), position("accessGroup"))
+        accounts = position("accounts")
     }
 }
 
@@ -71,8 +74,8 @@ extension Call {
     /// Notes what the request has come to.
     func note(_ rule: AuditRule, _ refused: ErrorKind?, _ storage: isolated Storage) {
         let eachRead = storage.secrets.takeAuditsEachRead()
-        // Who is refused waits for nothing: else anybody could have the disk synced.
-        let isStrict = refused == nil && (rule.isStrict || eachRead)
+        let isStrict =
+            if let refused { precedesAnswer(refused, rule, eachRead, storage) } else { rule.isStrict || eachRead }
         func text(_ position: Int?) -> Bytes {
             position.map { reader.has($0) ? reader.string($0) : Bytes() } ?? Bytes()
         }
@@ -83,6 +86,38 @@ extension Call {
                 account: auditedName.bytes(auditedParts.0..<auditedParts.1),
                 group: auditedName.bytes(auditedParts.1..<auditedName.count))
         }
+        if refused == nil, let accounts = rule.accounts {
+            // One record for each: who looks for an account finds it.
+            var walk = JSONWalk(reader.json(accounts), storage: walk)
+            while let account = walk.nextElement().flatMap({ JSONWalk.string($0, storage: innerWalk) }) {
+                name.account = account
+                note(rule, refused, name, isStrict, storage)
+            }
+        } else {
+            note(rule, refused, name, isStrict, storage)
+        }
+        if isStrict { isAudited = true }
+    }
+
+    /// The request has done what it asks for, and it is in the audit with that, whatever it still waits for.
+    func noteNow(_ storage: isolated Storage) {
+        if let rule = server.auditRules[reader.methodIndex] { note(rule, nil, storage) }
+        isNoted = true
+    }
+
+    /// Whether a refusal is in the audit, on the disk, before it is answered. So is every refusal but that of a read which would not be there
+    /// either, and of more than a user has for a second. Nothing seals it while the secrets are sealed.
+    private func precedesAnswer(
+        _ refused: ErrorKind, _ rule: AuditRule, _ eachRead: Bool, _ storage: isolated Storage
+    ) -> Bool {
+        // What is forbidden is so whatever is there: how long it takes must not tell of it.
+        guard storage.keys.isUnlocked, refused == .forbidden || rule.isStrict || eachRead else { return false }
+        return server.refusals.take(connection?.peer?.uid ?? .max, at: monotonicNow())
+    }
+
+    private func note(
+        _ rule: AuditRule, _ refused: ErrorKind?, _ name: SecretName, _ isStrict: Bool, _ storage: isolated Storage
+    ) {
         let role = connection?.admission.role ?? ""
         role.withBytes { role in
             (connection?.clientName ?? []).withBytes { client in
@@ -93,7 +128,6 @@ extension Call {
                     isStrict: isStrict, isChange: rule.isStrict && refused == nil)
             }
         }
-        if isStrict { isAudited = true }
     }
 
     /// The request is about a secret that its parameters do not name.

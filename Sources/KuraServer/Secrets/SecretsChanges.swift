@@ -35,6 +35,7 @@ enum SecretsChanges {
     }
 
     static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.delete(call.secretName(group: 3), ifRev: call.condition(2))
         }
@@ -45,6 +46,7 @@ enum SecretsChanges {
     }
 
     static func restore(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.checkInstallation(storage)
         let (result, version) = try call.run { () throws(StoreError) in
             try storage.secrets.restore(
                 call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
@@ -59,12 +61,14 @@ enum SecretsChanges {
     static func destroyVersion(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
+        try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.destroy(
                 call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
                 ifRev: call.condition(3))
         }
         if let answer = call.takeAnswer() {
+            call.isNoted = true
             switch answer.error {
             case nil: break
             case .noSpace?:
@@ -76,6 +80,7 @@ enum SecretsChanges {
                     : Refusal(error, call: call)
             }
         } else if let ticket = storage.awaitScrub() {
+            call.noteNow(storage)
             throw .query(ticket: ticket)
         }
         call.append(rev: result.rev, to: &out)
@@ -149,6 +154,7 @@ enum SecretsChanges {
     }
 
     static func rename(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.checkInstallation(storage)
         let result = try call.run { () throws(StoreError) in
             try storage.secrets.rename(
                 call.secretName(group: 4), to: call.reader.string(2), ifRev: call.condition(3))
@@ -158,6 +164,7 @@ enum SecretsChanges {
     }
 
     static func setAttributes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.checkInstallation(storage)
         let options = try call.options(
             label: 2, attributes: 3, accessibility: 4, deviceOnly: nil, backup: 5, expiresAt: 6, maxVersions: 7, storage
         )

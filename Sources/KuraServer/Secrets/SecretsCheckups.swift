@@ -33,27 +33,31 @@ enum SecretsCheckups {
         }
         guard let service else {
             let rev = try call.run { () throws(StoreError) in try storage.secrets.repairStore() }
-            call.append(rev: rev, to: &out)
-            out.append(",\"kept\":0,\"lostSecrets\":0,\"lostVersions\":0,\"damaged\":[],\"damagedCount\":0}")
+            append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
         let checkup = try run(call, service: service, storage)
         guard checkup.damageCount > 0 else {
-            call.append(rev: storage.rev, to: &out)
-            out.append(",\"kept\":")
-            out.append(integer: Int64(checkup.items))
-            out.append(",\"lostSecrets\":0,\"lostVersions\":0,\"damaged\":[],\"damagedCount\":0}")
+            append(SecretsStore.Repair(rev: storage.rev, kept: checkup.items), checkup, call, to: &out)
             return
         }
         let repair = try call.run { () throws(StoreError) in try storage.secrets.repair(service: service, checkup) }
+        append(repair, checkup, call, to: &out)
+    }
+
+    /// `checkup`: what was looked at; nil when nothing had to be.
+    private static func append(
+        _ repair: SecretsStore.Repair, _ checkup: SecretsCheckup?, _ call: Call, to out: inout ByteBuffer
+    ) {
         call.append(rev: repair.rev, to: &out)
-        out.append(",\"kept\":")
-        out.append(integer: Int64(repair.kept))
-        out.append(",\"lostSecrets\":")
-        out.append(integer: Int64(repair.lostItems))
-        out.append(",\"lostVersions\":")
-        out.append(integer: Int64(repair.lostVersions))
-        append(checkup, to: &out)
+        for (name, count) in [
+            (",\"kept\":" as StaticString, repair.kept), (",\"lostSecrets\":", repair.lostItems),
+            (",\"lostVersions\":", repair.lostVersions),
+        ] {
+            out.append(name)
+            out.append(integer: Int64(count))
+        }
+        if let checkup { append(checkup, to: &out) } else { out.append(",\"damaged\":[],\"damagedCount\":0") }
         out.append("}")
     }
 

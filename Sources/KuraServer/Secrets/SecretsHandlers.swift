@@ -43,27 +43,29 @@ enum SecretsHandlers {
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.append("{")
-        if let recipient {
-            try append(found, name, sealedTo: recipient, call, &out, storage)
-        } else {
-            out.wipes = true
-            out.append(call.plaintext.bytes)
-        }
-        out.append(",\"rev\":")
-        out.append(unsigned: found.rev)
-        out.append(",\"version\":")
-        out.append(unsigned: UInt64(found.version))
-        out.append(",\"createdAt\":")
-        out.append(timestamp: found.createdAt)
-        out.append(expiry: found.expiresAt)
-        out.append("}")
+        try append(found, name, sealedTo: recipient, parameter: 4, call, &out, storage)
+        out.append(rest: found)
     }
 
-    /// `"secretSealed":"…"`: what was rendered, in an object with what it is the answer to.
-    private static func append(
-        _ found: FoundSecret, _ name: SecretName, sealedTo recipient: [UInt8], _ call: Call, _ out: inout ByteBuffer,
-        _ storage: isolated Storage
+    /// What was rendered: as it is, or as `"secretSealed":"…"`, sealed in an object with what it is the answer to.
+    /// - Parameters:
+    ///   - found: the version.
+    ///   - name: the secret's.
+    ///   - recipient: an X25519 public key; nil: nobody between is kept from it.
+    ///   - parameter: which one said so.
+    ///   - call: has it in `plaintext`.
+    ///   - out: takes it.
+    ///   - storage: whose secret it is.
+    /// - Throws: `invalidParams` when nothing can be sealed to the key.
+    static func append(
+        _ found: FoundSecret, _ name: SecretName, sealedTo recipient: [UInt8]?, parameter: Int, _ call: Call,
+        _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
+        guard let recipient else {
+            out.wipes = true
+            out.append(call.plaintext.bytes)
+            return
+        }
         var object = ByteBuffer(capacity: call.plaintext.count + 256 + name.service.count + name.account.count * 6)
         object.wipes = true
         object.append("{\"id\":")
@@ -86,7 +88,8 @@ enum SecretsHandlers {
         } catch {
             throw .error(
                 RPCError(
-                    .invalidParams, hint: "nothing can be sealed to this public key", parameter: call.reader.name(4)))
+                    .invalidParams, hint: "nothing can be sealed to this public key",
+                    parameter: call.reader.name(parameter)))
         }
         out.append("\"secretSealed\":\"")
         Base64.encode(call.scratch.bytes, into: &out)
@@ -219,6 +222,18 @@ enum SecretsHandlers {
 }
 
 extension ByteBuffer {
+    /// What is told of a secret behind its value, with the end of the object.
+    mutating func append(rest found: FoundSecret) {
+        append(",\"rev\":")
+        append(unsigned: found.rev)
+        append(",\"version\":")
+        append(unsigned: UInt64(found.version))
+        append(",\"createdAt\":")
+        append(timestamp: found.createdAt)
+        append(expiry: found.expiresAt)
+        append("}")
+    }
+
     /// `,"expiresAt":…`, unless it never does.
     mutating func append(expiry milliseconds: Int64) {
         guard milliseconds != 0 else { return }

@@ -1,6 +1,7 @@
 import KuraBytes
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 
 /// Answers the methods about the keys of the secrets. What takes files or a passphrase's hash is a job on a thread: the request waits, and is
 /// begun again when the job is done.
@@ -154,8 +155,7 @@ enum SecretsKeysHandlers {
 
     static func lock(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         // While there are keys to seal it with.
-        if let rule = call.server.auditRules[call.reader.methodIndex] { call.note(rule, nil, storage) }
-        call.isNoted = true
+        call.noteNow(storage)
         storage.stageAuditNow()
         storage.lockKeys()
         out.append("{\"state\":\"sealed\"}")
@@ -163,37 +163,71 @@ enum SecretsKeysHandlers {
 
     static func rotate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        if reader.has(2) { return try rotateService(call, &out, storage) }
-        let job = try call.job(storage) { () throws(Refusal) in
-            guard reader.boolean(0) else {
-                throw .error(
-                    RPCError(.invalidParams, hint: "say what: rootKey true, or a service", parameter: reader.name(0)))
+        let service = reader.has(2) ? reader.string(2) : nil
+        let rev: UInt64?
+        if let service {
+            for other in 0...1 where reader.has(other) {
+                throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: reader.name(other)))
             }
-            return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
+            rev = try rotate(service, call, storage)
+        } else {
+            let job = try call.job(storage) { () throws(Refusal) in
+                guard reader.boolean(0) else {
+                    throw .error(
+                        RPCError(
+                            .invalidParams, hint: "say what: rootKey true, or a service", parameter: reader.name(0)))
+                }
+                return KeyJob(.rotate, passphrase: reader.has(1) ? reader.string(1) : nil)
+            }
+            if let fault = job.fault { throw Refusal(keys: fault, call: call) }
+            rev = nil
         }
-        if let fault = job.fault { throw Refusal(keys: fault, call: call) }
+        if call.takeAnswer() == nil { try awaitRewrapping(service, call, storage) } else { call.isNoted = true }
         out.append("{\"keyEpoch\":")
         out.append(unsigned: UInt64(storage.keys.epoch))
+        if let rev {
+            call.shows(rev)
+            out.append(",\"rev\":")
+            out.append(unsigned: rev)
+        }
+        if storage.hasToRewrap(service: service) { out.append(",\"rewrapping\":true") }
         out.append("}")
     }
 
-    private static func rotateService(
-        _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
-    ) throws(Refusal) {
-        for other in 0...1 where call.reader.has(other) {
-            throw .error(RPCError(.invalidParams, hint: "one thing at a time", parameter: call.reader.name(other)))
+    /// Gives a service another key, once: a request that has waited is begun again.
+    /// - Returns: the revision of the service's last change.
+    private static func rotate(_ service: Bytes, _ call: Call, _ storage: isolated Storage) throws(Refusal) -> UInt64 {
+        guard call.connection?.answer == nil else {
+            var rev = storage.rev
+            try call.run { () throws(StoreError) in
+                try storage.secrets.describe(service: service) { rev = $0.rev }
+            }
+            return rev
         }
-        let result: WriteResult
-        do throws(StoreError) { result = try storage.secrets.rotate(service: call.reader.string(2)) } catch {
+        // Begun ahead of another request that waits it would be begun twice.
+        guard call.connection?.contents.takesAnswers == true else { throw .query(ticket: storage.unusedTicket()) }
+        do throws(StoreError) { return try storage.secrets.rotate(service: service).rev } catch {
             guard error == .overloaded else { throw Refusal(error, call: call) }
             throw .error(RPCError(.overloaded, hint: "the service's last rotation is still under way"))
         }
-        call.shows(result.rev)
-        out.append("{\"keyEpoch\":")
-        out.append(unsigned: UInt64(storage.keys.epoch))
-        out.append(",\"rev\":")
-        out.append(unsigned: result.rev)
-        out.append("}")
+    }
+
+    /// With `waitMs` the request waits until everything is sealed anew, and is told how far it is.
+    private static func awaitRewrapping(
+        _ service: Bytes?, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard let connection = call.connection, let milliseconds = call.reader.integer(3), milliseconds > 0,
+            let ticket = storage.awaitRewrapping(service: service, milliseconds: Int(milliseconds))
+        else { return }
+        if call.reader.hasID {
+            let id = Array(call.reader.replyID)
+            call.server.rewrapWaits.append(
+                RewrapWait(
+                    ticket: ticket, token: connection.token, id: id.isEmpty ? Array("null".utf8) : id,
+                    toldAt: monotonicNow() + RewrapWait.interval))
+        }
+        call.noteNow(storage)
+        throw .query(ticket: ticket)
     }
 
     /// The slot that came or went, and how many there are.

@@ -9,6 +9,7 @@ enum SecretsTokens {
 
     static func issue(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard let connection = call.connection else { return }
+        try call.checkInstallation(storage)
         let seconds = Int(call.reader.integer(2) ?? 0)
         defer { call.wipePlaintext() }
         call.plaintext.removeAll()
@@ -61,14 +62,7 @@ enum SecretsTokens {
             throw error
         }
         out.append(call.plaintext.bytes)
-        out.append(",\"rev\":")
-        out.append(unsigned: found.rev)
-        out.append(",\"version\":")
-        out.append(unsigned: UInt64(found.version))
-        out.append(",\"createdAt\":")
-        out.append(timestamp: found.createdAt)
-        out.append(expiry: found.expiresAt)
-        out.append("}")
+        out.append(rest: found)
         call.shows(shown)
         // Nothing can go wrong any more.
         try call.run { () throws(StoreError) in try storage.secrets.spend(token: bytes) }

@@ -14,30 +14,26 @@ enum SecretsUse {
 
     static func sign(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let data = try call.data(2, base64: 3)
-        call.scratch.removeAll()
+        let (name, data) = try begin(call, group: 5, data: 2, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.sign(
-                data, call.secretName(group: 5), version: call.version(4), to: &call.scratch)
+            try storage.secrets.sign(data, name, version: call.version(4), to: &call.scratch)
         }
         append("signature", used, call, &out)
     }
 
     static func publicKey(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.scratch.removeAll()
+        let name = try begin(call, group: 3, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.publicKey(call.secretName(group: 3), version: call.version(2), to: &call.scratch)
+            try storage.secrets.publicKey(name, version: call.version(2), to: &call.scratch)
         }
         append("publicKey", used, call, &out)
     }
 
     static func hmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let data = try call.data(2, base64: 3)
-        call.scratch.removeAll()
+        let (name, data) = try begin(call, group: 5, data: 2, storage)
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.authenticate(
-                data, call.secretName(group: 5), version: call.version(4), to: &call.scratch)
+            try storage.secrets.authenticate(data, name, version: call.version(4), to: &call.scratch)
         }
         append("code", used, call, &out)
     }
@@ -46,23 +42,20 @@ enum SecretsUse {
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         defer { call.wipePlaintext() }
-        try call.decode(2)
-        let data = try call.data(3, base64: 4)
+        let (name, data) = try begin(call, group: 6, data: 3, decoding: 2, storage)
         let signature = call.scratch.bytes
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.verify(
-                signature: signature, of: data, call.secretName(group: 6), version: call.version(5))
+            try storage.secrets.verify(signature: signature, of: data, name, version: call.version(5))
         }
         append(isValid: result.isValid, result.used, call, &out)
     }
 
     static func verifyHmac(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        try call.decode(2)
-        let data = try call.data(3, base64: 4)
+        let (name, data) = try begin(call, group: 6, data: 3, decoding: 2, storage)
         let code = call.scratch.bytes
         let result = try call.run { () throws(StoreError) in
-            try storage.secrets.verify(code: code, of: data, call.secretName(group: 6), version: call.version(5))
+            try storage.secrets.verify(code: code, of: data, name, version: call.version(5))
         }
         append(isValid: result.isValid, result.used, call, &out)
     }
@@ -71,24 +64,21 @@ enum SecretsUse {
 
     static func encrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        let data = try call.data(2, base64: 3)
-        call.scratch.removeAll()
+        let (name, data) = try begin(call, group: 5, data: 2, storage)
         let used = try call.run { () throws(StoreError) in
             try storage.secrets.encrypt(
-                data, isText: call.reader.has(2), call.secretName(group: 5), associated: call.text(4),
-                to: &call.scratch)
+                data, isText: call.reader.has(2), name, associated: call.text(4), to: &call.scratch)
         }
         append("ciphertext", used, call, &out)
     }
 
     static func decrypt(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         defer { call.wipePlaintext() }
-        try call.decode(2)
+        let name = try begin(call, group: 4, decoding: 2, storage)
         call.plaintext.removeAll()
         let sealed = call.scratch.bytes
         let (used, isText) = try call.run { () throws(StoreError) in
-            try storage.secrets.decrypt(
-                sealed, call.secretName(group: 4), associated: call.text(3), into: &call.plaintext)
+            try storage.secrets.decrypt(sealed, name, associated: call.text(3), into: &call.plaintext)
         }
         try call.refuseUnlessRoom(for: call.plaintext.count)
         out.wipes = true
@@ -104,17 +94,37 @@ enum SecretsUse {
     }
 
     static func rewrap(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        try call.decode(2)
+        let name = try begin(call, group: 4, decoding: 2, storage)
         let sealed = call.scratch.bytes
         call.otherScratch.removeAll()
         let used = try call.run { () throws(StoreError) in
-            try storage.secrets.rewrap(
-                sealed, call.secretName(group: 4), associated: call.text(3), to: &call.otherScratch)
+            try storage.secrets.rewrap(sealed, name, associated: call.text(3), to: &call.otherScratch)
         }
         out.append("{\"ciphertext\":\"")
         Base64.encode(call.otherScratch.bytes, into: &out)
         out.append("\"")
         append(used, call, &out)
+    }
+
+    // MARK: Beginning
+
+    /// Whose key is asked for what: the name, what the parameter `decoding` has in `scratch`, which is empty without, and the data of
+    /// `data` or the parameter behind it.
+    private static func begin(
+        _ call: Call, group: Int, data: Int, decoding: Int? = nil, _ storage: isolated Storage
+    ) throws(Refusal) -> (name: SecretName, data: Bytes) {
+        let name = try begin(call, group: group, decoding: decoding, storage)
+        return (name, try call.data(data, base64: data + 1))
+    }
+
+    /// The same without data.
+    /// - Throws: `installationMismatch`; `invalidParams` for what is no base64.
+    private static func begin(
+        _ call: Call, group: Int, decoding: Int? = nil, _ storage: isolated Storage
+    ) throws(Refusal) -> SecretName {
+        try call.checkInstallation(storage)
+        if let decoding { try call.decode(decoding) } else { call.scratch.removeAll() }
+        return call.secretName(group: group)
     }
 
     // MARK: Rendering

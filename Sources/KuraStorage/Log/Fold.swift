@@ -88,9 +88,9 @@ final class Folder: @unchecked Sendable {
 
     private struct State {
         var jobs: [Job] = []
-        var outcomes: [Outcome] = []
     }
     private let state = Guarded(State())
+    private let ended = Outbox<Outcome>()
     private let pending = Semaphore()
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
@@ -101,6 +101,9 @@ final class Folder: @unchecked Sendable {
     private let indexes: IndexKeeper
     private let searches: SearchKeeper
     private let tender: TableTender
+    /// What secrets have left is being overwritten, or was when something came in the way.
+    private var tableScrub: TableScrub?
+    private var isScrubbing = false
     private var durableRev: UInt64
     private var foldedRev: UInt64
     private var walBytes: Int
@@ -142,12 +145,8 @@ final class Folder: @unchecked Sendable {
     /// Has what is left of removed rows of secrets overwritten: in the WAL, which is empty then, and between the cells of pages.
     func scrub() { post(.scrub) }
 
-    func outcomes() -> [Outcome] {
-        state.withLock { state in
-            defer { state.outcomes = [] }
-            return state.outcomes
-        }
-    }
+    /// What has become of the jobs since it was asked last; nil when none has ended.
+    func outcomes() -> [Outcome]? { ended.take() }
 
     /// Ends after the jobs that were submitted, with a checkpoint.
     func stop() {
@@ -166,9 +165,9 @@ final class Folder: @unchecked Sendable {
     private func run() {
         while true {
             // What is not urgent is done while nobody asks for anything, in pieces.
-            if tender.hasWork {
-                guard pending.wait(milliseconds: tender.pause) else {
-                    tend()
+            if isScrubbing || tender.hasWork {
+                guard pending.wait(milliseconds: isScrubbing ? 0 : tender.pause) else {
+                    if isScrubbing { scrubSome() } else { tend() }
                     continue
                 }
             } else {
@@ -182,7 +181,7 @@ final class Folder: @unchecked Sendable {
             case .checkpoint:
                 report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
             case .purge(let purge): tender.removal.add(purge)
-            case .scrub: report(.scrub, perform { () throws(SQLiteError) in try runScrub() })
+            case .scrub: isScrubbing = true
             case .stop:
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
@@ -207,7 +206,7 @@ final class Folder: @unchecked Sendable {
             searches: searches.hasNews ? searches.takeNews() : nil, longestPiece: tender.takeLongest(),
             purged: tender.removal.takeDone(), durableRev: durableRev,
             hasPendingWAL: walBytes > 0)
-        state.withLock { $0.outcomes.append(outcome) }
+        ended.append(outcome)
         wake()
     }
 
@@ -277,34 +276,31 @@ final class Folder: @unchecked Sendable {
         return left.pointee.version < right.pointee.version
     }
 
-    private func runScrub() throws(SQLiteError) {
-        let walFault = FaultPoints.hit(.scrubTables)
-        if let code = walFault?.errno { throw .injected(code) }
-        // Nobody reads the WAL any more: what it has is in the file.
-        try runCheckpoint(walFault == .skip ? .full : .restart)
-        if walFault != .skip {
-            do throws(StorageFault) { try LogScrub.zero(configuration.tablesPath + "-wal", from: 0) } catch {
-                throw .injected(error.isFull ? ENOSPC : EIO)
+    /// A piece of overwriting what secrets have left.
+    private func scrubSome() {
+        var isDone = false
+        let failure = perform { () throws(SQLiteError) in
+            let scrub: TableScrub
+            if let known = tableScrub {
+                scrub = known
+            } else {
+                scrub = try TableScrub(connection, path: configuration.tablesPath) {
+                    [unowned self] (mode) throws(SQLiteError) in try runCheckpoint(mode)
+                }
+                tableScrub = scrub
             }
-            try runCheckpoint(.truncate)
+            isDone = try scrub.work()
         }
-        let pagesFault = FaultPoints.hit(.scrubPages)
-        if let code = pagesFault?.errno { throw .injected(code) }
-        if pagesFault == .skip { return }
-        var scopes: [ClosedRange<Int64>] = []
-        let select = try connection.prepare("SELECT id FROM scopes WHERE store = ?1")
-        try select.bind(1, Int64(Store.secretVersions.rawValue))
-        while try select.step() { scopes.append(select.int64(0) << 40...(select.int64(0) + 1) << 40 - 1) }
-        var scrub = try PageScrub(connection)
-        try scrub.scrub(table: "settings")
-        try scrub.scrub(table: "documents", rows: scopes)
-        guard scrub.zeroed > 0 else { return }
-        try connection.syncFile()
-        connection.releaseMemory()
+        guard isDone || failure != nil else { return }
+        isScrubbing = false
+        // What was not at its end goes on when it is asked for again.
+        if isDone { tableScrub = nil }
+        report(.scrub, failure)
     }
 
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {
         if let code = FaultPoints.hit(.foldCheckpoint)?.errno { throw .injected(code) }
+        tableScrub?.noteCheckpoint()
         let (frames, done) = try connection.checkpoint(mode)
         // With all frames in the database file, the next writer starts the WAL from its front.
         if frames <= done {

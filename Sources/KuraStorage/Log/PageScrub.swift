@@ -11,12 +11,22 @@ import SQLite
 /// On the fold thread, while the WAL is empty: the file is all there is, and nobody else writes to it. Readers never look at what is
 /// overwritten. Whoever has pages in a cache of its own forgets them afterwards (`Connection.releaseMemory`).
 ///
+/// A walk may stop after a while and be begun again when the tables were written to meanwhile. What leaves have been looked at is
+/// remembered by their numbers: who has written says which pages those are (`forget`), since a page's remains come along with it wherever it is
+/// written to. Inner pages, a hundredth of all, are looked at each time.
+///
 /// Source: https://www.sqlite.org/fileformat2.html#b_tree_pages
 struct PageScrub {
     private let connection: Connection
-    private let pageSize: Int
-    private let pages: Int
+    let pageSize: Int
+    private var pages: Int
     private let zeros: [UInt8]
+    /// Leaves that have been looked at: a bit a page.
+    private var clean: [UInt64] = []
+    private var deadline = UInt64.max
+    private var hasAdvanced = false
+    /// The walk has stopped before its end.
+    private(set) var isPaused = false
     /// Bytes that were not zero.
     private(set) var zeroed = 0
     /// Pages that were looked at.
@@ -32,6 +42,28 @@ struct PageScrub {
         pageSize = Int(try connection.scalar("PRAGMA page_size") ?? 0)
         pages = Int(try connection.scalar("PRAGMA page_count") ?? 0)
         zeros = [UInt8](repeating: 0, count: pageSize)
+    }
+
+    /// Begins a walk, or goes on with one.
+    /// `deadline`: it stops then, when it has looked at something new; monotonic, nanoseconds.
+    mutating func begin(until deadline: UInt64) throws(SQLiteError) {
+        pages = Int(try connection.scalar("PRAGMA page_count") ?? 0)
+        (self.deadline, hasAdvanced, isPaused) = (deadline, false, false)
+    }
+
+    /// Pages have been written to: they are to be looked at again. nil: nobody knows which.
+    mutating func forget(_ written: Set<Int>?) {
+        guard let written else { return clean.removeAll() }
+        for page in written where page >> 6 < clean.count { clean[page >> 6] &= ~(1 << UInt64(page & 63)) }
+    }
+
+    private func isClean(_ page: Int) -> Bool {
+        page >> 6 < clean.count && clean[page >> 6] & 1 << UInt64(page & 63) != 0
+    }
+
+    private mutating func noteClean(_ page: Int) {
+        while page >> 6 >= clean.count { clean.append(0) }
+        clean[page >> 6] |= 1 << UInt64(page & 63)
     }
 
     /// A table's tree, the one that its rows lie in.
@@ -50,7 +82,11 @@ struct PageScrub {
         looked += 1
         guard let layout = PageLayout(buffer.bytes, isFirst: page == 1) else { throw Self.damaged }
         for range in layout.unused { try zero(range, of: buffer.bytes, at: start) }
-        guard let children = layout.children(of: buffer.bytes) else { return }
+        guard let children = layout.children(of: buffer.bytes) else {
+            noteClean(page)
+            hasAdvanced = true
+            return
+        }
         var wanted = Set(rows == nil ? Array(children.indices) : [])
         for range in rows ?? [] {
             let first = children.firstIndex { $0.last >= range.lowerBound } ?? children.count - 1
@@ -59,7 +95,11 @@ struct PageScrub {
                 wanted.insert(index)
             }
         }
-        for index in wanted.sorted() { try scrub(page: children[index].page, rows, depth: depth + 1) }
+        for index in wanted.sorted() where !isClean(children[index].page) {
+            if hasAdvanced, deadline < .max, monotonicNanoseconds() >= deadline { isPaused = true }
+            if isPaused { return }
+            try scrub(page: children[index].page, rows, depth: depth + 1)
+        }
     }
 
     private mutating func zero(_ range: Range<Int>, of page: Bytes, at start: Int) throws(SQLiteError) {

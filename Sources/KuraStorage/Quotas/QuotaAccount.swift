@@ -6,7 +6,8 @@ public import KuraBytes
 /// an account costs no sum. Scopes' own numbers are in the tables and are taken anew from there at each start: nothing more
 /// has to be kept. Belongs to the loop.
 public final class QuotaAccount {
-    /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values and attachments of documents; nil: no bound.
+    /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values and attachments of documents, what is known of secrets and
+    /// their values as they are sealed; nil: no bound.
     public let bytesLimit: Int?
     public let itemsLimit: Int?
     /// Most scopes, empty ones included: a scope stays when what was in it is deleted.
@@ -38,6 +39,17 @@ public final class QuotaAccount {
         if more > 0, let bytesLimit, bytes + more > bytesLimit { throw .accountFull(limit: bytesLimit, of: .bytes) }
     }
 
+    /// The same for items that are not in the table of scopes.
+    func admitting(bytes: Int, items: Int, isNewScope: Bool = false) throws(StoreError) {
+        try admit(bytes: bytes, items: items, isNewScope: isNewScope)
+    }
+
+    /// What is not in the table of scopes has changed by so much.
+    func note(bytes: Int, items: Int, scopes: Int) {
+        add(bytes: bytes, items: items)
+        self.scopes += scopes
+    }
+
     fileprivate func add(bytes: Int, items: Int) {
         self.bytes += bytes
         self.items += items
@@ -47,22 +59,27 @@ public final class QuotaAccount {
 extension Scope {
     /// Takes a change of the scope's numbers over into its accounts.
     func noteInAccounts(bytes: Int, items: Int) {
-        for account in accounts { account.add(bytes: bytes, items: isOfAttachments ? 0 : items) }
+        for account in accounts { account.add(bytes: bytes, items: hasOnlyBytes ? 0 : items) }
     }
 
-    /// Lists of attachments count with their contents' bytes, and not as items or scopes of their own.
-    private var isOfAttachments: Bool { store == .attachments }
+    /// Lists of attachments count with their contents' bytes, versions of secrets with theirs, and not as items or scopes of their own.
+    private var hasOnlyBytes: Bool { store == .attachments || store == .secretVersions }
+
+    /// A change of the number of items as accounts count it: a service's record is none.
+    func countedItems(_ change: Int8, _ key: Bytes) -> Int {
+        store == .secrets && key.equals(SecretRecords.key) ? 0 : Int(change)
+    }
 
     /// The scope has come into the table or left it.
     func noteInAccounts(scopes: Int) {
-        for account in accounts where !isOfAttachments { account.scopes += scopes }
+        for account in accounts where !hasOnlyBytes { account.scopes += scopes }
     }
 
     /// - Throws: `.accountFull` when one of the accounts that bind the writer has no room. Others only count.
     func admit(bytes: Int, items: Int, for binding: [QuotaAccount]) throws(StoreError) {
         for account in accounts where binding.contains(where: { $0 === account }) {
             try account.admit(
-                bytes: bytes, items: isOfAttachments ? 0 : items, isNewScope: !isInTable && !isOfAttachments)
+                bytes: bytes, items: hasOnlyBytes ? 0 : items, isNewScope: !isInTable && !hasOnlyBytes)
         }
     }
 }
@@ -87,12 +104,18 @@ extension Storage {
 
     /// From now on `assign` tells, of a scope of a public store by its name, which accounts it is in. The accounts are new: what
     /// the scopes hold is counted into them here.
-    public func assignAccounts(_ assign: @escaping (Store, Bytes) -> [QuotaAccount]) {
+    /// `models`: the same of a namespace of the model cache.
+    public func assignAccounts(
+        _ assign: @escaping (Store, Bytes) -> [QuotaAccount], models: @escaping (Bytes) -> [QuotaAccount]
+    ) {
+        self.models.assignAccounts(models)
         ledger.scopes.assignAccounts { scope in
             let store = scope.store == .attachments ? .documents : scope.store
-            // Services are known by hashes: no pattern could be about them.
+            // Services are known by hashes: whoever unlocks them tells their names.
             guard Store.published.contains(store), store != .secrets else { return [] }
             return scope.withName { assign(store, $0) }
         }
+        ledger.scopes.assignService = { assign(.secrets, $0) }
+        secrets.assignAccounts()
     }
 }

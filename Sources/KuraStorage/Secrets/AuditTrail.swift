@@ -29,13 +29,16 @@ final class AuditTrail {
     private(set) var hasStrict = false
     /// Events that there was no room for: nothing takes them while the secrets are sealed.
     private(set) var lost: UInt64 = 0
+    /// Those of them that the turn has an entry for.
+    private var told: UInt64 = 0
 
     /// Entries that earlier turns have left, and what this turn has counted of them.
     private var carried = 0
     private var counted: [Int] = []
 
-    /// Bytes of texts that may wait.
-    private static let limit = 256 << 10
+    /// Bytes of texts that may wait while the secrets are sealed, and at all: all that turns without room for them have left.
+    private static let sealedLimit = 256 << 10
+    private static let limit = 16 << 20
     /// Bytes of texts after which what waits is put into a block.
     static let due = 16 << 10
 
@@ -46,8 +49,9 @@ final class AuditTrail {
 
     func text(_ entry: Entry) -> Bytes { texts.bytes(entry.range) }
 
-    func note(_ event: AuditEvent, at now: Int64, isStrict: Bool, isChange: Bool) {
-        guard texts.count < Self.limit else {
+    /// `isSealed`: it stays here until somebody unlocks the secrets.
+    func note(_ event: AuditEvent, at now: Int64, isStrict: Bool, isChange: Bool, isSealed: Bool) {
+        guard texts.count < (isSealed ? Self.sealedLimit : Self.limit) else {
             lost += 1
             return
         }
@@ -78,6 +82,35 @@ final class AuditTrail {
                 isChange: isChange))
     }
 
+    /// Takes a record in that was sealed elsewhere, in front of what waits but behind those that were taken in before.
+    /// `position`: how many those are. It stays when the turn is taken back.
+    func take(_ record: AuditRecord, at position: Int) {
+        let count = entries.count
+        note(record.event, at: record.firstAt, isStrict: true, isChange: false, isSealed: false)
+        guard entries.count > count else { return }
+        var entry = entries.removeLast()
+        entry.lastAt = record.lastAt
+        entry.count = UInt32(clamping: record.count)
+        entries.insert(entry, at: staged + position)
+        carried += 1
+        counted = counted.map { $0 + 1 }
+        known = known.mapValues { $0 + 1 }
+    }
+
+    /// Puts how many were lost among the entries, once.
+    func noteLost(at now: Int64) {
+        guard lost > 0 else { return }
+        let count = UInt32(clamping: lost)
+        (told, lost) = (lost, 0)
+        let none = Bytes()
+        note(
+            AuditEvent(
+                method: Bytes("secrets.audit"), outcome: Bytes("lost"), user: .max, role: none, client: none,
+                name: SecretName(service: none, account: none), rev: 0),
+            at: now, isStrict: true, isChange: false, isSealed: false)
+        entries[entries.count - 1].count = count
+    }
+
     // MARK: Turns
 
     /// What a transaction has done since is not so.
@@ -105,7 +138,7 @@ final class AuditTrail {
         entries.removeAll(keepingCapacity: true)
         known.removeAll(keepingCapacity: true)
         if texts.capacity > 64 << 10 { texts.releaseMemory() } else { texts.removeAll() }
-        (hasStrict, lost, carried, staged) = (false, 0, 0, 0)
+        (hasStrict, lost, told, carried, staged) = (false, 0, 0, 0, 0)
         counted.removeAll(keepingCapacity: true)
     }
 
@@ -113,6 +146,7 @@ final class AuditTrail {
     func endTurn() {
         carried = entries.count
         hasStrict = false
+        told = 0
         counted.removeAll(keepingCapacity: true)
     }
 
@@ -121,8 +155,9 @@ final class AuditTrail {
         staged = 0
         for index in counted { entries[index].count &-= 1 }
         counted.removeAll(keepingCapacity: true)
+        (lost, told) = (lost + told, 0)
         guard carried < entries.count else { return }
-        let end = carried == 0 ? 0 : entries[carried - 1].range.upperBound
+        let end = entries[..<carried].reduce(0) { max($0, $1.range.upperBound) }
         entries.removeSubrange(carried...)
         known = known.filter { $0.value < carried }
         texts.truncate(to: end)

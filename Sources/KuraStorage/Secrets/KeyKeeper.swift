@@ -110,8 +110,9 @@ final class KeyKeeper {
     }
 
     /// Takes in what the jobs that are done have come to.
-    func takeDone() -> [KeyJob] {
-        let done = thread.takeDone()
+    /// - Returns: the jobs; nil when there are none.
+    func takeDone() -> [KeyJob]? {
+        guard let done = thread.takeDone() else { return nil }
         for job in done {
             adopt(job)
             isRunning = false

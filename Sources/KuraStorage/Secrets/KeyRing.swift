@@ -14,19 +14,22 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     case box
     /// Lasting: seals what the audit says, which nobody seals anew.
     case audit
+    /// Lasting: the X25519 pair that the audit's events are sealed to while the secrets are.
+    case auditBox
     /// Lasting: hashes names, so that they can be looked up and not be read.
     case names
     /// Lasting: hashes what a namespace has, so that what is missing shows.
     case chain
 
     /// It outlives rotations.
-    public var isLasting: Bool { self == .names || self == .chain || self == .audit }
+    public var isLasting: Bool { self == .names || self == .chain || self == .audit || self == .auditBox }
 
     var context: KeyContext {
         switch self {
         case .wrap: KeyContext("wrapping")
         case .heads: KeyContext("headseal")
         case .audit: KeyContext("auditing")
+        case .auditBox: KeyContext("auditbox")
         case .box: KeyContext("boxseeds")
         case .names: KeyContext("namehash")
         case .chain: KeyContext("chaining")

@@ -7,10 +7,10 @@ import Synchronization
 final class KeyThread: Sendable {
     private struct State {
         var job: (job: KeyJob, opened: OpenedKeys?, sources: KeySources)?
-        var done: [KeyJob] = []
         var thread: WorkerThread?
     }
     private let state = Guarded(State())
+    private let done = Outbox<KeyJob>()
     private let pending = Semaphore()
     private let isStopping = Atomic<Bool>(false)
     private let wake: @Sendable () -> Void
@@ -31,12 +31,8 @@ final class KeyThread: Sendable {
         pending.signal()
     }
 
-    func takeDone() -> [KeyJob] {
-        state.withLock { state in
-            defer { state.done = [] }
-            return state.done
-        }
-    }
+    /// The jobs that have been done; nil when none has.
+    func takeDone() -> [KeyJob]? { done.take() }
 
     /// Ends after the job that is under way.
     func stop() {
@@ -59,7 +55,7 @@ final class KeyThread: Sendable {
             }
             guard let next else { continue }
             next.job.run(opened: next.opened, next.sources)
-            state.withLock { $0.done.append(next.job) }
+            done.append(next.job)
             wake()
         }
     }

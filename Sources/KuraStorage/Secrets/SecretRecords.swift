@@ -140,6 +140,9 @@ enum SecretRecords {
     static let scrubKey: StaticString = "-"
     /// Key of the audit's head, beside the store's record. Its key outlives rotations.
     static let auditKey: StaticString = "audit"
+    /// Key of the public key beside it that events are sealed to while the secrets are sealed, and how the keys of those begin.
+    static let inboxKey: StaticString = "auditBox"
+    static let inboxPrefix: StaticString = "sealed-"
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

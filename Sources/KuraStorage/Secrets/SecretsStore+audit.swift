@@ -18,7 +18,8 @@ extension SecretsStore {
 
     /// Notes an event. It is in the log with the turn when somebody waits for it, which a change of a transaction always does.
     public func note(_ event: AuditEvent, isStrict: Bool, isChange: Bool) {
-        trail.note(event, at: ledger.now, isStrict: isStrict, isChange: isChange)
+        trail.note(
+            event, at: ledger.now, isStrict: isStrict, isChange: isChange, isSealed: !ring.isUnlocked)
     }
 
     /// Whether reads of the service that was asked for last wait until they are in the audit. Asked once a request.
@@ -52,11 +53,13 @@ extension SecretsStore {
     /// - Parameter all: whether it is or not.
     /// - Throws: `.noSpace`, `.cold`, `.integrity`.
     func stageAudit(all: Bool = false) throws(StoreError) {
-        guard !trail.isEmpty, ring.isUnlocked else { return }
+        guard !trail.isEmpty else { return }
+        guard ring.isUnlocked else { return try stageInbox(all: all) }
         let isDue =
             all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
             || monotonicNanoseconds() >= trail.since + Self.auditDelay
         guard isDue, trail.staged < trail.entries.count else { return }
+        trail.noteLost(at: ledger.now)
         try prepareAudit()
         let sealer = try auditSealer()
         do throws(StoreError) { try stageIntoLog(sealer) } catch {
@@ -90,6 +93,7 @@ extension SecretsStore {
             }
             try removeOldBlocks(&head, sealer)
             try stage(head, sealer)
+            try stageInboxTaken()
         }
     }
 
@@ -146,6 +150,7 @@ extension SecretsStore {
         }
         row.removeAll()
         checkedAuditOf = ring.generation
+        try takeInbox()
     }
 
     /// The block in a row whose key is in `versionKey`; nil when it is not what was sealed there.
@@ -175,17 +180,19 @@ extension SecretsStore {
         var block = SecretBuffer(capacity: bytes + AuditBlock.headBytes + 32 * (position - start))
         AuditBlock.begin(
             &block, number: number, firstRecord: head.newestRecord + 1, count: position - start, previous: head.link)
-        for entry in trail.entries[start..<position] {
-            block.append(littleEndian: entry.firstAt)
-            block.append(littleEndian: entry.lastAt)
-            block.append(littleEndian: entry.count)
-            block.append(littleEndian: entry.rev)
-            block.append(trail.text(entry))
-        }
+        for entry in trail.entries[start..<position] { append(entry, to: &block) }
         makeBlockKey(number)
         row.removeAll()
         sealer.seal(block.bytes, .block, row: versionKey.bytes, to: &row)
         return position - start
+    }
+
+    func append(_ entry: AuditTrail.Entry, to block: inout SecretBuffer) {
+        block.append(littleEndian: entry.firstAt)
+        block.append(littleEndian: entry.lastAt)
+        block.append(littleEndian: entry.count)
+        block.append(littleEndian: entry.rev)
+        block.append(trail.text(entry))
     }
 
     /// Stages the block whose row is in `row`.
@@ -259,19 +266,23 @@ extension SecretsStore {
     func endAudit(isStored: Bool) {
         if !isStored {
             trail.takeBack()
+            inboxCheckedOf = nil
             // What they were configured to be may have been taken back.
             if let vault { for service in vault.services.values { service.auditsEachRead = nil } }
         } else if hasStagedAudit {
-            if !isAuditInReserve, auditReserve?.frames.isEmpty == false {
-                auditReserveHead = nil
-                auditReserveInLog = ledger.committedRev
+            if !isAuditInReserve, !isAuditInInbox {
+                inboxTaken.removeAll()
+                if auditReserve?.frames.isEmpty == false {
+                    auditReserveHead = nil
+                    auditReserveInLog = ledger.committedRev
+                }
             }
             trail.removeStaged()
         } else {
             trail.endTurn()
         }
         hasStagedAudit = false
-        isAuditInReserve = false
+        (isAuditInReserve, isAuditInInbox) = (false, false)
         // A power cut may still take back what is only in the log.
         if let rev = auditReserveInLog, ledger.syncedRev >= rev {
             auditReserveInLog = nil
@@ -286,7 +297,9 @@ extension SecretsStore {
     }
 
     /// When what waits is put into the log, nanoseconds; nil when nothing does.
-    var auditDueAt: UInt64? { trail.isEmpty || !ring.isUnlocked ? nil : trail.since + Self.auditDelay }
+    var auditDueAt: UInt64? {
+        trail.isEmpty || !ring.isUnlocked && !hasInbox ? nil : trail.since + Self.auditDelay
+    }
 
     // MARK: Reading
 

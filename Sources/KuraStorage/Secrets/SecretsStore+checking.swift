@@ -32,6 +32,7 @@ extension SecretsStore {
             vault.checkedCount += 1
             vault.checkedSum += vault.sealer.element(
                 scope: scopeName.bytes, key: item.key, rev: item.pointee.rev, row: item.value)
+            assignAccounts(scope, item, vault.sealer)
         }
         vault.hasReadRecords = true
         vault.position = 0

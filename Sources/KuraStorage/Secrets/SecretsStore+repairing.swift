@@ -13,6 +13,12 @@ extension SecretsStore {
         public var kept = 0
         public var lostItems = 0
         public var lostVersions = 0
+
+        /// `kept`: items that were whole.
+        public init(rev: UInt64, kept: Int = 0) {
+            self.rev = rev
+            self.kept = kept
+        }
     }
 
     /// Has a service go on with what a checkup of it, which has just ended, has found whole: items that do not open go, versions that do not are
@@ -106,6 +112,8 @@ extension SecretsStore {
             ) { $0.pointee.version = item.pointee.version &+ 1 }
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }
+        // Nobody can open them any more; their rows go in pieces.
+        if let values = values(of: place.scope) { try ledger.stageDrop(values) }
         guard let element else { return }
         var store = try storeRecord(place.vault)?.record ?? VaultRecord()
         store.services -= min(store.services, 1)

@@ -24,6 +24,12 @@ final class Rewrapping {
     var retiresAt: UInt64?
     /// The first look at all services has been taken.
     var isPlanned = false
+    /// The last look before older root keys go: scopes that are still to be looked at, the last first, and where in it.
+    struct LastLook {
+        var scopes: [Scope]
+        var cursor: [UInt8] = []
+    }
+    var lastLook: LastLook?
 
     var isUnderWay: Bool { !queue.isEmpty }
 }
@@ -255,18 +261,46 @@ extension SecretsStore {
             rev <= syncedRev, rev <= ledger.committedRev, let epoch = ring.retiredEpochs.first
         else { return nil }
         // Whatever has led here: what is there decides.
-        for scope in ledger.scopes.all where scope.store == .secrets {
-            var next = scope.members.oldest
-            while let item = next {
-                let isBeside = item.key.equals(SecretRecords.scrubKey) || item.key.equals(SecretRecords.auditKey)
-                if !item.isTombstone, !isBeside, vault.sealer.isOld(item.value) {
-                    keepOldRoots()
-                    return nil
+        return lookForOld(vault) ? epoch : nil
+    }
+
+    /// It is being looked whether something is sealed with an older root key still.
+    var isLookingForOld: Bool {
+        guard ring.isUnlocked, let vault, vault.generation == ring.generation else { return false }
+        return vault.rewrapping.lastLook.map { !$0.scopes.isEmpty } ?? false
+    }
+
+    /// Looks at some of what is there. What is written meanwhile is sealed with the newest.
+    /// - Returns: whether all has been looked at, and nothing is sealed with an older root key.
+    private func lookForOld(_ vault: Vault) -> Bool {
+        let rewrapping = vault.rewrapping
+        var look = rewrapping.lastLook ?? Rewrapping.LastLook(scopes: ledger.scopes.list(.secrets))
+        let deadline = monotonicNanoseconds() + Self.slice
+        var looked = 0
+        while let scope = look.scopes.last {
+            let members = scope.sortedMembers()
+            var position = look.cursor.withBytes { members.lowerBound(of: $0) }
+            while let item = members[position] {
+                looked += 1
+                if looked % 64 == 0, monotonicNanoseconds() > deadline {
+                    look.cursor = Array(item.key)
+                    rewrapping.lastLook = look
+                    return false
                 }
-                next = item.pointee.newer
+                // What lies beside the store's record is sealed with lasting keys, or not at all.
+                let isBeside = NameHash(text: item.key) == nil && !item.key.equals(SecretRecords.key)
+                if !isBeside, vault.sealer.isOld(item.value) {
+                    rewrapping.lastLook = nil
+                    keepOldRoots()
+                    return false
+                }
+                members.advance(&position)
             }
+            look.scopes.removeLast()
+            look.cursor = []
         }
-        return epoch
+        rewrapping.lastLook = look
+        return true
     }
 }
 

@@ -56,6 +56,7 @@ extension SecretsStore {
         defer { if row.capacity > 64 << 10 { row.releaseMemory() } else { row.removeAll() } }
         place.vault.sealer.seal(value: value, sealing, dataKey: dataKey, to: &row)
         let scope = place.scope.withName { ledger.scopes.findOrPrepare(.secretVersions, $0) }
+        if !scope.isInTable { scope.accounts = place.scope.accounts }
         makeVersionKey(rowKey.bytes, version.number)
         let old = scope.isInTable ? try findVersion(scope) : nil
         try ledger.stage(

@@ -52,6 +52,12 @@ public final class SecretsStore {
     var hasStagedAudit = false
     /// That is in the reserve.
     var isAuditInReserve = false
+    /// What the turn has staged is sealed to the inbox.
+    var isAuditInInbox = false
+    /// Its public key has been looked at since the store was unlocked.
+    var inboxCheckedOf: UInt64?
+    /// Rows of the inbox whose events wait to be put into a block.
+    var inboxTaken: [[UInt8]] = []
     /// The oldest block is to go, and was not at hand.
     var awaitsAuditBlock = false
     /// The service that was asked for last has each read audited before it is answered.
@@ -199,7 +205,9 @@ public final class SecretsStore {
         let service = OpenService(hash)
         service.isChecked = true
         vault.services[hash] = service
-        return Place(vault: vault, service: service, scope: ledger.scopes.findOrPrepare(.secrets, scopeName.bytes))
+        let scope = ledger.scopes.findOrPrepare(.secrets, scopeName.bytes)
+        assignAccounts(scope, named: name)
+        return Place(vault: vault, service: service, scope: scope)
     }
 
     /// The service's record; nil when there is none.

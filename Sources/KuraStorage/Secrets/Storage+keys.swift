@@ -21,9 +21,4 @@ extension Storage {
         keyKeeper.lock()
         secrets.follow()
     }
-
-    /// Key jobs that are done, as answers.
-    func takeKeyAnswers() -> [QueryAnswer] {
-        keyKeeper.takeDone().map { QueryAnswer(ticket: $0.ticket, query: $0) }
-    }
 }

@@ -62,8 +62,10 @@ extension Storage {
     func timeToSecrets(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
         retireRoot()
+        if secrets.isLookingForOld { return time }
         let auditDue = secrets.auditDueAt ?? .max
-        if secrets.canRewrap { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
+        isRewrapping = secrets.canRewrap
+        if isRewrapping { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
         guard let at = secrets.nextExpiry else { return auditDue }
         // Not again at once when it could not be done.
         return min(auditDue, time + UInt64(max(at - ledger.now, 1)) * 1_000_000)

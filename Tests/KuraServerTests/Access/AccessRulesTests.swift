@@ -27,7 +27,7 @@ import Testing
         #expect(socket.role == "reader")
         let role = try #require(rules.roles["reader"])
         #expect(role.grants[0].verbs == [.list, .create, .update, .delete])
-        #expect(role.grants[0].stores == [.storage, .settings, .secrets, .documents])
+        #expect(role.grants[0].stores == [.storage, .settings, .secrets, .documents, .models, .blobs])
         #expect(role.quota.bytes == 100 && role.quota.items == nil)
     }
 
@@ -84,8 +84,8 @@ import Testing
         ("{\"roles\":{\"\":{}}}", "1 to 64 bytes"), ("{\"roles\":{\"a\":{\"grant\":[]}}}", "unknown key \"grant\""),
         ("{\"roles\":{\"a\":{\"grants\":[{}]}}}", "none of them empty"),
         (
-            "{\"roles\":{\"a\":{\"grants\":[{\"store\":\"blobs\",\"scope\":\"*\",\"allow\":[\"read\"]}]}}}",
-            "no store \"blobs\""
+            "{\"roles\":{\"a\":{\"grants\":[{\"store\":\"photos\",\"scope\":\"*\",\"allow\":[\"read\"]}]}}}",
+            "no store \"photos\""
         ),
         (
             "{\"roles\":{\"a\":{\"grants\":[{\"store\":\"*\",\"scope\":\"*\",\"allow\":[\"fly\"]}]}}}",

@@ -33,7 +33,8 @@ import Testing
         "documents.configure": ["admin", "list", "read"],
         "documents.describe": ["list", "read"], "documents.drop": ["delete", "admin"],
         "documents.purge": ["delete", "admin"],
-        "secrets.put": ["create", "update"], "secrets.get": ["read"], "secrets.delete": ["delete"],
+        "secrets.put": ["create", "update"], "secrets.get": ["read"], "secrets.getMany": ["read"],
+        "secrets.delete": ["delete"],
         "secrets.list": ["list"], "secrets.versions": ["list"], "secrets.restoreVersion": ["update"],
         "secrets.generate": ["create", "update"], "secrets.rename": ["create", "delete"],
         "secrets.setAttributes": ["update"], "secrets.configure": ["admin"], "secrets.describe": ["list"],
@@ -45,6 +46,15 @@ import Testing
         "secrets.sign": ["use"], "secrets.verifySignature": ["use"], "secrets.publicKey": ["use"],
         "secrets.hmac": ["use"], "secrets.verifyHmac": ["use"], "secrets.encrypt": ["use"], "secrets.decrypt": ["use"],
         "secrets.rewrap": ["use"], "secrets.issueToken": ["read"], "secrets.redeemToken": [],
+        "models.get": ["read", "create", "update"], "models.getMany": ["read"], "models.put": ["create", "update"],
+        "models.touch": ["update"], "models.fail": ["update"], "models.delete": ["delete"],
+        "models.invalidate": ["update", "delete"], "models.list": ["list"], "models.configure": ["admin"],
+        "blobs.get": ["read"], "blobs.put": ["create", "update"], "blobs.stat": ["read"], "blobs.statMany": ["read"],
+        "blobs.touch": ["update"], "blobs.delete": ["delete"], "blobs.list": ["list"], "blobs.findMissing": ["read"],
+        "blobs.scopes": ["list"], "blobs.describe": ["list"], "blobs.configure": ["admin"],
+        "blobs.beginUpload": ["create", "update"], "blobs.appendUpload": ["create", "update"],
+        "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
+        "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
@@ -100,7 +110,8 @@ import Testing
         // What only names things of the connection's own, or shows what it may see, is not refused.
         let shown = exempt.union([
             "settings.scopes", "documents.scopes", "changes.list", "changes.unwatch", "documents.unwatch",
-            "secrets.status", "secrets.scopes",
+            "secrets.status", "secrets.scopes", "models.fail", "models.scopes", "blobs.scopes",
+            "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload",
         ])
         for (method, line) in elsewhere {
             #expect(try isForbidden(line) != shown.contains(method), "\(method): \(line)")

@@ -109,6 +109,61 @@ import Testing
         #expect(quota(try put(client, "app1", "d", "1"))?.int == 3)
     }
 
+    @Test func `secrets count: items and services, and the bytes that they take sealed`() throws {
+        let role = RoleDaemon.role(
+            RoleDaemon.grant("secrets", "app*", "read", "write"), RoleDaemon.grant("settings", "app", "write"),
+            quotas: "{\"items\":3,\"bytes\":6000,\"scopes\":3}")
+        let daemon = try RoleDaemon(["app": role])
+        let admin = try daemon.connect("admin")
+        func secret(_ client: Client, _ service: String, _ account: String, _ secret: String = "x") throws -> JSON {
+            try client.call(
+                "secrets.put", "{\"service\":\"\(service)\",\"account\":\"\(account)\",\"secret\":\"\(secret)\"}")
+        }
+        func used() throws -> [Int?] {
+            let quota = try daemon.connect("admin").result("storage.status")["quotas"]?["app"]
+            return [quota?["items"]?.int, quota?["scopes"]?.int, quota?["bytes"]?.int]
+        }
+        let client = try daemon.connect("app")
+        for (service, account) in [("app1", "a"), ("app1", "b"), ("app2", "a")] {
+            #expect(quota(try secret(client, service, account)) == nil)
+        }
+        #expect(try used().prefix(2) == [3, 2])
+        #expect(quota(try secret(client, "app1", "c"))?.int == 3)
+        #expect(quota(try put(client, "app", "k", "1"))?.int == 3)
+        // A new version takes bytes and is no item; others' services do not count.
+        #expect(quota(try secret(client, "app1", "a", "y")) == nil)
+        #expect(quota(try secret(client, "app1", "a", String(repeating: "y", count: 6000)))?.int == 6000)
+        #expect(quota(try secret(admin, "elsewhere", "a")) == nil)
+        let full = try used()
+        #expect(full[0] == 3 && full[2]! > 500)
+        // It is the same after starts, a lock, and another reading of the configuration, before anybody asks for secrets.
+        for step in 0..<4 {
+            switch step {
+            case 0: daemon.daemon.kill()
+            case 1: #expect(daemon.daemon.terminate() == 0)
+            case 2:
+                let locker = try daemon.connect("admin")
+                try locker.result("secrets.lock")
+                try daemon.reload(daemon.configuration(["app": role]))
+                try locker.result("secrets.unlock")
+            default: try daemon.reload(daemon.configuration(["app": role]))
+            }
+            if step < 2 { try daemon.daemon.start(configuration: daemon.configuration(["app": role])) }
+            let again = try daemon.connect("app")
+            #expect(quota(try secret(again, "app2", "b"))?.int == 3, "\(step)")
+            #expect(try used() == full, "\(step)")
+        }
+        // Deleting makes room; a service stays, and one more is one too many.
+        let again = try daemon.connect("app")
+        for (service, account) in [("app1", "a"), ("app1", "b"), ("app2", "a")] {
+            try again.result("secrets.delete", "{\"service\":\"\(service)\",\"account\":\"\(account)\"}")
+        }
+        #expect(try used().prefix(2) == [0, 2])
+        #expect(quota(try secret(again, "app3", "a")) == nil)
+        #expect(quota(try secret(again, "app4", "a"))?.int == 3)
+        #expect(try used().prefix(2) == [1, 3])
+    }
+
     @Test func `an import ends at its quota and keeps what fitted`() throws {
         let daemon = try RoleDaemon(["app": Self.items])
         let client = try daemon.connect("app")

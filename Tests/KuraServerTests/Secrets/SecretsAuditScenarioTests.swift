@@ -128,6 +128,35 @@ import Testing
         #expect(try verify()["valid"]?.bool == true)
     }
 
+    @Test func `what was refused while they were sealed outlives kills, and nobody reads it on the disk`() throws {
+        try admin.result("secrets.put", name("ada", ",\"secret\":\"x\""))
+        // From here on only a passphrase opens them.
+        try admin.result("secrets.addSlot", "{\"kind\":\"passphrase\",\"newPassphrase\":\"words\"}")
+        try admin.result("secrets.removeSlot", "{\"slot\":1}")
+        daemon.kill()
+        for round in 0..<2 {
+            try restart()
+            let app = try roles.connect("app")
+            for _ in 0..<3 { _ = try app.refusal("secrets.get", name("canaryName\(round)")) }
+            let rev = try roles.connect("admin").result("storage.status")["rev"]!.int!
+            try daemon.waitUntil(seconds: 15) { ($0["rev"]?.int ?? 0) > rev }
+            daemon.kill()
+        }
+        #expect(DirectoryScan.find(["canaryName"], under: daemon.data).isEmpty)
+        try restart()
+        let again = try roles.connect("admin")
+        try again.result("secrets.unlock", "{\"passphrase\":\"words\"}")
+        func sealed() throws -> [JSON] { try records().filter { $0["refused"]?.text == "sealed" } }
+        let found = try sealed()
+        #expect(found.map { $0["account"]?.text } == ["canaryName0", "canaryName1"])
+        #expect(found.allSatisfy { $0["count"]?.int == 3 && $0["role"]?.text == "app" })
+        #expect(try verify()["valid"]?.bool == true)
+        daemon.kill()
+        try restart()
+        try roles.connect("admin").result("secrets.unlock", "{\"passphrase\":\"words\"}")
+        #expect(try sealed() == found)
+    }
+
     @Test func `a token's issue, use and second use are there with the secret's name`() throws {
         try admin.result("secrets.put", name("ada", ",\"secret\":\"x\""))
         let token = try admin.result("secrets.issueToken", name("ada", ",\"ttlSeconds\":60"))["token"]!.text!
@@ -185,6 +214,54 @@ import Testing
             ])
         #expect(found.count == 6)
         #expect(try verify()["valid"]?.bool == true)
+    }
+
+    @Test func `a refusal is there before it is answered, but of a read that would not be there either`() throws {
+        try admin.result("secrets.configure", "{\"service\":\"s\",\"auditReads\":\"each\"}")
+        for service in ["s", "t"] {
+            try admin.result("secrets.put", name("ada", ",\"secret\":\"x\"", service: service))
+        }
+        let (app, user) = (try roles.connect("app"), try roles.connect("user"))
+        // Of a write that its condition has stopped, of what nobody may, whatever there is, and of key operations.
+        _ = try app.refusal("secrets.put", name("ada", ",\"secret\":\"y\",\"ifRev\":0"))
+        _ = try user.refusal("secrets.get", name("ada"))
+        _ = try app.refusal("secrets.get", name("ada", service: "t"))
+        _ = try app.refusal("secrets.get", name("eve", service: "none"))
+        _ = try admin.refusal("secrets.removeSlot", "{\"slot\":77}")
+        _ = try user.refusal("secrets.redeemToken", "{\"token\":\"AAAA\"}")
+        // Of reads: the one service says each, the other does not.
+        _ = try admin.refusal("secrets.get", name("ada", ",\"version\":9"))
+        _ = try admin.refusal("secrets.get", name("ada", ",\"version\":9", service: "t"))
+        daemon.kill()
+        try restart()
+        #expect(
+            lines(try records()).filter { !$0.contains(" - admin") } == [
+                "secrets.put conflict app - s ada -", "secrets.get forbidden user - s ada -",
+                "secrets.get forbidden app - t ada -", "secrets.get forbidden app - none eve -",
+                "secrets.removeSlot notFound admin - - - -", "secrets.redeemToken tokenUnusable user - - - -",
+                "secrets.get notFound admin - s ada -",
+            ])
+        #expect(try verify()["valid"]?.bool == true)
+    }
+
+    @Test func `who is refused very often has the disk synced for some of it, and the rest is there later`() throws {
+        try admin.result("secrets.put", name("ada", ",\"secret\":\"x\""))
+        let user = try roles.connect("user")
+        let syncs = { try self.admin.result("storage.status")["rev"]!.int! }
+        let before = try syncs()
+        let started = now()
+        for number in 0..<300 { _ = try user.refusal("secrets.get", name("a\(number)")) }
+        let seconds = now() - started
+        let most = 32 + Int(seconds * 16) + 2
+        let revisions = try syncs() - before
+        #expect(revisions >= 32 && revisions <= most, "\(revisions) in \(seconds) s")
+        // It comes back with time.
+        usleep(200_000)
+        let again = try syncs()
+        _ = try user.refusal("secrets.get", name("last"))
+        #expect(try syncs() == again + 1)
+        let found = try records().filter { $0["refused"]?.text == "forbidden" }
+        #expect(Set(found.map { $0["account"]!.text! }).count == 301)
     }
 
     @Test func `a read that waits for the audit waits for the disk, and no other does`() throws {

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// Secrets and the disk: what survives, and what can be read there.
@@ -59,6 +60,45 @@ import Testing
             #expect(
                 try client.result("secrets.get", "{\"service\":\"\(parts[0])\",\"account\":\"\(parts[1])\"}")["secret"]
                     == .string(last.secret))
+        }
+    }
+
+    @Test func `a put that finds no room changes nothing, and the next one that does is whole`() throws {
+        let daemon = try TemporaryDaemon()
+        func put(_ client: Client, _ service: String, _ secret: String) throws -> JSON {
+            try client.call("secrets.put", "{\"service\":\"\(service)\",\"account\":\"ada\",\"secret\":\"\(secret)\"}")
+        }
+        let name = "{\"service\":\"s\",\"account\":\"ada\"}"
+        #expect(try put(try daemon.connect(), "s", "one")["result"] != nil)
+        #expect(daemon.terminate() == 0)
+        // Each of the first commits finds the disk full.
+        try daemon.start(faults: "log.append:full:1,log.append:full:2")
+        let client = try daemon.connect()
+        let chain = try client.result("secrets.status")["chainHead"]
+        // A version, a service and a deletion, all of one turn.
+        let requests = [
+            Client.request("secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"two\"}"),
+            Client.request("secrets.put", "{\"service\":\"t\",\"account\":\"ada\",\"secret\":\"new\"}"),
+            Client.request("secrets.delete", name),
+        ]
+        client.send("[" + requests.map { String($0.dropLast()) }.joined(separator: ",") + "]\n")
+        let kinds = try client.reply().elements.map { $0["error"]?["data"]?["kind"]?.text }
+        #expect(kinds == Array(repeating: "noSpace", count: 3))
+        let found = try client.result("secrets.get", name)
+        #expect(found["secret"]?.text == "one" && found["version"]?.int == 1)
+        #expect(try client.result("secrets.scopes")["scopes"]?.elements.count == 1)
+        #expect(try client.result("secrets.status")["chainHead"] == chain)
+        let deadline = now() + 20
+        while try put(client, "t", "third")["error"] != nil, now() < deadline { usleep(20_000) }
+        #expect(try put(client, "s", "second")["result"]?["version"]?.int == 2)
+        for isClean in [false, true] {
+            let reader = try daemon.connect()
+            #expect(try reader.result("secrets.get", name)["secret"]?.text == "second")
+            #expect(
+                try reader.result("secrets.get", "{\"service\":\"t\",\"account\":\"ada\"}")["secret"]?.text == "third")
+            #expect(try reader.result("secrets.verify")["damagedCount"]?.int == 0)
+            if isClean { #expect(daemon.terminate() == 0) } else { daemon.kill() }
+            try daemon.start()
         }
     }
 

@@ -26,6 +26,25 @@ import Testing
         #expect(try other.refusal("secrets.generate", Self.name)["kind"]?.text == "installationMismatch")
         let put = "{\"operations\":[{\"method\":\"secrets.put\",\"params\":\(Self.put)}]}"
         #expect(try other.refusal("transaction.apply", put)["kind"]?.text == "installationMismatch")
+        // Nor has it keys at work, tokens, or anything changed.
+        let calls = [
+            ("getMany", ",\"accounts\":[\"ada\"]"), ("sign", ",\"account\":\"ada\",\"data\":\"x\""),
+            ("publicKey", ",\"account\":\"ada\""), ("hmac", ",\"account\":\"ada\",\"data\":\"x\""),
+            ("verifySignature", ",\"account\":\"ada\",\"signature\":\"AAAA\",\"data\":\"x\""),
+            ("verifyHmac", ",\"account\":\"ada\",\"code\":\"AAAA\",\"data\":\"x\""),
+            ("encrypt", ",\"account\":\"ada\",\"data\":\"x\""),
+            ("decrypt", ",\"account\":\"ada\",\"ciphertext\":\"AAAA\""),
+            ("rewrap", ",\"account\":\"ada\",\"ciphertext\":\"AAAA\""),
+            ("issueToken", ",\"account\":\"ada\",\"ttlSeconds\":9"), ("delete", ",\"account\":\"ada\""),
+            ("rename", ",\"account\":\"ada\",\"newAccount\":\"eve\""),
+            ("setAttributes", ",\"account\":\"ada\",\"label\":\"x\""),
+            ("restoreVersion", ",\"account\":\"ada\",\"version\":1"),
+            ("destroyVersion", ",\"account\":\"ada\",\"version\":1"),
+        ]
+        for (method, more) in calls {
+            let kind = try other.refusal("secrets." + method, "{\"service\":\"s\"\(more)}")["kind"]?.text
+            #expect(kind == "installationMismatch", "\(method)")
+        }
         #expect(try other.result("secrets.status", "{\"service\":\"s\"}")["installationMismatch"]?.bool == true)
         #expect(try other.result("secrets.status")["installationMismatch"] == nil)
         #expect(try other.result("secrets.status", "{\"service\":\"t\"}")["installationMismatch"] == nil)

@@ -172,6 +172,39 @@ import Testing
         try checkAll("taken back", except: [2: "kept"])
     }
 
+    @Test func `an older root key stays for what cannot be opened, until that is repaired`() throws {
+        #expect(daemon.terminate() == 0)
+        let tables = try SecretsTables(daemon.data)
+        let heads = try tables.rows().filter { $0.table == "settings" && $0.key.count == 32 }
+        let scopes = Dictionary(grouping: heads) { $0.condition.split(separator: " ")[2] }
+        let head = try #require(scopes.values.first { $0.count == Self.count }?.first)
+        var value = head.value
+        value[value.count / 2] ^= 1
+        try tables.write(value, to: head)
+        try daemon.start()
+        let client = try daemon.connect()
+        func retired() throws -> JSON? { try daemon.connect().result("secrets.slots")["retiredEpochs"] }
+        #expect(try client.result("secrets.rotate", Self.rootKey)["rewrapping"]?.bool == true)
+        usleep(500_000)
+        #expect(try retired() == .array([.number("1")]))
+        daemon.kill()
+        try daemon.start()
+        usleep(300_000)
+        let again = try daemon.connect()
+        #expect(try retired() == .array([.number("1")]))
+        #expect(
+            try again.result("secrets.get", "{\"service\":\"other\",\"account\":\"x\"}")["secret"]?.text == "y")
+        let repaired = try again.result("secrets.repair", "{\"service\":\"s\",\"confirm\":\"s\"}")
+        #expect(repaired["kept"]?.int == Self.count - 1 && repaired["lostSecrets"]?.int == 1)
+        // Another look is taken when they are unlocked the next time.
+        try again.result("secrets.lock")
+        try again.result("secrets.unlock")
+        let deadline = now() + 10
+        while try retired() != .array([]), now() < deadline { usleep(5000) }
+        #expect(try retired() == .array([]))
+        #expect(try again.result("secrets.verify")["damagedCount"]?.int == 0)
+    }
+
     @Test func `locked on the way, it goes on when the secrets are unlocked`() throws {
         let client = try daemon.connect()
         try client.result("secrets.rotate", "{\"service\":\"s\"}")
@@ -181,6 +214,49 @@ import Testing
         try waitUntilDone()
         try checkAll("unlocked")
         #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2)
+    }
+
+    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":20000}", "{\"rootKey\":true,\"waitMs\":20000}"])
+    func `who waits for its end is told how far it is, once everything is done it is answered`(what: String) throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "rewrap.slice:sleep=150:1+")
+        let client = try daemon.connect()
+        client.send(Client.request("secrets.rotate", what, id: "\"r\""))
+        var told: [JSON] = []
+        var reply = try client.reply()
+        while reply["method"]?.text == "progress" {
+            told.append(try #require(reply["params"]))
+            reply = try client.reply()
+        }
+        #expect(reply["id"]?.text == "r" && reply["result"]?["rewrapping"] == nil, "\(reply)")
+        #expect(reply["result"]?["keyEpoch"]?.int == (what.contains("rootKey") ? 2 : 1))
+        #expect(!told.isEmpty)
+        #expect(told.allSatisfy { $0["id"]?.text == "r" && $0["unit"]?.text == "secrets" })
+        let done = told.compactMap { $0["done"]?.int }
+        #expect(done == done.sorted() && told.allSatisfy { $0["done"]!.int! <= $0["total"]!.int! }, "\(told)")
+        #expect(try client.result("secrets.slots")["retiredEpochs"] == .array([]))
+        #expect(
+            try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int
+                == (what.contains("rootKey") ? 1 : 2))
+        try checkAll(what)
+        // Once, and in the audit from its beginning.
+        let records = try client.result("secrets.audit", "{\"limit\":1000}")["records"]!.elements
+        #expect(records.count { $0["method"]?.text == "secrets.rotate" } == 1)
+    }
+
+    @Test func `a wait for the end of a rotation ends in time, and says that it goes on`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "rewrap.slice:sleep=200:1+")
+        let client = try daemon.connect()
+        let reply = try client.result("secrets.rotate", "{\"service\":\"s\",\"waitMs\":100}")
+        #expect(reply["rewrapping"]?.bool == true && reply["rev"]?.int != nil)
+        #expect(
+            try client.refusal("secrets.rotate", "{\"service\":\"s\",\"waitMs\":100}")["kind"]?.text == "overloaded")
+        try waitUntilDone()
+        // Whoever has gone meanwhile is missed by nobody.
+        try daemon.connect().send(Client.request("secrets.rotate", "{\"service\":\"s\",\"waitMs\":9000}"))
+        try waitUntilDone()
+        try checkAll("gone")
     }
 
     @Test func `the heads tell one state from another`() throws {

@@ -24,7 +24,7 @@ struct SecretsTables {
         var rows: [Row] = []
         let isAudit = ofAudit ? "=" : "<>"
         let heads = try connection.prepare(
-            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) AND key \(isAudit) 'audit' ORDER BY 1, 2"
+            "SELECT scope, key, rev, value FROM settings WHERE scope IN (SELECT id FROM scopes WHERE store = 6) AND key \(isAudit) 'audit' AND key <> 'auditBox' ORDER BY 1, 2"
         )
         while try heads.step() {
             let key = Array(heads.bytes(1))
@@ -45,6 +45,14 @@ struct SecretsTables {
                     rev: values.int64(2), value: Array(values.bytes(3))))
         }
         return rows
+    }
+
+    /// Values of all secrets, also of services that are gone.
+    func values() throws -> Int {
+        Int(
+            try connection.scalar(
+                "SELECT count(*) FROM documents WHERE collection NOT IN (SELECT id FROM scopes WHERE store = 7 AND name = '.')"
+            ) ?? 0)
     }
 
     func write(_ value: [UInt8], rev: Int64? = nil, to row: Row) throws {

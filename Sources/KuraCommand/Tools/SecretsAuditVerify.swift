@@ -1,0 +1,67 @@
+import KuraBytes
+import KuraClient
+import KuraProtocol
+
+/// `kura secrets audit verify`: the whole audit of secrets, page after page.
+enum SecretsAuditVerify {
+    static let tool = Tool(
+        noun: "secrets", word: "audit verify", arguments: [], options: [],
+        summary: "Check that all of the audit is as it was written.",
+        explanation: [
+            "Each record is opened, and each block of them held against the one before it and the last against the audit's head. "
+                + "The first record that was altered or is missing is named, and the command ends with 1.",
+            "The head that is printed says what all records have come to: noted elsewhere, it tells later whether the audit was set back "
+                + "as a whole.",
+        ],
+        examples: ["kura secrets audit verify"])
+
+    static func run(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> ExitCode {
+        try arguments.check(least: 0, most: 0)
+        var session = try Session.open(options, console)
+        let method = try catalogue.method(named: "secrets.auditVerify")
+        let progress = ProgressLine(console, title: tool.path)
+        defer { progress.erase() }
+        var records: Int64 = 0
+        var cursor: [UInt8]?
+        var last: JSONObject?
+        repeat {
+            let params = cursor.map { [("cursor", $0)] } ?? []
+            let result = try session.result(method, JSONParts.object(params), progress: progress)
+            guard let page = JSONObject(result), page["valid"] != nil else {
+                throw Failure(status: .noDaemon, message: "the answer is none of secrets.auditVerify")
+            }
+            records += page.integer("records") ?? 0
+            progress.update(done: records, total: page.integer("newest"))
+            guard page["valid"] == Array("true".utf8) else { throw broken(page, after: records, result) }
+            last = page
+            cursor = page["cursor"]
+        } while cursor != nil
+        progress.erase()
+        show(last, records, options, console)
+        return .done
+    }
+
+    private static func broken(_ page: JSONObject, after records: Int64, _ result: [UInt8]) -> Failure {
+        let number = page.integer("firstBroken") ?? 0
+        let message =
+            number > 0
+            ? "record \(number) of the audit was altered or is missing; \(records) before it are as they were written"
+            : "the audit was altered: where cannot be told"
+        return Failure(status: .refused, message: message, reply: result)
+    }
+
+    private static func show(_ page: JSONObject?, _ records: Int64, _ options: GlobalOptions, _ console: Console) {
+        guard !console.isQuiet else { return }
+        let head = page?.string("head")
+        guard options.form == .standard else {
+            var members = [("valid", Array("true".utf8)), ("records", Array("\(records)".utf8))]
+            members.append(("newest", page?["newest"] ?? Array("0".utf8)))
+            if let head { members.append(("head", JSONParts.string(head))) }
+            return console.print(line: JSONParts.object(members))
+        }
+        console.print("\(records) records are as they were written\n")
+        if let head { console.print("head \(head)\n") }
+    }
+}

@@ -1,0 +1,77 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers `secrets.getMany`: several secrets of one service, some of them a turn.
+enum SecretsMany {
+    static let all: [String: Handler] = ["secrets.getMany": getMany]
+
+    static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let recipient = try call.recipient(2)
+        try call.checkInstallation(storage)
+        defer { call.wipePlaintext() }
+        var reply = GatheredReply(call, storage)
+        // Those that are missing, so far.
+        var missing = ByteBuffer()
+        missing.wipes = true
+        missing.append(reply.state.aside)
+        if reply.isNew {
+            out.append("{\"secrets\":[")
+            reply.opened(out.count, call)
+        }
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems, after: reply.state.done) {
+            (account) throws(Refusal) in
+            try reply.checkTime(out.count, aside: missing, call)
+            let group = call.reader.has(3) ? call.reader.string(3) : Bytes()
+            let name = SecretName(service: call.reader.string(0), account: account, group: group)
+            let found: FoundSecret?
+            do throws(Refusal) { found = try read(name, &reply, &out, call, storage) } catch {
+                if error.isLater { reply.keepIfMuch(out.count, aside: missing, call) }
+                throw error
+            }
+            reply.advance(call.plaintext.count)
+            guard let found else {
+                if !missing.isEmpty { missing.append(UInt8(ascii: ",")) }
+                missing.append(quoted: account)
+                return
+            }
+            try reply.checkRoom(for: call.plaintext.count, out.count, call)
+            out.wipes = true
+            out.append(reply.state.isFirst ? "{\"account\":" : ",{\"account\":")
+            reply.addedFirst()
+            out.append(quoted: account)
+            out.append(",")
+            try SecretsHandlers.append(found, name, sealedTo: recipient, parameter: 2, call, &out, storage)
+            out.append(rest: found)
+        }
+        out.append("],\"missing\":[")
+        out.append(missing.bytes)
+        out.append("],\"rev\":")
+        out.append(unsigned: reply.state.rev)
+        out.append("}")
+        call.shows(reply.state.rev)
+    }
+
+    /// Leaves a secret in the call's `plaintext`, rendered.
+    /// - Returns: nil when it is absent, or its value was destroyed.
+    private static func read(
+        _ name: SecretName, _ reply: inout GatheredReply, _ out: inout ByteBuffer, _ call: Call,
+        _ storage: isolated Storage
+    ) throws(Refusal) -> FoundSecret? {
+        var found: FoundSecret?
+        call.plaintext.removeAll()
+        var shown: UInt64 = 0
+        do throws(StoreError) {
+            shown = try storage.secrets.get(name, version: nil) { secret, value in
+                found = secret
+                _ = call.render(secret.kind, value, field: nil)
+            }
+        } catch {
+            guard case .noSuchVersion(let shownRev) = error else { throw Refusal(error, call: call) }
+            shown = shownRev
+        }
+        try reply.checkMoment(shown, &out, call, storage)
+        call.shows(shown)
+        return found
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import Testing
+
+/// A thousand random secrets: written, read, rotated, destroyed, killed. None of their values and names is anywhere but in replies.
+@Suite struct SecretsCanaryTests {
+    private let daemon: TemporaryDaemon
+    private static let count = 1000
+    /// All values and names begin so, each goes on at random.
+    private static let mark = "kanari7d"
+
+    init() throws {
+        daemon = try TemporaryDaemon()
+    }
+
+    private static func canary() -> String { mark + String(UInt64.random(in: 0...UInt64.max), radix: 36) }
+
+    private struct Secret {
+        var service: String
+        var account = SecretsCanaryTests.canary()
+        var value = SecretsCanaryTests.canary()
+
+        var name: String { "{\"service\":\"\(service)\",\"account\":\"\(account)\"" }
+        func put(_ value: String) -> String {
+            name + ",\"secret\":\"\(value)\",\"label\":\"\(SecretsCanaryTests.canary())\","
+                + "\"attributes\":{\"\(SecretsCanaryTests.canary())\":\"\(SecretsCanaryTests.canary())\"}}"
+        }
+    }
+
+    private func exchange(_ client: Client, _ method: String, _ params: [String]) throws -> [JSON] {
+        client.send(params.map { Client.request("secrets." + method, $0) }.joined())
+        return try params.map { _ in try client.reply() }
+    }
+
+    private func expectNothing(_ what: String) {
+        #expect(DirectoryScan.find([Self.mark], under: daemon.root).isEmpty, "\(what): on the disk")
+    }
+
+    private func waitUntilRewrapped(_ client: Client) throws {
+        let deadline = now() + 30
+        while try client.result("secrets.status")["rewrapping"] != nil, now() < deadline { usleep(5000) }
+    }
+
+    @Test func `none is in any file, nor in the daemon's memory once it is locked, and a planted one is found`() throws
+    {
+        let services = (0..<10).map { _ in Self.canary() }
+        let secrets = (0..<Self.count).map { Secret(service: services[$0 % services.count]) }
+        let client = try daemon.connect()
+        let stored = try exchange(client, "put", secrets.map { $0.put($0.value) })
+        #expect(stored.allSatisfy { $0["result"]?["version"]?.int == 1 })
+        let read = try exchange(client, "get", secrets.map { $0.name + "}" })
+        #expect(zip(read, secrets).allSatisfy { $0["result"]?["secret"]?.text == $1.value })
+        let accounts = secrets.prefix(10).map { "\"\($0.account)\"" }.joined(separator: ",")
+        try client.result("secrets.getMany", "{\"service\":\"\(services[0])\",\"accounts\":[\(accounts)]}")
+        try client.result("secrets.list", "{\"limit\":1000}")
+        // Others in their places, and the first ones destroyed.
+        let some = secrets.prefix(100)
+        _ = try exchange(client, "put", some.map { $0.put(Self.canary()) })
+        let destroyed = try exchange(client, "destroyVersion", some.prefix(20).map { $0.name + ",\"version\":1}" })
+        #expect(destroyed.allSatisfy { $0["result"] != nil })
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        for service in services.prefix(3) { try client.result("secrets.rotate", "{\"service\":\"\(service)\"}") }
+        try waitUntilRewrapped(client)
+        _ = try exchange(client, "delete", secrets.suffix(100).map { $0.name + "}" })
+        // Refusals are in the audit with names.
+        _ = try exchange(client, "get", some.map { $0.name + ",\"version\":9}" })
+        try client.result("secrets.audit", "{\"limit\":1000}")
+        expectNothing("running")
+        // The same scans find what is planted.
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"plantedLeak77\"}")
+        #expect(DirectoryScan.find(["plantedLeak77"], under: daemon.data) == ["plantedLeak77"])
+        try client.result("secrets.lock")
+        #expect(!MemoryScan.find(["plantedLeak77"], in: daemon.pid).isEmpty)
+        let remains = MemoryScan.find([Self.mark], in: daemon.pid)
+        #expect(remains.isEmpty, "\(remains)")
+        expectNothing("locked")
+        daemon.kill()
+        expectNothing("killed")
+        try daemon.start()
+        // What recovery and unlocking have read goes with the keys as well.
+        let again = try daemon.connect()
+        let found = try again.result("secrets.get", secrets[200].name + "}")
+        #expect(found["secret"]?.text == secrets[200].value)
+        try again.result("secrets.lock")
+        let after = MemoryScan.find([Self.mark], in: daemon.pid)
+        #expect(after.isEmpty, "\(after)")
+        try again.result("secrets.unlock")
+        _ = try again.result("secrets.get", secrets[201].name + "}")
+        // No core, where a signal that makes one ends it.
+        let pid = daemon.pid
+        Glibc.kill(pid, SIGABRT)
+        if daemon.wait(seconds: 5) == nil { daemon.kill() }
+        expectNothing("aborted")
+        #expect(TemporaryDaemon.names(daemon.root)?.contains { $0.hasPrefix("core") } == false)
+        #expect(TemporaryDaemon.names(".")?.contains("core.\(pid)") == false)
+    }
+}
