@@ -65,7 +65,7 @@ let package = Package(
             "KuraServerTests",
             [
                 "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTransport",
-                "SQLite",
+                "SQLite", "Sodium",
             ]),
         tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
         tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -184,6 +185,26 @@ int csys_set_no_core(void) {
     return setrlimit(RLIMIT_CORE, &none);
 }
 int csys_memory_file(const char *name) { return memfd_create(name, MFD_ALLOW_SEALING); }
+int csys_private_memory_file(const char *name) { return memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC); }
+int csys_unnamed_file(const char *directory, unsigned mode) {
+    return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+}
+// Longest name of a descriptor: "/proc/self/fd/" and ten digits.
+static void name_descriptor(char name[32], int descriptor) { snprintf(name, 32, "/proc/self/fd/%d", descriptor); }
+int csys_name_file(int descriptor, const char *path) {
+    char name[32];
+    name_descriptor(name, descriptor);
+    return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+int csys_reopen_for_reading(int descriptor) {
+    char name[32];
+    name_descriptor(name, descriptor);
+    return open(name, O_RDONLY | O_CLOEXEC);
+}
+long csys_copy_range(int source, int64_t from, int target, int64_t to, size_t count) {
+    off_t start = from, end = to;
+    return copy_file_range(source, &start, target, &end, count, 0);
+}
 int csys_seal_memory_file(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 }

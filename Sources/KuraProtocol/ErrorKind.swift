@@ -19,6 +19,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case sealed, integrity, wrongKey
     case installationMismatch
     case forged, tokenUnusable
+    case tokenInvalid
+    case digestMismatch, rangeNotSatisfiable, uploadNotFound
 
     public struct Facts: Sendable {
         public let name: StaticString
@@ -353,6 +355,34 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     locked or the daemon started since.
                     """,
                 remedy: "Have another one made; when it was `spent` and not by you, take the secret for stolen.")
+        case .tokenInvalid:
+            Facts(
+                name: "tokenInvalid", code: -32070, message: "Token invalid", retryable: false,
+                when: """
+                    A win token is not one that counts here; `data.reason` says why. `unknown`: this daemon has not given it since it started. \
+                    `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past. Nothing was stored. A \
+                    token that was lost to time or to another client is no error: what is put with it is stored as stale.
+                    """,
+                remedy:
+                    "Get the value again, with `claim`; put what you have without a token if it is to count as fresh.")
+        case .digestMismatch:
+            Facts(
+                name: "digestMismatch", code: -32074, message: "Digest mismatch", retryable: false,
+                when: "The content that came does not have the digest that the request states. Nothing was stored.",
+                remedy: "Compute BLAKE2b-256 of the content once more, or send it once more.")
+        case .rangeNotSatisfiable:
+            Facts(
+                name: "rangeNotSatisfiable", code: -32075, message: "Range not satisfiable", retryable: false,
+                when: "`range` begins or ends behind the content's end, which is at `data.limit` bytes.",
+                remedy: "Ask `blobs.stat` how long it is; without `length` the range goes to the end.")
+        case .uploadNotFound:
+            Facts(
+                name: "uploadNotFound", code: -32076, message: "Upload not found", retryable: false,
+                when: """
+                    There is no such upload: it was committed or aborted, its connection or its lease has ended, or the daemon has started \
+                    anew.
+                    """,
+                remedy: "Begin another one; with `leaseSeconds` it outlives its connection.")
         }
     }
 }

@@ -44,7 +44,7 @@ public struct Field: Sendable {
 /// test are all made from this.
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, transaction, settings, secrets, documents, changes
+        case rpc, session, storage, transaction, settings, secrets, documents, models, blobs, changes
 
         /// What it is for, in one sentence.
         public var summary: String {
@@ -56,6 +56,8 @@ public struct Method: Sendable {
             case .settings: "Small values by domain and key, kept in memory whole."
             case .secrets: "Sealed values by service and account, and the keys that lead to them."
             case .documents: "JSON documents of any shape by collection and id."
+            case .models: "Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."
+            case .blobs: "Contents that may be lost, by namespace and key: images, downloads, what was made of them."
             case .changes: "What has changed, in the order of revisions."
             }
         }
@@ -136,6 +138,8 @@ public enum WireLimits {
     public static let attachmentBytes = 512 << 20
     public static let inlineAttachmentBytes = 8 << 20
     public static let attachmentNameBytes = 255
+    /// A blob, or a piece of one, that is sent or returned within JSON.
+    public static let inlineBlobBytes = 11 << 20
     /// Operations of a JSON patch.
     public static let patchOperations = 1000
     public static let requestKeyBytes = 128
@@ -178,5 +182,10 @@ public enum WireLimits {
     public static let waitMilliseconds: Int64 = 600_000
     /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).
     public static let safeInteger: Int64 = 9_007_199_254_740_991
+    /// A value of the model cache, its entity tag, and a tag.
+    public static let modelBytes = 8 << 20
+    public static let etagBytes = 512
+    public static let tagBytes = 128
+    public static let tags = 16
     public static let replyBytes = 32 << 20
 }

@@ -45,7 +45,7 @@ extension Method {
 
 extension Method.Store {
     /// Those that grants can be about; the others have nothing to protect, or look into these.
-    public static let granted: [Method.Store] = [.storage, .settings, .secrets, .documents]
+    public static let granted: [Method.Store] = [.storage, .settings, .secrets, .documents, .models, .blobs]
 }
 
 extension Method.Need: CustomStringConvertible {

@@ -32,6 +32,12 @@ final class Call {
     var holdsSecrets = false
     /// The handler has noted by itself what the request has come to.
     var isNoted = false
+    /// What the request has changed is not undone with the turn.
+    var keepsTurn = false
+    /// What the request has had read of the model cache: views point into it.
+    var reading: ModelRead?
+    /// Replies to other requests, which this turn has brought about.
+    var parkedReplies: [ParkedReply] = []
     /// The reply waits until the turn is in the audit.
     var isAudited = false
     /// The secret that the request was about, when its parameters do not name it: service, account and group, the latter two from there on.
@@ -94,6 +100,8 @@ final class Call {
         if replyDescriptor != nil { replyDescriptor = nil }
         relaxedRev = 0
         isAudited = false
+        keepsTurn = false
+        if reading != nil { reading = nil }
         if !auditedName.isEmpty { auditedName.removeAll() }
     }
 
@@ -298,10 +306,19 @@ final class ServerFacts {
     let accessRules: ContiguousArray<AccessRule>
     let auditRules: ContiguousArray<AuditRule?>
     let access: AccessControl
+    /// Who waits for secrets that are sealed anew.
+    var rewrapWaits: [RewrapWait] = []
+    /// Refusals that the audit has at once.
+    var refusals = RefusalBudgets()
     var sockets: [DaemonSocket] = []
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
+    /// Bytes of memory that were to be had when the daemon started; nil when nobody knows.
+    let freeMemoryAtStart: Int? = {
+        let free = HostMemory.free()
+        return free == .max ? nil : free
+    }()
     /// Starts of applications that were announced.
     var launches: UInt64 = 0
     var isDraining = false
@@ -311,6 +328,8 @@ final class ServerFacts {
     var transfers = 0
     /// What the host's administrator has fixed.
     var locks = SettingsLocks()
+    /// Blobs that come in pieces.
+    var uploads = BlobUploads()
     /// Bytes of the overrides of all connections.
     var overrideBytes = 0
 

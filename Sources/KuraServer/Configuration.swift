@@ -29,6 +29,14 @@ public struct Configuration: Sendable {
     public var settingsLocks: String?
     /// A file with the key of a slot of the secrets, such as a container's secret.
     public var secretsKeyFile: String?
+    /// Bytes of the model cache on the disk and in memory; the profile's when nil.
+    public var modelBytes: Int?
+    public var modelMemoryBytes: Int?
+    /// Bytes of the contents of blobs on the disk, and of small ones in memory; the profile's when nil.
+    public var blobBytes: Int?
+    public var blobMemoryBytes: Int?
+    /// Bytes that have to be free for caches to store anything; nil: 400 MiB, or a twentieth of a small disk.
+    public var minFreeBytes: Int?
     /// Bytes of the secrets' audit; nil for the usual 16 MiB.
     public var auditBytes: Int?
     /// A descriptor that such a key is read from at the start.
@@ -104,6 +112,12 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() {
                 try takeSecrets(String(decoding: name, as: UTF8.self), value)
             }
+        case "caches":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "caches is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() {
+                try takeCaches(String(decoding: name, as: UTF8.self), value)
+            }
         case "changes":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -111,7 +125,7 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, changes, limits, \
+                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, caches, changes, limits, \
                     busyPollMicroseconds, importRoots, settingsLocks, secrets
                     """)
         }
@@ -156,6 +170,22 @@ public struct Configuration: Sendable {
         secretsKeyFile = path
     }
 
+    private mutating func takeCaches(_ name: String, _ value: Bytes) throws(Refusal) {
+        switch name {
+        case "modelBytes": modelBytes = try Self.number(name, value, (64 << 10)...(1 << 40))
+        case "modelMemoryBytes": modelMemoryBytes = try Self.number(name, value, (64 << 10)...(1 << 40))
+        case "blobBytes": blobBytes = try Self.number(name, value, (64 << 10)...(1 << 44))
+        case "blobMemoryBytes": blobMemoryBytes = try Self.number(name, value, (64 << 10)...(1 << 40))
+        case "minFreeBytes": minFreeBytes = try Self.number(name, value, 0...(1 << 50))
+        default:
+            throw Refusal(
+                description: """
+                    unknown key "\(name)" in caches; known are modelBytes, modelMemoryBytes, blobBytes, blobMemoryBytes, \
+                    minFreeBytes
+                    """)
+        }
+    }
+
     private mutating func takeFeed(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
         case "retainBytes": retainBytes = try Self.number(name, value, 0...(1 << 40))
@@ -187,6 +217,12 @@ public struct Configuration: Sendable {
         if busyPollMicroseconds != other.busyPollMicroseconds { names.append("busyPollMicroseconds") }
         if limits != other.limits || retainBytes != other.retainBytes || retainSeconds != other.retainSeconds {
             names.append("limits or changes")
+        }
+        if modelBytes != other.modelBytes || modelMemoryBytes != other.modelMemoryBytes
+            || blobBytes != other.blobBytes || blobMemoryBytes != other.blobMemoryBytes
+            || minFreeBytes != other.minFreeBytes
+        {
+            names.append("caches")
         }
         if importRoots != other.importRoots { names.append("importRoots") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }

@@ -82,10 +82,22 @@ final class Connection {
     var transfers = 0
     /// The one that the next request waits for in its place.
     var inPlace: Transfer?
+    /// It has claims that end with it, waits for some, or holds scratch namespaces.
+    var holdsCaches = false
+    /// Requests of it that wait for what another client fetches.
+    var parked = 0
     /// How it stands in a crowd: what it holds, and why it is held up.
     var crowd = CrowdState()
     /// How the connection stood when the turn began, for taking the turn back.
-    private var turnStart: (framer: LineFramer, state: ConnectionState, output: Int)?
+    private var turnStart: TurnStart?
+    /// A type of its own: the runtime would take a tuple apart field by field in every turn.
+    private struct TurnStart {
+        var framer: LineFramer
+        var state: ConnectionState
+        var output: Int
+        /// Lines behind one that waits which stay answered.
+        var ahead: [Range<Int>] = []
+    }
     /// What the turn has changed of the feed, for taking it back.
     private var feedChanges: ContiguousArray<ConnectionFeed.Change> = []
 
@@ -120,12 +132,22 @@ final class Connection {
 
     // MARK: Turns
 
-    func beginTurn(_ pool: BufferPool) {
+    /// `isTight`: memory is short, so what is taken from the pool counts as grown, and is held against the budget with the first reply. Turn
+    ///   by turn, the pool would else fill the outputs of those who do not read.
+    func beginTurn(_ pool: BufferPool, isTight: Bool) {
         if output.capacity == 0 {
             pool.supply(&output)
-            crowd.room = output.capacity
+            crowd.room = isTight ? 0 : output.capacity
         }
-        turnStart = (framer, state, output.count)
+        turnStart = TurnStart(framer: framer, state: state, output: output.count)
+    }
+
+    /// What the turn has answered so far stays, whatever becomes of the turn.
+    func keepTurn() {
+        turnStart = TurnStart(framer: framer, state: state, output: output.count, ahead: ahead)
+        if !descriptors.isEmpty { descriptors.commit() }
+        if !contents.isEmpty { contents.commit() }
+        feedChanges.removeAll(keepingCapacity: true)
     }
 
     /// Forgets what the turn has answered, so that its requests can be answered again.
@@ -139,7 +161,7 @@ final class Connection {
         query = nil
         hasTakenOutcome = false
         starting = []
-        ahead.removeAll(keepingCapacity: true)
+        ahead = start.ahead
         descriptors.rewind()
         contents.rewind()
         cutOutput(to: start.output)
@@ -217,7 +239,8 @@ final class Connection {
     func receive(
         atMost limit: Int, _ pool: BufferPool, _ budget: BufferBudget, piece: Int = 1 << 20
     ) -> Socket.Received? {
-        if input.capacity == 0 { pool.supply(&input) }
+        // What is short is asked for.
+        if input.capacity == 0, !budget.isTight { pool.supply(&input) }
         // A line that comes in small pieces goes on where it is; a long one gets room in long steps.
         if input.capacity - input.count < 4 << 10 {
             let room = min(max(input.count, 16 << 10), 1 << 20, max(limit, 4 << 10))

@@ -143,8 +143,10 @@ struct ConnectionState {
         if let gathering { end = min(end, gathering.outputPosition) }
         while firstBarrier < barriers.count, barriers[firstBarrier].rev <= syncedRev { firstBarrier += 1 }
         guard firstBarrier < barriers.count else {
-            barriers.removeAll(keepingCapacity: barriers.capacity <= 64)
-            firstBarrier = 0
+            if firstBarrier > 0 {
+                barriers.removeAll(keepingCapacity: barriers.capacity <= 64)
+                firstBarrier = 0
+            }
             return end
         }
         return min(end, barriers[firstBarrier].position)

@@ -77,6 +77,11 @@ public enum Daemon {
         var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
         if let bytes = configuration.auditBytes { storageConfiguration.auditBytes = bytes }
         storageConfiguration.keys = keys
+        if let bytes = configuration.modelBytes { storageConfiguration.modelBytes = bytes }
+        if let bytes = configuration.modelMemoryBytes { storageConfiguration.modelMemoryBytes = bytes }
+        if let bytes = configuration.blobBytes { storageConfiguration.blobBytes = bytes }
+        if let bytes = configuration.blobMemoryBytes { storageConfiguration.blobMemoryBytes = bytes }
+        storageConfiguration.minFreeBytes = configuration.minFreeBytes
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)

@@ -64,6 +64,7 @@ extension Server {
                     answerAhead(connection, storage)
                     return
                 }
+                if call.keepsTurn { connection.keepTurn() }
                 // A long reply that is refused in the end takes back what stood there from earlier turns.
                 let added = connection.outputEnd > start ? Int(connection.outputEnd - start) : 0
                 budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
@@ -189,6 +190,10 @@ extension Server {
             } else {
                 connection.output.truncate(to: start)
             }
+            if call.keepsTurn {
+                connection.state.batch = batch
+                connection.keepTurn()
+            }
         }
         guard batch.left == 0 else {
             connection.state.batch = batch
@@ -264,6 +269,8 @@ extension Server {
         } else if let descriptor = call.replyDescriptor {
             connection.pass(descriptor, at: start)
         }
+        // Not held until somebody asks for something again.
+        if call.replyDescriptor != nil { call.replyDescriptor = nil }
         return true
     }
 

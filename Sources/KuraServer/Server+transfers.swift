@@ -189,7 +189,7 @@ extension Server {
     }
 
     /// Appends to the connection's output what may leave when `rev` is synced.
-    private func tell(
+    func tell(
         _ connection: Connection, rev: UInt64, _ storage: isolated Storage, _ body: (inout ByteBuffer) -> Void
     ) {
         let position = connection.outputEnd

@@ -55,6 +55,7 @@ extension Server {
                 1 + crowd.weight(bytes: upper - lower + Int(connection.outputEnd - start) + discardedBytes, reader)
             connection.state.overtaken = framer.consumed - begin
             connection.answeredAhead(lower..<framer.consumed)
+            if call.keepsTurn { connection.keepTurn() }
         }
     }
 }

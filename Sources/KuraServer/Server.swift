@@ -56,6 +56,8 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
+    /// Connections that are gone and had to do with what others fetch.
+    var departed: [UInt64] = []
     /// Bytes that the request which is being answered has written and taken back: they cost as much as those that stay.
     var discardedBytes = 0
     let reload: Reload
@@ -117,8 +119,9 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
-            SecretsCheckups.all, SecretsHandlers.all, SecretsUse.all, SecretsTokens.all, SecretsAudit.all,
-            DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all, ChangesHandlers.all,
+            SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
+            SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
+            ModelsHandlers.all, BlobsHandlers.all, CacheHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -195,7 +198,7 @@ public final class Server {
             }
             enter(connection)
         }
-        again.removeAll(keepingCapacity: true)
+        if !again.isEmpty { again.removeAll(keepingCapacity: true) }
         var time = monotonicNow()
         wakeDeferred(time)
         for connection in turn {
@@ -219,6 +222,8 @@ public final class Server {
         // The replies of a turn whose commit has failed have no barrier: nobody may send them.
         guard storage.failure == nil else { return }
         if !transfers.isEmpty { tellTransfers(storage) }
+        if !facts.rewrapWaits.isEmpty { tellRewrapping(storage) }
+        tellClaims(storage)
         call.connection = nil
         if crowd.isAcceptDue { accept() }
         drainLingering()
@@ -249,7 +254,7 @@ public final class Server {
         guard !connection.isInTurn, !connection.isClosed else { return }
         connection.isInTurn = true
         connection.crowd.turn = crowd.turn
-        connection.beginTurn(pool)
+        connection.beginTurn(pool, isTight: facts.buffers.isTight)
         turn.append(connection)
     }
 
@@ -313,7 +318,7 @@ public final class Server {
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
         }
-        pending.removeAll(keepingCapacity: true)
+        if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
         syncIfDue(storage)
         release(storage.syncedRev)
         serveChanges(storage)
@@ -378,8 +383,10 @@ public final class Server {
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
+        if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
         return Int32(clamping: (wait + 999_999) / 1_000_000)
     }
@@ -437,6 +444,9 @@ public final class Server {
         loop.remove(connection.socket.descriptor)
         connection.isHungUp = true
         dropQuery(of: connection)
+        // Nobody is there to bring what it has claimed, nor to be told.
+        connection.parked = 0
+        if connection.holdsCaches { departed.append(connection.token) }
         if connection.transfers > 0 { cancelTransfers(of: connection) }
     }
 
@@ -456,7 +466,9 @@ public final class Server {
         // The ring lets it go when it comes to it; until then its descriptor is open.
         if connection.isInFeed { call.changes.wake() }
         dropQuery(of: connection)
+        if connection.holdsCaches { departed.append(connection.token) }
         if connection.transfers > 0 { cancelTransfers(of: connection) }
+        facts.uploads.end(of: connection.token)
         if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
         connection.socket.shutdown()
         connections.remove(connection.token)
@@ -489,7 +501,7 @@ public final class Server {
             call.changes.wake()
         }
         let isHeld = connection.hasMore || connection.state.wait != .none
-        let isServed = connection.feed.waits.isEmpty && connection.transfers == 0
+        let isServed = connection.feed.waits.isEmpty && connection.transfers == 0 && connection.parked == 0
         if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
             close(connection)
             return

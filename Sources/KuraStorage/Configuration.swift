@@ -28,6 +28,14 @@ public struct StorageConfiguration: Sendable {
     public var retentionSeconds = 7 * 86_400
     /// Bytes of changes that are kept in memory for the change feed.
     public var recentBytes: Int
+    /// Bytes of the model cache on the disk, and those of it that are in memory, its index included.
+    public var modelBytes: Int
+    public var modelMemoryBytes: Int
+    /// Bytes of the contents of blobs on the disk, and those of small ones that are in memory.
+    public var blobBytes: Int
+    public var blobMemoryBytes: Int
+    /// Bytes that the file system has to have left for caches to store anything; nil: 400 MiB, or a twentieth of a small disk.
+    public var minFreeBytes: Int?
     /// Where the keys of the secrets come from.
     public var keys = KeySourcesConfiguration()
     /// Bytes of the secrets' audit; the oldest of it goes when there is more.
@@ -48,6 +56,10 @@ public struct StorageConfiguration: Sendable {
             checkpointBytes = 4 * mebibyte
             retentionBytes = 4 * mebibyte
             recentBytes = mebibyte
+            modelBytes = 16 * mebibyte
+            modelMemoryBytes = 4 * mebibyte
+            blobBytes = 256 * mebibyte
+            blobMemoryBytes = 4 * mebibyte
         case .default:
             segmentBytes = 16 * mebibyte
             overlayBytes = 64 * mebibyte
@@ -56,6 +68,10 @@ public struct StorageConfiguration: Sendable {
             checkpointBytes = 64 * mebibyte
             retentionBytes = 64 * mebibyte
             recentBytes = 8 * mebibyte
+            modelBytes = 256 * mebibyte
+            modelMemoryBytes = 64 * mebibyte
+            blobBytes = 4096 * mebibyte
+            blobMemoryBytes = 32 * mebibyte
         case .large:
             segmentBytes = 64 * mebibyte
             overlayBytes = 256 * mebibyte
@@ -64,6 +80,10 @@ public struct StorageConfiguration: Sendable {
             checkpointBytes = 256 * mebibyte
             retentionBytes = 512 * mebibyte
             recentBytes = 32 * mebibyte
+            modelBytes = 2048 * mebibyte
+            modelMemoryBytes = 512 * mebibyte
+            blobBytes = 32_768 * mebibyte
+            blobMemoryBytes = 256 * mebibyte
         }
         foldBytes = overlayBytes / 2
         foldMilliseconds = 1000
@@ -72,6 +92,11 @@ public struct StorageConfiguration: Sendable {
     var logDirectory: String { dataDirectory + "/log" }
     var durableDirectory: String { dataDirectory + "/durable" }
     var attachmentsDirectory: String { durableDirectory + "/attachments" }
+    /// What may be lost. Not in backups.
+    var cacheDirectory: String { dataDirectory + "/cache" }
+    var blobsDirectory: String { cacheDirectory + "/blobs" }
+    /// Tells that the cache's files were closed.
+    var cacheCleanPath: String { cacheDirectory + "/clean" }
     var temporaryDirectory: String { dataDirectory + "/tmp" }
     /// What leads to the root key of the secrets. root.key and host.key are never in a backup.
     var keysDirectory: String { dataDirectory + "/keys" }

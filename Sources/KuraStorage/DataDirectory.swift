@@ -43,6 +43,8 @@ struct DataDirectory: ~Copyable {
         try FileSystem.makeDirectory(configuration.durableDirectory)
         try FileSystem.makeDirectory(configuration.temporaryDirectory)
         try FileSystem.makeDirectory(configuration.attachmentsDirectory)
+        try FileSystem.makeDirectory(configuration.cacheDirectory)
+        try FileSystem.makeDirectory(configuration.blobsDirectory)
         for name in try FileSystem.names(in: configuration.temporaryDirectory)
         where AttachmentFiles.digest(ofMarker: name) == nil {
             let path = configuration.temporaryDirectory + "/" + name

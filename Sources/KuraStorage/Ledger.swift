@@ -252,7 +252,8 @@ final class Ledger {
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         if !writerAccounts.isEmpty {
-            try scope.admit(bytes: newBytes - oldBytes, items: Int(countDelta), for: writerAccounts)
+            try scope.admit(
+                bytes: newBytes - oldBytes, items: scope.countedItems(countDelta, key), for: writerAccounts)
         }
         // After every check: what is refused makes no scope.
         guard scopes.enter(scope) else { throw .quotaExceeded(limit: ScopeTable.limit) }
@@ -308,8 +309,8 @@ final class Ledger {
             writer.withBytes { writer in
                 records.append(
                     LogRecord(
-                        store: scope.store, isTombstone: true, rev: rev + 1, scope: name, key: Bytes(), writer: writer,
-                        value: Bytes()))
+                        store: scope.store, isTombstone: true, rev: rev + 1, scope: name, key: Bytes(),
+                        writer: scope.store.isSealed ? Bytes() : writer, value: Bytes()))
             }
         }
         staged.append(Staged(old: nil, new: marker, scopeRev: dropRev))
@@ -355,7 +356,8 @@ final class Ledger {
         scope.count += Int(new.pointee.countDelta)
         scope.bytes += Int(new.pointee.bytesDelta)
         if !scope.accounts.isEmpty {
-            scope.noteInAccounts(bytes: Int(new.pointee.bytesDelta), items: Int(new.pointee.countDelta))
+            scope.noteInAccounts(
+                bytes: Int(new.pointee.bytesDelta), items: scope.countedItems(new.pointee.countDelta, new.key))
         }
         if scope.firstRev == 0 { scope.firstRev = new.pointee.rev }
         scope.lastRev = new.pointee.rev
@@ -388,7 +390,8 @@ final class Ledger {
         scope.count -= Int(new.pointee.countDelta)
         scope.bytes -= Int(new.pointee.bytesDelta)
         if !scope.accounts.isEmpty {
-            scope.noteInAccounts(bytes: -Int(new.pointee.bytesDelta), items: -Int(new.pointee.countDelta))
+            scope.noteInAccounts(
+                bytes: -Int(new.pointee.bytesDelta), items: -scope.countedItems(new.pointee.countDelta, new.key))
         }
         scope.lastRev = change.scopeRev
         if scope.store.isResident { scope.members.remove(new) }

@@ -223,6 +223,8 @@ struct Recovery {
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
             case .secrets: ledger.replay(secret: record, at: at)
+            case .secretVersions where record.isDrop:
+                ledger.replay(drop: ledger.scopes.find(record.store, record.scope), rev: record.rev, at: at)
             case .secretVersions: try ledger.replay(secretVersion: record, at: at, reader: reader)
             case .documents, .attachments: try documents.replay(record, at: at, reader: reader)
             }

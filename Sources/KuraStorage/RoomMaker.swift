@@ -180,7 +180,7 @@ struct RoomMaker {
         job()
         while true {
             reported.wait()
-            if let outcome = folder.outcomes().last { return outcome }
+            if let outcome = folder.outcomes()?.last { return outcome }
         }
     }
 }

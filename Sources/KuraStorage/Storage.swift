@@ -21,6 +21,9 @@ public actor Storage {
     public let requests: RequestKeys
     public let configurations: ConfigurationStore
     public let secrets: SecretsStore
+    public let caches: Caches
+    public let models: ModelsStore
+    public let blobs: BlobsStore
     private let directory: DataDirectory
     let ledger: Ledger
     let log: Log
@@ -54,7 +57,10 @@ public actor Storage {
     let scrub = SecretsScrub()
     /// When the next secrets are sealed anew.
     var rewrapAt: UInt64 = 0
+    /// Something is sealed with older keys, as the end of the last turn found.
+    var isRewrapping = false
     var retiring: KeyJob?
+    var rewrapWaits = RewrapWaits()
     public nonisolated let configuration: StorageConfiguration
 
     /// Names the history that revisions belong to.
@@ -146,6 +152,12 @@ public actor Storage {
         requestedRev = recovery.ledger.rev
         reserve = Reserve(configuration)
         self.wake = wake
+        let caches = Caches(
+            configuration, tables: [ModelsStore.tables, BlobsStore.tables], housekeeper: housekeeper, wake: wake,
+            report: report)
+        self.caches = caches
+        models = ModelsStore(caches)
+        blobs = BlobsStore(caches)
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         queries = QueryPool(configuration, wake: wake)
         contents = QueryPool(configuration, name: "kura-content", wake: wake)
@@ -183,10 +195,11 @@ public actor Storage {
     public func beginTurn() {
         ledger.now = nowMilliseconds()
         ledger.syncedRev = logSync.syncedRev
+        caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
         sweepSecrets()
         noteScrubbed()
-        rewrapSecrets()
+        if isRewrapping { rewrapSecrets() }
         if aging.hasFound, admitsBulk, let next = aging.deleteSome() { agingTickets.insert(submit(next)) }
     }
 
@@ -310,7 +323,11 @@ public actor Storage {
         return ticket
     }
 
-    public func takeWarmed() -> [UInt64] { warmer.takeDone() + history.takeDone() }
+    public func takeWarmed() -> [UInt64] {
+        var tickets = warmer.takeDone() ?? []
+        if let read = history.takeDone() { tickets += read }
+        return tickets
+    }
 
     // MARK: Upkeep
 
@@ -327,6 +344,8 @@ public actor Storage {
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
         due = min(due ?? .max, scrubSecrets(time) ?? .max)
+        if !rewrapWaits.isEmpty { due = min(due ?? .max, rewrapWaits.settle(secrets, time)) }
+        if let next = caches.upkeep(time) { due = min(due ?? .max, time + next) }
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
@@ -335,7 +354,9 @@ public actor Storage {
         ledger.trimCache()
         age(time)
         migrate(time)
-        for outcome in folder.outcomes() { take(outcome, time) }
+        if let outcomes = folder.outcomes() {
+            for outcome in outcomes { take(outcome, time) }
+        }
         if isSettling, let slice, ledger.settle(slice, budget: 1000) {
             self.slice = nil
             isSettling = false
@@ -513,6 +534,7 @@ public actor Storage {
         queries.stop()
         stopContents()
         keyKeeper.stop()
+        caches.stop()
         warmer.stop()
         logSync.stop()
         folder.stop()
@@ -536,7 +558,7 @@ public actor Storage {
                 folder.submit(slice)
             }
             while let current = slice, retrySliceAt == nil, failure == nil {
-                for outcome in folder.outcomes() { take(outcome, monotonicNanoseconds()) }
+                for outcome in folder.outcomes() ?? [] { take(outcome, monotonicNanoseconds()) }
                 if isSettling {
                     while !ledger.settle(current, budget: 100_000) {}
                     slice = nil

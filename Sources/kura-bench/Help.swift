@@ -15,7 +15,7 @@ enum Help {
         TARGET is kura:SOCKET or redis:SOCKET, a Unix socket.
 
         options of load, latency and compare
-          --room settings|documents|secrets   which room of Kura (settings)
+          --room settings|documents|secrets|models   which room of Kura (settings)
           --mix read|write|mixed:P      P percent writes (read)
           --connections N               (1)
           --depth N                     requests under way on a connection (1)

@@ -4,6 +4,7 @@ struct LoadOptions {
         case settings
         case documents
         case secrets
+        case models
     }
 
     /// Share of writes among the requests.
@@ -35,7 +36,7 @@ struct LoadOptions {
     init(_ arguments: inout Arguments) throws {
         if let text = arguments.text("--room") {
             guard let room = Room(rawValue: text) else {
-                throw BenchError.usage("--room wants settings, documents or secrets, not `\(text)`")
+                throw BenchError.usage("--room wants settings, documents, secrets or models, not `\(text)`")
             }
             self.room = room
         }

@@ -1,7 +1,7 @@
 /// One measured load against one target, with the revision asked before and after.
 enum LoadRun {
     static func measure(_ target: Target, _ options: LoadOptions) throws -> LoadResult {
-        let revision = try Revision(of: target)
+        let revision = try Revision(of: target, room: options.room)
         let before = try revision.current()
         let tally: Tally
         if options.processes > 0 {
@@ -17,7 +17,7 @@ enum LoadRun {
     /// Puts every key once, so that reads find what they ask for.
     static func preload(_ target: Target, _ options: LoadOptions) throws {
         let plan = Plan.preload(target: target, options: options)
-        let revision = try Revision(of: target)
+        let revision = try Revision(of: target, room: options.room)
         let before = try revision.current()
         var generator = try Generator.prepare(plan)
         let tally = try generator.run()

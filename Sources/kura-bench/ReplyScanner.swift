@@ -6,7 +6,8 @@ import Glibc
 /// Finds the replies in received bytes and tells what each is, reading as few bytes as it can.
 ///
 /// Kura answers one line a request: `{"jsonrpc":"2.0","id":1,"result"…` or the same with `"error"`. Redis answers
-/// `+OK\r\n`, `$length\r\n…\r\n`, `$-1\r\n` or `-message\r\n`.
+/// `+OK\r\n`, `$length\r\n…\r\n`, `$-1\r\n` or `-message\r\n`. memcached answers `STORED\r\n`, `VALUE key flags length\r\n…\r\nEND\r\n`,
+/// `END\r\n`, or an error in words.
 struct ReplyScanner {
     enum Verdict: UInt8 {
         /// The reply is not all there yet.
@@ -29,7 +30,7 @@ struct ReplyScanner {
 
     static let success = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\""
 
-    private let isKura: Bool
+    private let wire: Target.Wire
     /// What a line with a value in it cannot be shorter than.
     private let shortestWithValue: Int
     // `success` as four words: one compare each instead of a call.
@@ -39,7 +40,7 @@ struct ReplyScanner {
     private let word3: UInt64
 
     init(wire: Target.Wire, valueSize: Int) {
-        isKura = wire == .kura
+        self.wire = wire
         let bytes = Array(ReplyScanner.success.utf8)
         precondition(bytes.count == 32)
         shortestWithValue = bytes.count + ":{\"value\":\"\"".utf8.count + valueSize
@@ -52,7 +53,11 @@ struct ReplyScanner {
     /// The reply that begins at `start`, of which `count` bytes are there.
     @inline(__always)
     func next(_ start: UnsafePointer<UInt8>, _ count: Int, isRead: Bool) -> Reply {
-        unsafe isKura ? nextLine(start, count, isRead: isRead) : nextRESP(start, count, isRead: isRead)
+        switch wire {
+        case .kura: unsafe nextLine(start, count, isRead: isRead)
+        case .redis: unsafe nextRESP(start, count, isRead: isRead)
+        case .memcached: unsafe nextText(start, count, isRead: isRead)
+        }
     }
 
     @inline(__always)
@@ -86,6 +91,30 @@ struct ReplyScanner {
                 place &+= 1
             }
             let length = header &+ size &+ 2
+            return length <= count ? Reply(verdict: .fine, length: length) : .incomplete
+        default:
+            return Reply(verdict: .refused, length: header)
+        }
+    }
+
+    @inline(__always)
+    private func nextText(_ start: UnsafePointer<UInt8>, _ count: Int, isRead: Bool) -> Reply {
+        guard count > 0, let end = unsafe memchr(start, 0x0A, count) else { return .incomplete }
+        let header = unsafe end - UnsafeMutableRawPointer(mutating: start) + 1
+        switch unsafe start[0] {
+        case 0x53 where header == 8:  // STORED, not SERVER_ERROR
+            return Reply(verdict: isRead ? .refused : .fine, length: header)
+        case 0x45 where isRead && header == 5:  // END
+            return Reply(verdict: .missing, length: header)
+        case 0x56 where isRead:  // VALUE key flags length
+            var place = header - 3
+            while unsafe start[place] != 0x20 { place -= 1 }
+            var size = 0
+            while place < header - 3 {
+                place &+= 1
+                size = unsafe size &* 10 &+ Int(start[place] &- 0x30)
+            }
+            let length = header &+ size &+ 7
             return length <= count ? Reply(verdict: .fine, length: length) : .incomplete
         default:
             return Reply(verdict: .refused, length: header)

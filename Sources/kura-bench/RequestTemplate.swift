@@ -17,6 +17,8 @@ struct RequestTemplate {
         switch wire {
         case .redis:
             return RequestTemplate("*2\r\n$3\r\nGET\r\n$\(key.utf8.count)\r\n\(key)\r\n", valueMarker: nil)
+        case .memcached:
+            return RequestTemplate("get \(key)\r\n", valueMarker: nil)
         case .kura:
             let name = nameMembers(room)
             return RequestTemplate(call("\(room.rawValue).get", "{\(name)}"), valueMarker: nil)
@@ -35,11 +37,16 @@ struct RequestTemplate {
         let value = noDigits + number + String(repeating: "x", count: valueSize - Digits.width - 4)
         switch wire {
         case .redis:
-            let head = "*3\r\n$3\r\nSET\r\n$\(key.utf8.count)\r\n\(key)\r\n$\(valueSize)\r\n"
-            return RequestTemplate(head + value + "\r\n", valueMarker: value)
+            // What is cached has an end.
+            let (count, expiry) = room == .models ? (5, "$2\r\nEX\r\n$3\r\n600\r\n") : (3, "")
+            let head = "*\(count)\r\n$3\r\nSET\r\n$\(key.utf8.count)\r\n\(key)\r\n$\(valueSize)\r\n"
+            return RequestTemplate(head + value + "\r\n" + expiry, valueMarker: value)
+        case .memcached:
+            return RequestTemplate("set \(key) 0 600 \(valueSize)\r\n\(value)\r\n", valueMarker: value)
         case .kura:
             let member = room == .secrets ? "secret" : "value"
-            let parameters = "{\(nameMembers(room)),\"\(member)\":\"\(value)\"}"
+            let lifetime = room == .models ? ",\"ttlSeconds\":600" : ""
+            let parameters = "{\(nameMembers(room)),\"\(member)\":\"\(value)\"\(lifetime)}"
             return RequestTemplate(call("\(room.rawValue).put", parameters), valueMarker: value)
         }
     }
@@ -48,6 +55,7 @@ struct RequestTemplate {
         switch room {
         case .settings: return "\"domain\":\"bench\",\"key\":\"\(key)\""
         case .documents: return "\"collection\":\"bench\",\"id\":\"\(key)\""
+        case .models: return "\"namespace\":\"bench\",\"key\":\"\(key)\""
         case .secrets: return "\"service\":\"bench\",\"account\":\"\(key)\""
         }
     }

@@ -1,12 +1,15 @@
 import Glibc
 
-/// Kura's global revision, asked of `storage.status` on a connection of its own: opened before the run, so that a crowd that
+/// What Kura counts writes by, its global revision, or for the model cache the values that were stored; asked on a connection of its own: opened before the run, so that a crowd that
 /// takes every place meanwhile cannot keep the answer away.
 struct Revision: ~Copyable {
-    /// nil for Redis, which counts none.
+    /// nil for the others, which count none.
     private let descriptor: Int32?
 
-    init(of target: Target) throws {
+    private let room: LoadOptions.Room
+
+    init(of target: Target, room: LoadOptions.Room) throws {
+        self.room = room
         guard target.wire == .kura else {
             descriptor = nil
             return
@@ -20,9 +23,15 @@ struct Revision: ~Copyable {
         if let descriptor { close(descriptor) }
     }
 
-    /// The revision now; nil for Redis.
+    /// The count now; nil for the others.
     func current() throws -> UInt64? {
         guard let descriptor else { return nil }
+        if room == .models {
+            let reply = try Exchange.line(
+                RequestTemplate.call("models.describe", "{\"namespace\":\"bench\"}"), on: descriptor)
+            // Before the first there is no namespace.
+            return Self.number(after: "\"puts\":", in: reply) ?? 0
+        }
         let reply = try Exchange.line(RequestTemplate.call("storage.status", "{}"), on: descriptor)
         guard reply.hasPrefix(ReplyScanner.success) else {
             throw BenchError.failed("storage.status answered \(reply)")

@@ -65,7 +65,8 @@ enum SpawnCommand {
         _ target: Target, _ room: LoadOptions.Room, pid: pid_t, until end: UInt64
     ) throws -> UInt64 {
         let request = String(decoding: RequestTemplate.read(target.wire, room: room).bytes, as: UTF8.self)
-        let refused = target.wire == .kura ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\"" : "-"
+        let refused =
+            target.wire == .kura ? "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\"" : target.wire == .redis ? "-" : "ERROR"
         var last = BenchError.failed("not tried")
         while Clock.now() < end {
             do {

@@ -70,6 +70,7 @@ struct Subscribers: ~Copyable {
             let reply = try Exchange.line(
                 "*2\r\n$10\r\nPSUBSCRIBE\r\n$\(pattern.utf8.count)\r\n\(pattern)\r\n", on: descriptor)
             guard reply == "*3" else { throw BenchError.failed("PSUBSCRIBE: \(reply)") }
+        case .memcached: throw BenchError.usage("memcached tells nobody of changes")
         }
     }
 

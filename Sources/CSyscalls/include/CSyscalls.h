@@ -81,6 +81,16 @@ long csys_send_descriptor(int socket, const void *bytes, size_t length, int desc
 int csys_begin_writing(int descriptor);
 /// A file in memory (memfd_create(2)) that programs which take this one's place inherit; -1 when there is none to have.
 int csys_memory_file(const char *name);
+/// The same, closed by programs that take this one's place.
+int csys_private_memory_file(const char *name);
+/// A file without a name in a directory (O_TMPFILE of open(2)), open for reading and writing; -1 with errno.
+int csys_unnamed_file(const char *directory, unsigned mode);
+/// Gives what a descriptor has open a name (linkat(2)); 0, or -1 with errno, ENOENT also when there is no /proc.
+int csys_name_file(int descriptor, const char *path);
+/// What a descriptor has open, opened once more for reading; -1 with errno, ENOENT when there is no /proc.
+int csys_reopen_for_reading(int descriptor);
+/// Copies within the kernel, by sharing blocks where the file system can (copy_file_range(2)); its return value.
+long csys_copy_range(int source, int64_t from, int target, int64_t to, size_t count);
 /// Nobody can change the file in memory any more (F_ADD_SEALS of fcntl(2)); 0, or -1.
 int csys_seal_memory_file(int descriptor);
 /// Pages of memory, zeros, for at least `bytes` (mmap(2)); NULL when there are none.

@@ -3,7 +3,8 @@ extension Method {
     public static let all: [Method] =
         rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
         + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
-        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + changesMethods
+        + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + modelsMethods + blobsMethods
+        + blobUploadMethods + changesMethods
 }
 
 extension ValueType {

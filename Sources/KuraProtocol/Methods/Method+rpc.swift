@@ -107,6 +107,13 @@ extension Method {
                     "The daemon's process id; this and what follows, up to `limits`, needs `admin` on the store."),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
+                Field(
+                    "models", .object([]), "Namespaces, entries and bytes of the model cache, and its bytes in memory."),
+                Field("blobs", .object([]), "Blobs, their contents and bytes, uploads under way."),
+                Field(
+                    "space", .object([]),
+                    "Bytes free and in all on the file system, below how many caches store nothing, and whether that is so."
+                ),
                 Field("log", .object([]), "Segments and bytes of the log, commits and syncs."),
                 Field("overlay", .object([]), "Changes that are not folded yet: items, bytes, limit."),
                 Field("cache", .object([]), "Items kept in memory: items, bytes, limit."),
@@ -134,6 +141,50 @@ extension Method {
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
                     "Bounds, in bytes or items."),
             ], outOfBand: true),
+        Method(
+            "storage.stats", .storage, .read, needs: .whole(.read),
+            "Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches do.",
+            result: [
+                Field(
+                    "databases",
+                    .list(
+                        of: .object([
+                            Field("name", .text(maxBytes: 256), required: true, "The file, below the data directory."),
+                            Field(
+                                "range", .text(maxBytes: 32), required: true,
+                                "Its size when the daemon started, such as `1-2 MB`."),
+                        ]), maxItems: 100_000), required: true, "Database files that there were at the start."),
+                Field(
+                    "sizes", .map(of: .count), required: true, "How many of them were of each range."),
+                Field(
+                    "freeMemoryRange", .text(maxBytes: 32), "Memory that was free when the daemon started, as a range."),
+                Field(
+                    "openErrors", .count, required: true, "Files of caches that could not be opened, read or written."),
+                Field(
+                    "models",
+                    .list(
+                        of: .object(namespaceNumbers),
+                        maxItems: 10_000),
+                    required: true, "What namespaces of the model cache hold, and what has happened to them."),
+                Field(
+                    "sweep", .object(sweep), required: true,
+                    "How the sweep stands that is under way, or how the last one ended."),
+                Field("purgedBytes", .count, required: true, "Bytes that caches have given up for want of space."),
+            ]),
+        Method(
+            "storage.sweep", .storage, .write, needs: .whole(.admin),
+            "Removes from the caches what has expired, was deleted logically or dropped; answers when that is done.",
+            result: sweep, apart: true),
+    ]
+
+    private static let namespaceNumbers: [Field] =
+        [Field("namespace", .scope, required: true, "Name.")] + modelNumbers
+    private static let sweep: [Field] = [
+        Field("running", .boolean, required: true, "Whether it is under way."),
+        Field("done", .count, required: true, "Entries that were looked at."),
+        Field("total", .count, required: true, "Entries to look at."),
+        Field("removed", .count, required: true, "Entries that were removed."),
+        Field("bytes", .count, required: true, "Bytes that they counted as."),
     ]
 
     private static let missing: [Field] = [

@@ -124,21 +124,3 @@ extension DocumentsHandlers {
         out.append("}")
     }
 }
-
-extension Call {
-    /// The content that the request needs next; it waits until it is there.
-    /// `begin`: begins to fetch it and gives the ticket.
-    fileprivate func content<Content: TableQuery>(
-        _ type: Content.Type, _ begin: () throws(Refusal) -> UInt64
-    ) throws(Refusal) -> Content {
-        guard let connection else { throw .error(RPCError(.internalError)) }
-        if let content = connection.contents.next() as? Content { return content }
-        if connection.contents.takesAnswers, let answer = connection.answer, let content = answer.query as? Content {
-            connection.answer = nil
-            if let error = answer.error { throw Refusal(error, call: self) }
-            connection.contents.append(content)
-            return content
-        }
-        throw .query(ticket: try begin())
-    }
-}

@@ -41,6 +41,32 @@ enum StatusHandler {
                 ("collections", collections.count), ("count", collections.reduce(0) { $0 + $1.count }),
                 ("bytes", collections.reduce(0) { $0 + $1.bytes }),
             ], &out)
+        let models = storage.models
+        object.numbers(
+            "models",
+            [
+                ("namespaces", models.all.count), ("count", models.totals.entries), ("bytes", models.totals.bytes),
+                ("limit", storage.configuration.modelBytes), ("memoryBytes", models.totals.memory),
+                ("memoryLimit", storage.configuration.modelMemoryBytes),
+            ], &out)
+        let blobs = storage.blobs.totals
+        object.numbers(
+            "blobs",
+            [
+                ("count", blobs.blobs), ("contents", blobs.contents), ("bytes", blobs.bytes),
+                ("limit", storage.configuration.blobBytes), ("memoryBytes", blobs.memory),
+                ("memoryLimit", storage.configuration.blobMemoryBytes), ("uploads", call.server.uploads.count),
+            ], &out)
+        let space = storage.caches.space
+        object.name("space", &out)
+        var inner = ObjectWriter(&out)
+        inner.number("free", space.free, &out)
+        inner.number("total", space.total, &out)
+        inner.number("minFree", space.threshold, &out)
+        inner.boolean("low", space.isLow, &out)
+        inner.number("timesLow", space.timesLow, &out)
+        inner.number("purgedBytes", storage.caches.purgedBytes, &out)
+        out.append("}")
         object.numbers(
             "log",
             [

@@ -24,8 +24,9 @@ extension Call {
         guard reader.has(parameter) else { return [] }
         var fields: [SortField] = []
         for element in StoredValue(reader.json(parameter)).elements {
-            let place = "/\(fields.count)"
-            try refuse(itemsBeyond: fields.count, parameter, place)
+            // Told of only when something is at fault.
+            var place: String { "/\(fields.count)" }
+            try refuse(itemsBeyond: fields.count, parameter)
             var path = element
             var isDescending = false
             if element.kind == .object {
@@ -49,9 +50,9 @@ extension Call {
     }
 
     /// - Throws: when a list that has `count` items already has no room for another.
-    private func refuse(itemsBeyond count: Int, _ parameter: Int, _ place: String) throws(Refusal) {
+    private func refuse(itemsBeyond count: Int, _ parameter: Int) throws(Refusal) {
         let limit = reader.listLimit(parameter)
-        guard count < limit else { throw refusal(parameter, path: place, "too many items", limit: limit) }
+        guard count < limit else { throw refusal(parameter, path: "/\(count)", "too many items", limit: limit) }
     }
 
     /// A list of paths.
@@ -59,21 +60,24 @@ extension Call {
         guard reader.has(parameter) else { return [] }
         var paths: [FieldPath] = []
         for element in StoredValue(reader.json(parameter)).elements {
-            try refuse(itemsBeyond: paths.count, parameter, "/\(paths.count)")
+            try refuse(itemsBeyond: paths.count, parameter)
             paths.append(try fieldPath(element, parameter, "/\(paths.count)"))
         }
         return paths
     }
 
-    func fieldPath(_ value: StoredValue, _ parameter: Int, _ place: String) throws(Refusal) -> FieldPath {
-        guard value.kind == .string else { throw refusal(parameter, path: place, "a path is a string") }
+    /// `place`: where it stands in the parameter, as a JSON pointer.
+    func fieldPath(
+        _ value: StoredValue, _ parameter: Int, _ place: @autoclosure () -> String
+    ) throws(Refusal) -> FieldPath {
+        guard value.kind == .string else { throw refusal(parameter, path: place(), "a path is a string") }
         let text = ResolvedText.bytes(value.quoted)
         guard text.count <= WireLimits.pathBytes else {
-            throw refusal(parameter, path: place, "a path is too long", limit: WireLimits.pathBytes)
+            throw refusal(parameter, path: place(), "a path is too long", limit: WireLimits.pathBytes)
         }
         do throws(FieldPathError) {
             return try text.withBytes { (text) throws(FieldPathError) in try FieldPath(text) }
-        } catch { throw refusal(parameter, path: place, error.message) }
+        } catch { throw refusal(parameter, path: place(), error.message) }
     }
 
     func queryControl(_ parameter: Int) -> QueryControl {

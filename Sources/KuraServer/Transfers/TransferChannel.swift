@@ -40,7 +40,7 @@ struct TransferOutcome: Sendable {
 /// How far a transfer has come.
 struct TransferProgress: Sendable {
     enum Unit: String {
-        case bytes, documents
+        case bytes, documents, secrets
     }
     var unit: Unit
     var done: Int

@@ -127,7 +127,7 @@ extension Call {
         }
     }
 
-    private func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
+    func end(_ taken: DescriptorQueue.Taken, fd: Int, path: Int) throws(Refusal) -> TransferEnd {
         guard reader.boolean(fd) else {
             guard connection?.peer?.uid == geteuid(), connection?.permissions == nil else {
                 throw .error(RPCError(.pathDenied, hint: "paths are for the daemon's own user in role admin"))

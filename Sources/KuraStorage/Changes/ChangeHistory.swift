@@ -19,7 +19,7 @@ final class ChangeHistory {
     private var tickets: [UInt64: [UInt64]] = [:]
     /// Where readings that failed began; told to whoever asks next.
     private var failures: Set<UInt64> = []
-    private let done = Guarded<[(after: UInt64, outcome: SegmentReader.Outcome)]>([])
+    private let done = Outbox<(after: UInt64, outcome: SegmentReader.Outcome)>()
     /// Somebody wants what only the active segment has.
     private var wantsTurnOver = false
     /// When a chunk was used last.
@@ -84,7 +84,7 @@ final class ChangeHistory {
             let outcome = reader.read(after: rev, in: numbers)
             // The sync that a segment was closed under may not have let go of it.
             if case .busy = outcome { usleep(1000) }
-            done.withLock { $0.append((rev, outcome)) }
+            done.append((rev, outcome))
             wake()
         }
         return true
@@ -102,12 +102,9 @@ final class ChangeHistory {
     /// The same with nobody waiting for it.
     func prefetch() { _ = fetch(0) }
 
-    /// Tickets of the readings that have ended, well or not.
-    func takeDone() -> [UInt64] {
-        let outcomes = done.withLock { done in
-            defer { done = [] }
-            return done
-        }
+    /// Tickets of the readings that have ended, well or not; nil when none has.
+    func takeDone() -> [UInt64]? {
+        guard let outcomes = done.take() else { return nil }
         var ended: [UInt64] = []
         for (rev, outcome) in outcomes {
             switch outcome {

@@ -12,8 +12,9 @@ extension DocumentsStore {
     /// The document's attachments as JSON, an array of objects; nil when it has none. Good until the next change or turn.
     /// - Throws: `.cold`, `.unreadable`.
     public func attachments(_ collection: Bytes, _ id: Bytes) throws(StoreError) -> Bytes? {
-        guard let documents = ledger.scopes.find(.documents, collection), let scope = lists(of: documents),
-            scope.count > 0, let list = try find(scope, id), !list.isTombstone
+        // Asked with every document: nothing is looked up where nobody has any.
+        guard ledger.scopes.listScopes > 0, let documents = ledger.scopes.find(.documents, collection),
+            let scope = lists(of: documents), scope.count > 0, let list = try find(scope, id), !list.isTombstone
         else { return nil }
         ledger.markRead(list)
         return list.value

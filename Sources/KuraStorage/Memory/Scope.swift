@@ -86,6 +86,8 @@ final class ScopeTable {
     private(set) var listScopes: UInt32 = 0
     /// Tells which accounts a new scope is in.
     var assign: ((Scope) -> [QuotaAccount])?
+    /// The same of a service by its name; nil when there are no quotas.
+    var assignService: ((Bytes) -> [QuotaAccount])?
 
     /// Most scopes in all stores.
     static let limit = 65_536

@@ -1,30 +1,6 @@
 import KuraBytes
 import KuraJSON
 
-/// What a content is called: the 64 hexadecimal digits of its BLAKE2b-256 digest.
-public struct ContentDigest: Hashable, Sendable {
-    /// ASCII.
-    let digits: [UInt8]
-
-    static let length = 64
-
-    init(_ digest: [UInt8]) {
-        let alphabet = Array("0123456789abcdef".utf8)
-        digits = digest.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }
-    }
-
-    /// Nil for what are no such digits.
-    init?(digits: Bytes) {
-        let isHex = digits.allSatisfy {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-        }
-        guard digits.count == Self.length, isHex else { return nil }
-        self.digits = Array(digits)
-    }
-
-    public var text: String { String(decoding: digits, as: UTF8.self) }
-}
-
 /// An attachment as its document lists it.
 public struct Attachment: Sendable, Equatable {
     public var name: [UInt8]
@@ -120,7 +96,7 @@ struct AttachmentList {
             output.append(",\"bytes\":")
             output.append(text: String(attachment.bytes))
             output.append(",\"digest\":\"")
-            output.append(attachment.digest.digits)
+            output.append(digitsOf: attachment.digest)
             output.append("\"}")
         }
         output.append("]")

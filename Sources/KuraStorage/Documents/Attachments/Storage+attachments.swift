@@ -21,7 +21,7 @@ extension Storage {
         attachments.stop()
     }
 
-    private func submit(content query: any TableQuery) -> UInt64 {
+    func submit(content query: any TableQuery) -> UInt64 {
         let ticket = takeTicket()
         // It waits for no fold.
         contents.submit(query, ticket: ticket, tablesRev: 0)

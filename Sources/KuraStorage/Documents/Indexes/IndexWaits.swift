@@ -35,8 +35,9 @@ struct IndexWaits {
         return done.isEmpty ? waits.map(\.deadline).min() : time
     }
 
+    var hasDone: Bool { !done.isEmpty }
+
     mutating func takeDone() -> [QueryAnswer] {
-        guard !done.isEmpty else { return [] }
         defer { done = [] }
         return done
     }

@@ -1,0 +1,44 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Win tokens of blobs: of many who miss a variant one makes it. The others are not kept waiting: they take its parent, or ask again.
+extension Call {
+    private func claimed() -> CacheClaims.Subject {
+        let name = blobName()
+        // None of the names has a zero in it.
+        let key = Array(name.namespace) + [0] + Array(name.key) + [0] + Array(name.variant)
+        return .init(room: ClaimRoom.blobs.rawValue, scope: 0, key: key)
+    }
+
+    /// A token for what a get has not found, when it asks for one and nobody else has it.
+    /// `claim`, `lease`: positions of the parameters.
+    func claimBlob(_ claim: Int, lease: Int, _ storage: isolated Storage) throws(Refusal) -> WinToken? {
+        guard reader.boolean(claim), let connection else { return nil }
+        try keepTurn()
+        let seconds = reader.integer(lease).map { UInt64($0) * 1_000_000_000 }
+        let token = storage.caches.claims.claim(
+            claimed(), owner: connection.token, lease: seconds, since: 0, now: monotonicNow())
+        if token != nil, seconds == nil { connection.holdsCaches = true }
+        return token
+    }
+
+    /// Whether the token of a put still has its claim; true without one.
+    /// - Throws: `tokenInvalid`.
+    func holdsBlobClaim(_ parameter: Int, _ storage: isolated Storage) throws(Refusal) -> Bool {
+        guard reader.has(parameter) else { return true }
+        if case .winner = try standing(parameter, for: claimed(), storage) { return true }
+        return false
+    }
+
+    /// The put with the token has come to its end, whatever that was.
+    func endBlobClaim(_ parameter: Int, _ storage: isolated Storage) {
+        guard reader.has(parameter) else { return }
+        let claims = storage.caches.claims
+        let subject = claimed()
+        let isHolder = claims.isHolder(reader.string(parameter), of: subject)
+        claims.spend(reader.string(parameter))
+        // Nobody waits: whoever asks next finds it, or gets the next token.
+        if isHolder { _ = claims.settle(subject) }
+    }
+}

@@ -1,0 +1,236 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers what reads blobs. Numbers of parameters are positions in the method table. Files are opened and read on threads: the request
+/// waits, and is begun again when its content is there.
+enum BlobsHandlers {
+    static let all: [String: Handler] = [
+        "blobs.get": get, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
+        "blobs.findMissing": findMissing, "blobs.scopes": BlobsNamespaces.scopes,
+        "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobsPut.put,
+        "blobs.touch": BlobsPut.touch, "blobs.delete": BlobsPut.delete, "blobs.configure": BlobsNamespaces.configure,
+        "blobs.beginUpload": BlobsUploads.begin, "blobs.appendUpload": BlobsUploads.append,
+        "blobs.commitUpload": BlobsUploads.commit, "blobs.abortUpload": BlobsUploads.abort,
+    ]
+
+    // MARK: One
+
+    static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let name = call.blobName()
+        var found = storage.blobs.find(name)
+        if found == nil { try call.awaitBlobs(storage) }
+        var isParent = false
+        if found == nil, reader.boolean(3), !name.variant.isEmpty {
+            found = storage.blobs.find(name.parent)
+            isParent = found != nil
+        }
+        guard let found else {
+            let token = try call.claimBlob(7, lease: 8, storage)
+            storage.blobs.noteMiss(name)
+            out.append("{\"found\":false")
+            append(token, &out, storage)
+            return
+        }
+        let range = try call.range(5, of: found.facts.bytes)
+        guard let content = try BlobContents.fetch(found, range, call, storage) else {
+            storage.blobs.noteMiss(name)
+            out.append("{\"found\":false}")
+            return
+        }
+        // Last, since a request that has to wait for the content is begun again.
+        let token = isParent ? try call.claimBlob(7, lease: 8, storage) : nil
+        storage.blobs.noteHit(found)
+        out.append("{\"found\":true")
+        append(found.facts, &out)
+        if isParent { out.append(",\"isParent\":true") }
+        if let range {
+            out.append(",\"range\":{\"offset\":")
+            out.append(integer: Int64(range.lowerBound))
+            out.append(",\"length\":")
+            out.append(integer: Int64(range.count))
+            out.append("}")
+        }
+        try content.append(to: &out, call, startingAt: range?.lowerBound ?? 0)
+        append(token, &out, storage)
+    }
+
+    /// `,"token":"…"}`
+    private static func append(_ token: WinToken?, _ out: inout ByteBuffer, _ storage: isolated Storage) {
+        if let token {
+            out.append(",\"token\":\"")
+            storage.caches.claims.append(token, to: &out)
+            out.append("\"")
+        }
+        out.append("}")
+    }
+
+    static func stat(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let found = storage.blobs.find(call.blobName()) else {
+            try call.awaitBlobs(storage)
+            out.append("{\"found\":false}")
+            return
+        }
+        out.append("{\"found\":true")
+        append(found.facts, &out)
+        out.append("}")
+    }
+
+    /// `,"bytes":…`: members of an object that has begun.
+    static func append(_ facts: BlobFacts, _ out: inout ByteBuffer) {
+        out.append(",\"bytes\":")
+        out.append(integer: Int64(facts.bytes))
+        out.append(",\"digest\":\"")
+        out.append(digitsOf: facts.digest)
+        out.append("\"")
+        if !facts.contentType.isEmpty {
+            out.append(",\"contentType\":")
+            facts.contentType.withBytes { out.append(quoted: $0) }
+        }
+        out.append(",\"createdAt\":")
+        out.append(timestamp: facts.createdAt)
+        out.append(",\"expiresAt\":")
+        out.append(timestamp: facts.expiresAt)
+    }
+
+    // MARK: Many
+
+    static func statMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        let namespace = call.reader.string(0)
+        call.scratch.removeAll()
+        out.append("{\"blobs\":[")
+        var isFirst = true
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+            guard let found = storage.blobs.find(BlobName(namespace: namespace, key: key)) else {
+                call.scratch.append(call.scratch.isEmpty ? "" : ",")
+                call.scratch.append(quoted: key)
+                return
+            }
+            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
+            isFirst = false
+            out.append(quoted: key)
+            append(found.facts, &out)
+            out.append("}")
+        }
+        out.append("],\"missing\":[")
+        out.append(call.scratch.bytes)
+        out.append("]}")
+    }
+
+    static func findMissing(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        let namespace = call.reader.string(0)
+        out.append("{\"missing\":[")
+        var isFirst = true
+        var index = 0
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (digits) throws(Refusal) in
+            guard let digest = ContentDigest(digits: digits) else {
+                throw .error(call.error(RPCError(.invalidParams, hint: BlobsPut.digestHint), in: 1, index))
+            }
+            index += 1
+            guard !storage.blobs.has(digest, in: namespace) else { return }
+            out.append(isFirst ? "" : ",")
+            isFirst = false
+            out.append(quoted: digits)
+        }
+        out.append("]}")
+    }
+
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let after = try position(call)
+        try call.awaitBlobs(storage)
+        guard let listing = try call.contentAtHand(BlobListing.self) else {
+            let limit = Int(reader.integer(3) ?? 100)
+            guard
+                let ticket = storage.list(
+                    blobsOf: reader.string(0), prefix: reader.string(1), after: after, limit: limit)
+            else {
+                out.append("{\"blobs\":[]}")
+                return
+            }
+            throw .query(ticket: ticket)
+        }
+        let start = out.count
+        out.append("{\"blobs\":[")
+        var isFirst = true
+        var isCut = false
+        var last: (key: [UInt8], variant: [UInt8])?
+        listing.forEach { key, variant, facts in
+            guard out.count - start < pageBytes else {
+                isCut = true
+                return false
+            }
+            last = (key, variant)
+            guard storage.blobs.isAlive(facts) else { return true }
+            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
+            isFirst = false
+            key.withBytes { out.append(quoted: $0) }
+            if !variant.isEmpty {
+                out.append(",\"variant\":")
+                variant.withBytes { out.append(quoted: $0) }
+            }
+            append(facts, &out)
+            out.append("}")
+            return true
+        }
+        out.append("]")
+        if isCut || listing.hasMore, let last {
+            out.append(",\"cursor\":")
+            (last.key + [0] + last.variant).withBytes { Cursor.append(key: $0, to: &out) }
+        }
+        out.append("}")
+    }
+
+    private static let pageBytes = 1 << 20
+
+    /// The key and variant behind which the page begins.
+    private static func position(_ call: Call) throws(Refusal) -> (key: [UInt8], variant: [UInt8]) {
+        guard let key = try Cursor.key(call, parameter: 2) else { return ([], []) }
+        let parts = key.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+        return (Array(parts[0]), parts.count > 1 ? Array(parts[1]) : [])
+    }
+}
+
+extension Call {
+    /// The blob that the first three parameters name.
+    func blobName() -> BlobName {
+        BlobName(
+            namespace: reader.string(0), key: reader.string(1), variant: reader.has(2) ? reader.string(2) : Bytes())
+    }
+
+    /// Goes on when all blobs that there are are known.
+    func awaitBlobs(_ storage: isolated Storage) throws(Refusal) {
+        guard !storage.blobs.isReady else { return }
+        throw .query(ticket: storage.awaitBlobs())
+    }
+
+    /// The part of a content that a parameter asks for; nil when it asks for all.
+    /// - Throws: `invalidParams`, and `rangeNotSatisfiable` when the content has not so much.
+    func range(_ parameter: Int, of bytes: Int) throws(Refusal) -> Range<Int>? {
+        guard reader.has(parameter) else { return nil }
+        var offset: Int64 = 0
+        var length: Int64?
+        var members = JSONWalk(reader.json(parameter), storage: walk)
+        while let (name, value) = members.nextMember() {
+            let number = RequestReader.integer(value)
+            guard let number, number >= 0, number <= WireLimits.safeInteger,
+                name.elementsEqual("offset".utf8) || name.elementsEqual("length".utf8)
+            else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "{offset, length}: whole numbers, the length may be left out",
+                        parameter: reader.name(parameter)))
+            }
+            if name.elementsEqual("offset".utf8) { offset = number } else { length = number }
+        }
+        guard offset <= bytes, length ?? 0 <= Int64(bytes) - offset else {
+            throw .error(RPCError(.rangeNotSatisfiable, parameter: reader.name(parameter), limit: bytes))
+        }
+        return Int(offset)..<Int(offset + (length ?? Int64(bytes) - offset))
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// Answers what changes blobs. A small content that came in the line is taken at once; another one on a thread, while the request waits.
+enum BlobsPut {
+    static let digestHint: StaticString = "64 hexadecimal digits in small letters"
+
+    static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let name = call.blobName()
+        guard let copy = try call.contentAtHand(BlobCopy.self) else {
+            return try begin(name, call, &out, storage)
+        }
+        let content = try content(of: copy, call)
+        try check(content, against: call.digest(9), named: 9, call)
+        try storeClaimed(name, content, options(call), call, &out, storage)
+    }
+
+    /// The same of a put that may have a token.
+    private static func storeClaimed(
+        _ name: BlobName, _ content: BlobContent, _ put: BlobPut, _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard try call.holdsBlobClaim(11, storage) else { return append(.declined(.late), &out) }
+        try store(name, content, put, call, &out, storage)
+        call.endBlobClaim(11, storage)
+    }
+
+    /// Stores what has come, and tells what became of it.
+    static func store(
+        _ name: BlobName, _ content: BlobContent, _ put: BlobPut, _ call: Call, _ out: inout ByteBuffer,
+        _ storage: isolated Storage
+    ) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        try call.keepTurn()
+        append(try call.run { () throws(StoreError) in try storage.blobs.put(name, content, put) }, &out)
+    }
+
+    /// Takes a small content, declines what is declined whatever it is, or has a thread take it.
+    private static func begin(
+        _ name: BlobName, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        let reader = call.reader
+        // A claim ends with the reply, for good. Before the descriptor is taken, since this may put the request back.
+        if reader.has(11) { try call.keepTurn() }
+        // Taken first, whatever else is wrong: the next request's descriptor is another one.
+        let source = try source(call)
+        let put = try options(call)
+        let digest = try call.digest(9)
+        guard try call.holdsBlobClaim(11, storage) else { return append(.declined(.late), &out) }
+        if storage.blobs.isReady, let reason = storage.blobs.declines(name, put) {
+            storage.blobs.noteDeclined(name)
+            append(.declined(reason), &out)
+            call.endBlobClaim(11, storage)
+            return
+        }
+        if let source { throw .query(ticket: storage.takeIn(blob: source, limit: BlobLimits.byteLimit)) }
+        call.scratch.removeAll()
+        let mayBeSmall = reader.string(8).count <= Base64.length(of: BlobLimits.smallBytes)
+        guard !mayBeSmall || Base64.decode(reader.string(8), into: &call.scratch) else {
+            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(8)))
+        }
+        // Texts of one length stand for up to three lengths.
+        guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
+            throw .query(
+                ticket: storage.takeIn(blob: .text(Array(reader.string(8))), limit: WireLimits.inlineBlobBytes))
+        }
+        let content = BlobContent(small: call.scratch.bytes)
+        try check(content, against: digest, named: 9, call)
+        try storeClaimed(name, content, put, call, &out, storage)
+    }
+
+    /// The file that the request's content comes from; nil when it is in the line.
+    private static func source(_ call: Call) throws(Refusal) -> BlobCopy.Source? {
+        let reader = call.reader
+        let taken = reader.boolean(6) ? call.connection?.descriptors.take() ?? .missing : .missing
+        let given = [reader.boolean(6), reader.has(7), reader.has(8)].count { $0 }
+        guard given == 1 else {
+            throw .error(
+                RPCError(.invalidParams, hint: "give one of fd: true, path and data", parameter: reader.name(8)))
+        }
+        guard !reader.has(8) else { return nil }
+        return .file(PassedBlob(try call.end(taken, fd: 6, path: 7)))
+    }
+
+    private static func options(_ call: Call) throws(Refusal) -> BlobPut {
+        let reader = call.reader
+        var put = BlobPut()
+        put.contentType = Array(reader.string(4))
+        put.ttlSeconds = reader.integer(5).map { Int($0) }
+        put.ifAbsent = reader.boolean(10)
+        put.variantOf = try call.digest(3)
+        return put
+    }
+
+    // MARK: What has come
+
+    /// The content that a thread has taken in.
+    static func content(of copy: BlobCopy, _ call: Call) throws(Refusal) -> BlobContent {
+        if let content = copy.content { return content }
+        switch copy.fault {
+        case .closed:
+            throw .error((copy.file as? PassedBlob)?.fault ?? RPCError(.transferFailed, hint: "it cannot be opened"))
+        case .noFile: throw .error(RPCError(.transferFailed, hint: "the descriptor is of no regular file"))
+        case .changed: throw .error(RPCError(.transferFailed, hint: "the file changed its size while it was read"))
+        case .unreadable: throw .error(RPCError(.transferFailed, hint: "the descriptor could not be read"))
+        case .tooLarge: throw .error(RPCError(.valueTooLarge, limit: copy.limit))
+        case .badBase64: throw .error(RPCError(.invalidParams, hint: "base64 with padding"))
+        case .noSpace: throw .error(RPCError(.noSpace, hint: "nothing is stored, and nothing else is touched"))
+        case .ending: throw .error(RPCError(.shuttingDown))
+        case .failed, nil: throw .error(RPCError(.internalError, hint: "the content could not be written"))
+        }
+    }
+
+    static func check(
+        _ content: BlobContent, against digest: ContentDigest?, named parameter: Int, _ call: Call
+    ) throws(Refusal) {
+        guard let digest, digest != content.digest else { return }
+        throw .error(RPCError(.digestMismatch, parameter: call.reader.name(parameter)))
+    }
+
+    static func append(_ stored: BlobStored, _ out: inout ByteBuffer) {
+        switch stored {
+        case .stored(let facts):
+            out.append("{\"stored\":true")
+            BlobsHandlers.append(facts, &out)
+        case .declined(let reason):
+            out.append("{\"stored\":false,\"reason\":")
+            out.append(quoted: reason.rawValue)
+        }
+        out.append("}")
+    }
+
+    // MARK: The rest
+
+    static func touch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        try call.keepTurn()
+        let ttl = call.reader.integer(3).map { Int($0) }
+        guard let facts = storage.blobs.touch(call.blobName(), ttlSeconds: ttl) else {
+            out.append("{\"found\":false}")
+            return
+        }
+        out.append("{\"found\":true,\"expiresAt\":")
+        out.append(timestamp: facts.expiresAt)
+        out.append("}")
+    }
+
+    static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        try call.keepTurn()
+        out.append(storage.blobs.delete(call.blobName()) > 0 ? "{\"deleted\":true}" : "{\"deleted\":false}")
+    }
+}
+
+/// A file that a blob comes from, as the request names it.
+final class PassedBlob: BlobSource {
+    private struct State {
+        var descriptor: PassedDescriptor?
+        var fault: RPCError?
+    }
+    private let end: TransferEnd
+    private let state = Guarded(State())
+
+    init(_ end: TransferEnd) { self.end = end }
+
+    /// Why it could not be opened.
+    var fault: RPCError? { state.withLock { $0.fault } }
+
+    func open() -> Int32? {
+        do throws(RPCError) {
+            // A named pipe would have the thread wait for somebody who writes.
+            let descriptor = try end.open(flags: O_RDONLY | O_NONBLOCK)
+            state.withLock { $0.descriptor = descriptor }
+            return descriptor.number
+        } catch {
+            let fault = error
+            state.withLock { $0.fault = fault }
+            return nil
+        }
+    }
+
+    func close() { state.withLock { $0.descriptor = nil } }
+}
+
+extension Call {
+    /// The digest that a parameter states.
+    func digest(_ parameter: Int) throws(Refusal) -> ContentDigest? {
+        guard reader.has(parameter) else { return nil }
+        guard let digest = ContentDigest(digits: reader.string(parameter)) else {
+            throw .error(
+                RPCError(.invalidParams, hint: BlobsPut.digestHint, parameter: reader.name(parameter)))
+        }
+        return digest
+    }
+}

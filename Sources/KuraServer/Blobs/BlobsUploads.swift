@@ -1,0 +1,109 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers what has to do with blobs that come in pieces.
+enum BlobsUploads {
+    static func begin(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        let name = call.blobName()
+        var put = BlobPut()
+        put.contentType = Array(reader.string(4))
+        put.ttlSeconds = reader.integer(5).map { Int($0) }
+        put.ifAbsent = reader.boolean(8)
+        put.variantOf = try call.digest(3)
+        let digest = try call.digest(7)
+        try call.awaitBlobs(storage)
+        if let reason = storage.blobs.declines(name, put) {
+            storage.blobs.noteDeclined(name)
+            BlobsPut.append(.declined(reason), &out)
+            return
+        }
+        try call.keepTurn()
+        let upload = call.server.uploads.begin(
+            name, put, bytes: reader.integer(6).map { Int($0) }, digest: digest, owner: call.connection?.token ?? 0,
+            leaseSeconds: reader.integer(9).map { Int($0) })
+        guard let upload else {
+            throw .error(RPCError(.overloaded, hint: "too many uploads are under way", limit: BlobUploads.limit))
+        }
+        out.append("{\"upload\":")
+        upload.token.withBytes { out.append(quoted: $0) }
+        out.append("}")
+    }
+
+    static func append(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let reader = call.reader
+        guard let piece = try call.contentAtHand(BlobAppend.self) else {
+            let upload = try upload(call)
+            let received = upload.received
+            guard reader.integer(1) == Int64(received) else {
+                throw .error(gap(received, "pieces come one after the other: go on at `offset`", call))
+            }
+            try call.keepTurn()
+            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload))
+        }
+        switch piece.fault {
+        case nil: break
+        case .badBase64:
+            throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(2)))
+        case .tooLarge:
+            throw .error(
+                RPCError(
+                    .valueTooLarge, hint: "more than was announced; what came before this piece is kept",
+                    parameter: reader.name(2), limit: piece.upload.limit))
+        case .noSpace: throw .error(RPCError(.noSpace))
+        default: throw .error(RPCError(.internalError, hint: "the piece could not be written"))
+        }
+        call.server.uploads.extend(piece.upload)
+        out.append("{\"received\":")
+        out.append(integer: Int64(piece.received))
+        out.append("}")
+    }
+
+    static func commit(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let copy = try call.contentAtHand(BlobCopy.self) else {
+            let upload = try upload(call)
+            let received = upload.received
+            guard upload.bytes ?? received == received else {
+                throw .error(gap(received, "less has come than was announced: go on at `offset`", call))
+            }
+            try call.keepTurn()
+            call.server.uploads.end(upload)
+            throw .query(ticket: storage.takeIn(blob: .upload(upload), limit: upload.limit))
+        }
+        guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
+        let content = try BlobsPut.content(of: copy, call)
+        try BlobsPut.check(content, against: upload.digest, named: 0, call)
+        try BlobsPut.check(content, against: call.digest(1), named: 1, call)
+        try upload.withName { (name) throws(Refusal) in
+            try BlobsPut.store(name, content, upload.put, call, &out, storage)
+        }
+    }
+
+    static func abort(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let upload = call.server.uploads.find(call.reader.string(0)) else {
+            out.append("{\"aborted\":false}")
+            return
+        }
+        try call.keepTurn()
+        call.server.uploads.end(upload)
+        out.append("{\"aborted\":true}")
+    }
+
+    /// The upload that the first parameter names, when nobody is adding to it.
+    private static func upload(_ call: Call) throws(Refusal) -> BlobUpload {
+        guard let upload = call.server.uploads.find(call.reader.string(0)) else {
+            throw .error(RPCError(.uploadNotFound, parameter: call.reader.name(0)))
+        }
+        guard !upload.isBusy else {
+            throw .error(RPCError(.overloaded, hint: "another piece of this upload is being written"))
+        }
+        return upload
+    }
+
+    private static func gap(_ received: Int, _ hint: StaticString, _ call: Call) -> RPCError {
+        var error = RPCError(.invalidParams, hint: hint, parameter: call.reader.name(call.reader.has(1) ? 1 : 0))
+        error.offset = received
+        return error
+    }
+}

@@ -1,0 +1,183 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers what changes the model cache. None of it is in the log, so none of it is undone with a turn (`Call.keepTurn`).
+extension ModelsHandlers {
+    static func put(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let namespace = try call.namespace(storage)
+        let (key, value) = (call.reader.string(1), call.reader.json(2))
+        let tags = try tags(call, 7, namespace)
+        let claims = storage.caches.claims
+        let hasToken = call.reader.has(8)
+        let subject = hasToken || !claims.isIdle ? subject(namespace, key) : nil
+        var isLate = false
+        if hasToken, let subject {
+            switch try call.standing(8, for: subject, storage) {
+            case .winner(let since): isLate = storage.models.isInvalidated(namespace, key, tags: tags, since: since)
+            case .late: isLate = true
+            }
+        }
+        try call.keepTurn()
+        var outcome: ModelStored?
+        // What `look` refers to is the request's: the store copies it.
+        if !call.reader.has(10) || call.reader.boolean(10) {
+            outcome = try call.run { () throws(StoreError) in
+                try storage.models.put(
+                    namespace, key, value, call.lifetime(3), etag: call.reader.string(6), tags: tags,
+                    ifAbsent: call.reader.boolean(9), isStale: isLate, for: call.connection?.admission.accounts ?? [])
+            }
+        }
+        if hasToken { claims.spend(call.reader.string(8)) }
+        if let subject { settle(subject, by: hasToken, isLate: isLate, value, call, storage) }
+        out.append(outcome == .stored ? "{\"stored\":true" : "{\"stored\":false")
+        if outcome == .stored, isLate { out.append(",\"stale\":true") }
+        switch outcome {
+        case .stored: break
+        case .exists: out.append(",\"reason\":\"exists\"")
+        case .overBudget: out.append(",\"reason\":\"overBudget\"")
+        case .lowStorage: out.append(",\"reason\":\"lowStorage\"")
+        case .busy: out.append(",\"reason\":\"busy\"")
+        case nil: out.append(",\"reason\":\"notWanted\"")
+        }
+        out.append("}")
+    }
+
+    /// The value has come: those that wait for it get it, whether it is stored or not.
+    private static func settle(
+        _ subject: CacheClaims.Subject, by hasToken: Bool, isLate: Bool, _ value: Bytes, _ call: Call,
+        _ storage: isolated Storage
+    ) {
+        // A winner that has lost its claim leaves the next one's alone.
+        if hasToken, isLate, !storage.caches.claims.isHolder(call.reader.string(8), of: subject) { return }
+        let state: ModelState = isLate ? .stale : .fresh
+        for waiter in storage.caches.claims.settle(subject) {
+            call.tell(waiter) { out in
+                out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
+                out.append(value)
+                if call.reader.has(6) {
+                    out.append(",\"etag\":")
+                    out.append(quoted: call.reader.string(6))
+                }
+                out.append(",\"ageMs\":0")
+                if call.reader.has(7) {
+                    out.append(",\"tags\":")
+                    out.append(call.reader.json(7))
+                }
+            }
+        }
+    }
+
+    /// The numbers of the tags in a list parameter, in `call.otherScratch`.
+    private static func tags(_ call: Call, _ parameter: Int, _ namespace: ModelNamespace) throws(Refusal) -> Bytes {
+        call.otherScratch.removeAll()
+        guard call.reader.has(parameter) else { return Bytes() }
+        var walk = JSONWalk(call.reader.json(parameter), storage: call.walk)
+        var index = 0
+        while let element = walk.nextElement() {
+            guard let name = JSONWalk.string(element, storage: call.innerWalk),
+                JSONWalk.isName(name, limit: WireLimits.tagBytes)
+            else {
+                throw .error(
+                    call.error(
+                        RPCError(
+                            .invalidParams, hint: "a tag is a string of 1 to 128 bytes without control characters"),
+                        in: parameter, index))
+            }
+            guard let tag = namespace.tag(name) else {
+                throw .error(RPCError(.quotaExceeded, hint: "the namespace has too many tags", limit: 65_536))
+            }
+            call.otherScratch.append(littleEndian: tag)
+            index += 1
+        }
+        return call.otherScratch.bytes
+    }
+
+    static func touch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let namespace = try call.namespace(storage)
+        let key = call.reader.string(1)
+        try call.awaitLoading(storage)
+        let claims = storage.caches.claims
+        let hasToken = call.reader.has(6)
+        let subject = hasToken || !claims.isIdle ? subject(namespace, key) : nil
+        var isLate = false
+        if hasToken, let subject {
+            switch try call.standing(6, for: subject, storage) {
+            case .winner(let since): isLate = storage.models.isInvalidated(namespace, key, tags: Bytes(), since: since)
+            case .late: isLate = true
+            }
+        }
+        try call.keepTurn()
+        let isTouched = storage.models.touch(
+            namespace, key, call.lifetime(2), etag: call.reader.has(5) ? call.reader.string(5) : nil, isStale: isLate)
+        if hasToken { claims.spend(call.reader.string(6)) }
+        if isTouched, let subject, !isLate || claims.isHolder(call.reader.string(6), of: subject) {
+            for waiter in claims.settle(subject) { tell(.timedOut(subject, waiter), call, storage) }
+        } else if !isTouched, hasToken, let subject, claims.isHolder(call.reader.string(6), of: subject),
+            let news = claims.giveUp(subject, since: storage.models.moment, now: monotonicNow())
+        {
+            tell(news, call, storage)
+        }
+        out.append(isTouched ? "{\"touched\":true" : "{\"touched\":false")
+        out.append(isTouched && isLate ? ",\"stale\":true}" : "}")
+    }
+
+    static func delete(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitLoading(storage)
+        try call.keepTurn()
+        var isDeleted = false
+        if let namespace = storage.models.namespace(call.reader.string(0)) {
+            let key = call.reader.string(1)
+            isDeleted =
+                call.reader.boolean(2)
+                ? storage.models.deleteLogically(namespace, key) : storage.models.delete(namespace, key)
+            // What is being fetched may be older than this.
+            if !storage.caches.claims.isIdle { storage.caches.claims.outdate(subject(namespace, key)) }
+        }
+        out.append(isDeleted ? "{\"deleted\":true}" : "{\"deleted\":false}")
+    }
+
+    static func invalidate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        guard !call.reader.has(1) || !call.reader.has(2) else {
+            throw .error(
+                RPCError(.invalidParams, hint: "one of prefix and tag, or none", parameter: call.reader.name(2)))
+        }
+        try call.keepTurn()
+        guard let namespace = storage.models.namespace(call.reader.string(0)) else {
+            out.append("{\"invalidated\":false}")
+            return
+        }
+        let mode: ModelsStore.Invalidation = call.reader.has(3) && call.reader.string(3).equals("drop") ? .drop : .stale
+        if call.reader.has(1) {
+            storage.models.invalidate(namespace, prefix: call.reader.string(1), mode)
+        } else if call.reader.has(2) {
+            storage.models.invalidate(namespace, tag: call.reader.string(2), mode)
+        } else {
+            storage.models.invalidate(namespace, mode)
+        }
+        out.append("{\"invalidated\":true}")
+    }
+}
+
+extension Call {
+    /// The namespace that the first parameter names, made if need be.
+    func namespace(_ storage: isolated Storage) throws(Refusal) -> ModelNamespace {
+        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        if let known = storage.models.namespace(reader.string(0)) { return known }
+        return try run { () throws(StoreError) in
+            try storage.models.makeNamespace(reader.string(0), for: connection?.admission.accounts ?? [])
+        }
+    }
+
+    /// Three parameters from `first` on.
+    func lifetime(_ first: Int) -> ModelLifetime {
+        ModelLifetime(
+            ttl: reader.integer(first), stale: reader.integer(first + 1), staleIfError: reader.integer(first + 2))
+    }
+
+    /// What is to be changed may still be in a file that is being read.
+    func awaitLoading(_ storage: isolated Storage) throws(Refusal) {
+        guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
+    }
+}

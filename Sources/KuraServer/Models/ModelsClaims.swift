@@ -1,0 +1,118 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Win tokens of the model cache: who fetches, and what the others are told.
+extension ModelsHandlers {
+    /// Answers a get that has found nothing fresh and would fetch.
+    static func claim(
+        _ view: ModelView, _ found: ModelNamespace?, _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) throws(Refusal) {
+        guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+        let namespace: ModelNamespace
+        if let found { namespace = found } else { namespace = try call.namespace(storage) }
+        let subject = subject(namespace, call.reader.string(1))
+        let claims = storage.caches.claims
+        let now = monotonicNow()
+        var retryAfter: UInt64 = 0
+        var token: WinToken?
+        if let until = claims.heldUntil(subject, now: now) {
+            retryAfter = until - now
+        } else if let connection = call.connection {
+            try call.admitClaim(storage)
+            try call.keepTurn()
+            let lease = call.reader.integer(5).map { UInt64($0) * 1_000_000_000 }
+            token = claims.claim(
+                subject, owner: connection.token, lease: lease, since: storage.models.moment, now: now)
+            if token != nil, lease == nil { connection.holdsCaches = true }
+            let wait = UInt64(call.reader.integer(4) ?? 0) * 1_000_000
+            // Replies of a batch leave together: none of them can come later.
+            if token == nil, view.state == .miss, wait > 0, call.reader.hasID, connection.state.batch == nil,
+                call.reader.replyID.count <= Call.parkedBytes
+            {
+                try call.admitParked(connection)
+                claims.wait(
+                    subject,
+                    .init(
+                        owner: connection.token, request: Array(call.reader.replyID), deadline: now + wait, lease: lease
+                    ))
+                connection.holdsCaches = true
+                connection.parked += 1
+                call.isDeferred = true
+                return
+            }
+        }
+        out.append("{")
+        out.append(view, of: namespace)
+        if let token {
+            out.append(",\"token\":\"")
+            claims.append(token, to: &out)
+            out.append("\"")
+        }
+        if retryAfter > 0 {
+            out.append(",\"retryAfterMs\":")
+            out.append(unsigned: (retryAfter + 999_999) / 1_000_000)
+        }
+        out.append("}")
+    }
+
+    static func subject(_ namespace: ModelNamespace, _ key: Bytes) -> CacheClaims.Subject {
+        .init(room: ClaimRoom.models.rawValue, scope: namespace.number, key: Array(key))
+    }
+
+    static func fail(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let claims = storage.caches.claims
+        let found = try call.claimed(0, of: .models, storage)
+        try call.keepTurn()
+        claims.spend(call.reader.string(0))
+        guard let subject = found, let namespace = storage.models.namespace(number: subject.scope) else {
+            out.append("{\"ended\":false}")
+            return
+        }
+        subject.key.withBytes { storage.models.noteFailure(namespace, $0) }
+        let now = monotonicNow()
+        if let seconds = call.reader.integer(1), seconds > 0 {
+            let pause = UInt64(seconds) * 1_000_000_000
+            let waiters = claims.settle(subject)
+            claims.hold(subject, until: now + pause, now: now)
+            for waiter in waiters {
+                call.tell(waiter) { out in
+                    subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
+                    out.append(",\"retryAfterMs\":")
+                    out.append(unsigned: pause / 1_000_000)
+                }
+            }
+        } else if let news = claims.giveUp(subject, since: storage.models.moment, now: now) {
+            tell(news, call, storage)
+        }
+        out.append("{\"ended\":true}")
+    }
+
+    /// Tells somebody who waits that the claim is its own now, or that its time is over.
+    static func tell(_ news: CacheClaims.News, _ call: Call, _ storage: isolated Storage) {
+        switch news {
+        case .won(let subject, let waiter, let token):
+            call.tell(waiter) { out in
+                let namespace = storage.models.namespace(number: subject.scope)
+                subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
+                out.append(",\"token\":\"")
+                storage.caches.claims.append(token, to: &out)
+                out.append("\"")
+            }
+        case .timedOut(let subject, let waiter):
+            call.tell(waiter) { out in
+                let namespace = storage.models.namespace(number: subject.scope)
+                subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
+            }
+        }
+    }
+
+    /// What there is of a key that no value has come for: perhaps one that another client has put as stale.
+    private static func append(
+        nothingOf key: Bytes, _ namespace: ModelNamespace?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    ) {
+        var view = ModelView.miss
+        if let namespace, case .entry(let found) = storage.models.get(namespace, key, maxAge: nil) { view = found }
+        out.append(view, of: namespace)
+    }
+}

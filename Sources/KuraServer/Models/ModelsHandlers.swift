@@ -1,0 +1,166 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers `models.*`. Numbers of parameters are positions in the method table.
+enum ModelsHandlers {
+    static let all: [String: Handler] = [
+        "models.get": get, "models.getMany": getMany, "models.put": put, "models.touch": touch, "models.fail": fail,
+        "models.delete": delete, "models.invalidate": invalidate, "models.list": list, "models.configure": configure,
+        "models.describe": describe, "models.scopes": scopes,
+    ]
+
+    // MARK: Reading
+
+    static func get(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        // Without `waitMs` replies keep their order: it is not answered ahead of what waits.
+        if let connection = call.connection, connection.state.wait != .none, !connection.state.isUnordered,
+            !call.reader.has(4)
+        {
+            throw .pause
+        }
+        let found = storage.models.namespace(call.reader.string(0))
+        takeReading(call)
+        guard let view = try look(found, call.reader.string(1), call.milliseconds(2), call, storage) else {
+            throw .query(ticket: storage.readModels(found!, [Array(call.reader.string(1))]))
+        }
+        if view.state != .fresh, call.reader.boolean(3) {
+            return try claim(view, found, call, &out, storage)
+        }
+        out.append("{")
+        out.append(view, of: found)
+        out.append("}")
+    }
+
+    /// What the request has waited for stays as long as it is answered.
+    private static func takeReading(_ call: Call) {
+        if call.connection?.answer != nil { call.reading = call.takeAnswer()?.query as? ModelRead }
+    }
+
+    /// Looks a key up.
+    /// - Returns: nil when its value has to be read first.
+    private static func look(
+        _ namespace: ModelNamespace?, _ key: Bytes, _ maxAge: Int64?, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) -> ModelView? {
+        guard let namespace else {
+            guard storage.models.isReady else { throw .query(ticket: storage.awaitModels()) }
+            return .miss
+        }
+        switch storage.models.get(namespace, key, maxAge: maxAge, reading: call.reading) {
+        case .entry(let view):
+            try call.refuseUnlessRoom(for: view.value.count)
+            return view
+        case .cold: return nil
+        case .unknown: throw .query(ticket: storage.awaitModels())
+        }
+    }
+
+    static func getMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let namespace = storage.models.namespace(call.reader.string(0))
+        let maxAge = call.milliseconds(2)
+        let start = out.count
+        takeReading(call)
+        var cold: [[UInt8]] = []
+        out.append("{\"entries\":[")
+        call.scratch.removeAll()
+        var isFirst = true
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+            guard let view = try look(namespace, key, maxAge, call, storage) else {
+                cold.append(Array(key))
+                return
+            }
+            guard view.state != .miss else {
+                if !call.scratch.isEmpty { call.scratch.append(UInt8(ascii: ",")) }
+                call.scratch.append(quoted: key)
+                return
+            }
+            guard isFirst || out.count - start + view.value.count <= call.server.limits.replyBytes else {
+                throw .error(RPCError(.replyTooLarge, limit: call.server.limits.replyBytes))
+            }
+            out.append(isFirst ? "{\"key\":" : ",{\"key\":")
+            isFirst = false
+            out.append(quoted: key)
+            out.append(",")
+            out.append(view, of: namespace)
+            out.append("}")
+        }
+        // All that is not in memory is read together, and the request begun again.
+        if let namespace, !cold.isEmpty { throw .query(ticket: storage.readModels(namespace, cold)) }
+        out.append("],\"missing\":[")
+        out.append(call.scratch.bytes)
+        out.append("]}")
+    }
+
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
+        var after = 0
+        if let cursor = try Cursor.key(call, parameter: 1) {
+            guard cursor.count == 4 else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "a cursor comes from an earlier page", parameter: call.reader.name(1)))
+            }
+            after = cursor.withBytes { Int(UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self))) }
+        }
+        out.append("{\"entries\":[")
+        var next: UInt32?
+        if let namespace = storage.models.namespace(call.reader.string(0)) {
+            var isFirst = true
+            next = storage.models.list(namespace, after: after, limit: Int(call.reader.integer(2) ?? 100)) {
+                key, view, bytes in
+                out.append(isFirst ? "{\"key\":" : ",{\"key\":")
+                isFirst = false
+                out.append(quoted: key)
+                out.append(view.state == .fresh ? ",\"state\":\"fresh\"" : ",\"state\":\"stale\"")
+                out.append(",\"ageMs\":")
+                out.append(integer: view.age)
+                out.append(",\"bytes\":")
+                out.append(integer: Int64(bytes))
+                out.append("}")
+            }
+        }
+        out.append("]")
+        if let next {
+            var cursor = ByteBuffer(capacity: 4)
+            cursor.append(littleEndian: next)
+            out.append(",\"cursor\":")
+            Cursor.append(key: cursor.bytes, to: &out)
+        }
+        out.append("}")
+    }
+}
+
+extension Call {
+    /// A parameter in seconds as milliseconds.
+    func milliseconds(_ parameter: Int) -> Int64? { reader.integer(parameter).map { $0 * 1000 } }
+}
+
+extension ByteBuffer {
+    /// The members that tell of an entry.
+    mutating func append(_ view: ModelView, of namespace: ModelNamespace?) {
+        switch view.state {
+        case .fresh: append("\"state\":\"fresh\",\"value\":")
+        case .stale: append("\"state\":\"stale\",\"value\":")
+        case .miss:
+            append("\"state\":\"miss\",\"ageMs\":0")
+            return
+        }
+        append(view.value)
+        if !view.etag.isEmpty {
+            append(",\"etag\":")
+            append(quoted: view.etag)
+        }
+        append(",\"ageMs\":")
+        append(integer: view.age)
+        guard !view.tags.isEmpty, let namespace else { return }
+        append(",\"tags\":[")
+        var position = 0
+        while position < view.tags.count {
+            if position > 0 { append(",") }
+            let name = namespace.tagName(view.tags.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            name.withBytes { append(quoted: $0) }
+            position += 4
+        }
+        append("]")
+    }
+}

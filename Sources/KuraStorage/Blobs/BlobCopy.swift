@@ -1,0 +1,166 @@
+import CSyscalls
+import Glibc
+public import KuraBytes
+import SQLite
+import Sodium
+
+/// Takes a content in, on a content thread: a small one into memory, a larger one into a file of its own.
+public final class BlobCopy: TableQuery, @unchecked Sendable {
+    // Has one user at a time, as the pool sees to.
+
+    /// Where a content comes from.
+    public enum Source {
+        /// A file that is still to be opened, or open already.
+        case file(any BlobSource)
+        /// Base64.
+        case text([UInt8])
+        /// What has come in pieces.
+        case upload(BlobUpload)
+    }
+
+    /// Why a content was not taken.
+    public enum Fault: Error, Sendable {
+        /// The descriptor is of something else than a file.
+        case noFile
+        /// It cannot be had; the source knows why.
+        case closed
+        /// The file changed its size while it was read.
+        case changed
+        case tooLarge
+        case badBase64
+        case unreadable
+        case noSpace
+        /// The storage's own disk failed.
+        case failed
+        case ending
+    }
+
+    private var source: Source?
+    /// What it was to be taken from, when that was a file or came in pieces.
+    public let file: (any BlobSource)?
+    public let upload: BlobUpload?
+    private let files: BlobFiles
+    private let configuration: StorageConfiguration
+    /// Most bytes that it may have.
+    public let limit: Int
+    public private(set) var fault: Fault?
+    /// Set when there is no fault.
+    public private(set) var content: BlobContent?
+
+    init(_ source: Source, limit: Int, _ files: BlobFiles, _ configuration: StorageConfiguration) {
+        self.source = source
+        if case .file(let file) = source { self.file = file } else { file = nil }
+        if case .upload(let upload) = source { self.upload = upload } else { upload = nil }
+        self.limit = limit
+        self.files = files
+        self.configuration = configuration
+    }
+
+    /// It looks at no tables.
+    public var foldedTo: UInt64 { 0 }
+    /// Short ones do not wait for several of them.
+    public var isLong: Bool { true }
+
+    public func run(_ tables: TableReader) throws(StoreError) {
+        do throws(Fault) {
+            switch source {
+            case .file(let file): try take(file, tables)
+            case .text(let text): try take(text, tables)
+            case .upload(let upload):
+                // Without a piece it is empty.
+                if let draft = upload.takeDraft() { try finish(draft) } else { try finish(makeDraft()) }
+            case nil: throw .failed
+            }
+        } catch { fault = error }
+        file?.close()
+        // Gives a text's memory back.
+        source = nil
+    }
+
+    private func take(_ file: any BlobSource, _ tables: TableReader) throws(Fault) {
+        guard let descriptor = file.open() else { throw .closed }
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
+        guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+        let size = Int(information.st_size)
+        guard size <= limit else { throw .tooLarge }
+        if size <= BlobLimits.smallBytes {
+            var buffer = ByteBuffer(capacity: size + 1)
+            while buffer.count <= size {
+                let count: Int
+                do throws(StorageFault) {
+                    count = try FileSystem.read(
+                        descriptor, atMost: size - buffer.count + 1, at: buffer.count, into: &buffer, path: "")
+                } catch { throw .unreadable }
+                if count == 0 { break }
+            }
+            guard buffer.count == size else { throw .changed }
+            content = BlobContent(small: buffer.bytes)
+            return
+        }
+        let draft = try makeDraft()
+        try draft.take(descriptor, size: size) { tables.isEnding }
+        try finish(draft)
+    }
+
+    private func take(_ text: [UInt8], _ tables: TableReader) throws(Fault) {
+        var decoded = ByteBuffer(capacity: BlobDraft.piece)
+        // Pieces of whole groups; padding is for the last one.
+        let step = BlobDraft.piece / 3 * 4
+        let draft = try makeDraft()
+        var start = 0
+        while start < text.count {
+            if tables.isEnding { throw .ending }
+            let end = min(start + step, text.count)
+            decoded.removeAll()
+            let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
+            guard isGood, end == text.count || decoded.count == step / 4 * 3 else { throw .badBase64 }
+            guard draft.bytes + decoded.count <= limit else { throw .tooLarge }
+            do throws(StorageFault) { try draft.append(decoded.bytes) } catch {
+                throw error.isFull ? .noSpace : .failed
+            }
+            start = end
+        }
+        try finish(draft)
+    }
+
+    private func makeDraft() throws(Fault) -> BlobDraft {
+        do throws(StorageFault) { return try BlobDraft(configuration, files) } catch {
+            throw error.isFull ? .noSpace : .failed
+        }
+    }
+
+    private func finish(_ draft: BlobDraft) throws(Fault) {
+        do throws(StorageFault) { content = try BlobContent(draft, files) } catch {
+            throw error.isFull ? .noSpace : .failed
+        }
+    }
+}
+
+/// A file that a content comes from.
+public protocol BlobSource: AnyObject, Sendable {
+    /// Its descriptor, which stays open until `close`. On a thread that may wait. Nil when it cannot be had.
+    func open() -> Int32?
+    /// It is not needed any more.
+    func close()
+}
+
+extension BlobContent {
+    /// A content of at most `BlobLimits.smallBytes`.
+    public init(small bytes: Bytes) {
+        var hash = GenericHash()
+        hash.update(bytes)
+        self.init(digest: ContentDigest(hash.finish()), bytes: bytes.count, small: Array(bytes), hold: nil)
+    }
+
+    /// A content that is whole: a small one leaves its file for memory, a larger one's file gets its name. May wait.
+    init(_ draft: BlobDraft, _ files: BlobFiles) throws(StorageFault) {
+        let digest = draft.finish()
+        if draft.bytes <= BlobLimits.smallBytes {
+            self.init(digest: digest, bytes: draft.bytes, small: try draft.contents(), hold: nil)
+        } else {
+            self.init(digest: digest, bytes: draft.bytes, small: nil, hold: try files.adopt(draft, digest))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import CSyscalls
+import Glibc
+import KuraBytes
+import SQLite
+import Sodium
+
+/// A content on its way in: a file without a name, which nobody sees and which is gone with its descriptor, until `BlobFiles` gives it
+/// one. Where the file system has no such files, it has a name in DATA/tmp meanwhile. Used by one thread at a time; may wait.
+///
+/// Safety: the paths are lent as C strings for the calls.
+final class BlobDraft: @unchecked Sendable {
+    // Handed from thread to thread, each of which is done with it before the next one begins.
+
+    let descriptor: Int32
+    /// Its name in DATA/tmp, for want of nameless files.
+    private(set) var temporary: String?
+    private(set) var bytes = 0
+    private var hash: GenericHash?
+    private let files: BlobFiles
+
+    static let piece = 256 << 10
+    private static let rangePiece = 16 << 20
+    private static let numbers = Guarded(0)
+
+    init(_ configuration: StorageConfiguration, _ files: BlobFiles) throws(StorageFault) {
+        self.files = files
+        hash = GenericHash()
+        let directory = configuration.blobsDirectory
+        if let fault = FaultPoints.hit(.blobOpen)?.errno {
+            throw .system(errno: fault, call: "open", path: directory)
+        }
+        let unnamed = unsafe csys_unnamed_file(directory, 0o400)
+        if unnamed >= 0 {
+            descriptor = unnamed
+            return
+        }
+        guard errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else {
+            throw FileSystem.fail("open", directory)
+        }
+        let number = Self.numbers.withLock { number in
+            number += 1
+            return number
+        }
+        let path = configuration.temporaryDirectory + "/blob-\(number)"
+        descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
+        temporary = path
+    }
+
+    deinit { files.letGo(descriptor, temporary: temporary) }
+
+    /// It has a name of its own now.
+    func wasNamed() { temporary = nil }
+
+    /// Adds what follows.
+    func append(_ piece: Bytes) throws(StorageFault) {
+        if let fault = FaultPoints.hit(.blobWrite)?.errno { throw .system(errno: fault, call: "write", path: "") }
+        try FileSystem.write(descriptor, piece, at: bytes, path: "")
+        hash?.update(piece)
+        note(piece.count)
+    }
+
+    /// Takes a file in as it is now, from its beginning, by position: what others do with the descriptor is of no matter.
+    /// `size`: what it should have.
+    /// `isEnding`: asked between pieces.
+    func take(_ source: Int32, size: Int, isEnding: () -> Bool) throws(BlobCopy.Fault) {
+        if try takeRanges(source, size: size, isEnding: isEnding) {
+            // What has arrived is hashed, so it does not matter what the source is by now.
+            try hashWhatIsThere(isEnding)
+            return
+        }
+        var buffer = ByteBuffer(capacity: Self.piece)
+        // One byte more than there should be is asked for, to see a file that grows.
+        while bytes <= size {
+            if isEnding() { throw .ending }
+            buffer.removeAll()
+            let count: Int
+            do throws(StorageFault) {
+                count = try FileSystem.read(
+                    source, atMost: min(Self.piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
+            } catch { throw .unreadable }
+            if count == 0 { break }
+            do throws(StorageFault) { try append(buffer.bytes) } catch { throw error.isFull ? .noSpace : .failed }
+        }
+        guard bytes == size else { throw .changed }
+    }
+
+    /// The same within the kernel, which shares blocks where it can.
+    /// - Returns: false when these two files cannot be copied so; then nothing has been.
+    private func takeRanges(_ source: Int32, size: Int, isEnding: () -> Bool) throws(BlobCopy.Fault) -> Bool {
+        while bytes <= size {
+            if isEnding() { throw .ending }
+            if let fault = FaultPoints.hit(.blobWrite)?.errno { throw fault == ENOSPC ? .noSpace : .failed }
+            let count = csys_copy_range(
+                source, Int64(bytes), descriptor, Int64(bytes), min(Self.rangePiece, size - bytes + 1))
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == ENOSPC || errno == EDQUOT { throw .noSpace }
+                // Two file systems, or one that cannot.
+                guard bytes == 0 else { throw .unreadable }
+                return false
+            }
+            if count == 0 { break }
+            note(count)
+        }
+        guard bytes == size else { throw .changed }
+        return true
+    }
+
+    private func hashWhatIsThere(_ isEnding: () -> Bool) throws(BlobCopy.Fault) {
+        var buffer = ByteBuffer(capacity: Self.piece)
+        var done = 0
+        while done < bytes {
+            if isEnding() { throw .ending }
+            buffer.removeAll()
+            let count: Int
+            do throws(StorageFault) {
+                count = try FileSystem.read(
+                    descriptor, atMost: min(Self.piece, bytes - done), at: done, into: &buffer, path: "")
+            } catch { throw .failed }
+            guard count > 0 else { throw .failed }
+            hash?.update(buffer.bytes)
+            done += count
+        }
+    }
+
+    private func note(_ count: Int) {
+        CountingVFS.count(role: .cache, part: .content, writes: 1, bytesWritten: count)
+        bytes += count
+    }
+
+    /// The digest of all that has been added; once.
+    func finish() -> ContentDigest {
+        guard let hash = hash.take() else { preconditionFailure("a content has one digest") }
+        return ContentDigest(hash.finish())
+    }
+
+    /// All of it, when it turned out to be small.
+    func contents() throws(StorageFault) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: max(bytes, 1))
+        while buffer.count < bytes {
+            let count = try FileSystem.read(
+                descriptor, atMost: bytes - buffer.count, at: buffer.count, into: &buffer, path: "")
+            guard count > 0 else { throw .system(errno: EIO, call: "read", path: "") }
+        }
+        return Array(buffer.bytes)
+    }
+}

@@ -1,0 +1,102 @@
+public import KuraBytes
+
+/// What reads: nothing is changed but counts, and what tells who is to go.
+extension BlobsStore {
+    /// A blob that has been found; good for the turn.
+    public struct Found {
+        let place: BlobPlace
+        public let facts: BlobFacts
+    }
+
+    /// Where a content is.
+    public enum Content {
+        case memory([UInt8])
+        /// In the table only.
+        case table
+        /// In its file. `isDoubtful`: it is hashed before it is shown.
+        case file(isDoubtful: Bool)
+    }
+
+    /// Finds a blob. Nil: there is none, as far as is known (`isReady`).
+    public func find(_ name: BlobName) -> Found? { place(name).map { Found(place: $0, facts: facts($0)) } }
+
+    /// Whether what the table has told of a blob still holds as far as its time goes.
+    public func isAlive(_ facts: BlobFacts) -> Bool { facts.expiresAt > clock }
+
+    public func content(of found: Found) -> Content {
+        let place = index[found.place].content
+        let row = index.content(place)
+        if row.isFile { return .file(isDoubtful: row.isDoubtful) }
+        return memory.bytes(of: place, index).map { .memory($0) } ?? .table
+    }
+
+    /// A request is answered with it.
+    public func noteHit(_ found: Found) {
+        let row = index[found.place]
+        index[found.place].isVisited = true
+        index.setContent(row.content) { $0.isVisited = true }
+        namespaces[row.namespace]?.counts.hits += 1
+    }
+
+    /// A request has found none.
+    public func noteMiss(_ name: BlobName) { namespaces.find(name.namespace)?.counts.misses += 1 }
+
+    /// What was read from the table may be read again.
+    public func remember(_ bytes: [UInt8], of digest: ContentDigest) {
+        guard let content = index.find(digest), !index.content(content).isFile else { return }
+        memory.insert(bytes, of: content, index)
+    }
+
+    /// All of a content has been hashed, and is what it was.
+    public func noteVerified(_ digest: ContentDigest) {
+        if let content = index.find(digest) { index.setContent(content) { $0.isDoubtful = false } }
+    }
+
+    /// A content is not there, or not what it was: the blobs that have it are forgotten, and what there is of it is set aside.
+    public func noteDamaged(_ digest: ContentDigest) {
+        guard let content = index.find(digest) else { return }
+        let isFile = index.content(content).isFile
+        caches.report("a blob's content is damaged or gone: \(digest.text)")
+        index.forEachUser(of: content) { user in
+            namespace(of: user).counts.damaged += 1
+            return true
+        }
+        if isFile { files.noteDamaged(digest) }
+        while let user = firstUser(of: digest) { remove(user) }
+    }
+
+    private func firstUser(of digest: ContentDigest) -> BlobPlace? {
+        guard let content = index.find(digest) else { return nil }
+        let user = index.content(content).firstUser
+        return user == nowhere ? nil : user
+    }
+
+    /// Whether a blob of the namespace has this content.
+    public func has(_ digest: ContentDigest, in namespace: Bytes) -> Bool {
+        guard let namespace = namespaces.find(namespace), let content = index.find(digest) else { return false }
+        var isThere = false
+        var looks = 0
+        index.forEachUser(of: content) { user in
+            let row = index[user]
+            isThere = row.namespace == namespace.id && row.expiresAt > clock
+            looks += 1
+            // Equal contents of thousands of names elsewhere: not worth the time.
+            return !isThere && looks < 1000
+        }
+        return isThere
+    }
+
+    /// The path of a content's file; it may be gone at any time.
+    public func path(_ digest: ContentDigest) -> String { files.path(digest) }
+
+    public func summaries() -> [BlobNamespaceSummary] {
+        namespaces.all.values.map(\.summary).sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    public func summary(_ namespace: Bytes) -> BlobNamespaceSummary? { namespaces.find(namespace)?.summary }
+
+    /// Blobs, their contents, the bytes of these, each once, and those of small ones in memory.
+    public var totals: (blobs: Int, contents: Int, bytes: Int, memory: Int) {
+        (index.count, index.contentCount, index.bytes, memory.bytes)
+    }
+}

@@ -1,0 +1,184 @@
+import KuraBytes
+
+/// What is done between turns, in pieces: reading the index, writing it behind, letting go of what has expired.
+extension BlobsStore: CacheRoom {
+    static var tables: String { BlobTable.sql }
+    var purgeRank: Int { 0 }
+
+    private static let changesAtOnce = 256
+    private static let changesBytesAtOnce = 1 << 20
+    /// Writes under way before the next one is handed over; further changes go along with it.
+    private static let writesAtOnce = 2
+    /// Rows that are looked at for having expired in one turn, and how often all are begun anew.
+    private static let sweepRows = 4000
+    private static let sweepNanoseconds: UInt64 = 60_000_000_000
+    /// Blobs that are removed for having expired in one turn.
+    private static let expiredAtOnce = 500
+
+    /// The table has to learn of it.
+    func note(_ change: BlobChange) {
+        guard phase != .dropping else { return }
+        changes.append(change)
+        changesBytes += change.footprint
+        if changes.count >= Self.changesAtOnce || changesBytes >= Self.changesBytesAtOnce { flushChanges() }
+    }
+
+    /// Hands over what the table has to learn.
+    func flushChanges() {
+        guard !changes.isEmpty else { return }
+        caches.writer.submit(BlobWrites(changes), bytes: changesBytes)
+        writesUnderWay += 1
+        changes = []
+        changesBytes = 0
+    }
+
+    func close() {
+        flushChanges()
+        files.stop()
+    }
+
+    func upkeep(_ time: UInt64) -> UInt64? {
+        if !changes.isEmpty, writesUnderWay < Self.writesAtOnce { flushChanges() }
+        memory.trim(index)
+        return sweep(time)
+    }
+
+    func take(_ outcome: CacheOutcome) -> Bool {
+        switch outcome.job {
+        case let load as BlobLoad: take(load, outcome.error != nil)
+        case let writes as BlobWrites:
+            writesUnderWay -= 1
+            if outcome.error == nil { noteWritten(writes) } else { reset("could not be written") }
+        case is BlobReset: beginAnew()
+        case let look as BlobLook: caches.answer(look.ticket, look)
+        case is BlobFileJob: break
+        default: return false
+        }
+        return true
+    }
+
+    func filesDropped(_ names: [String]) {
+        // One that is new is told of as well.
+        if names.contains(BlobTable.file), phase == .ready { reset("was damaged") }
+    }
+
+    private func noteWritten(_ writes: BlobWrites) {
+        for case .content(let digest, _, let write) in writes.changes {
+            guard let content = index.find(digest), index.content(content).write == write else { continue }
+            index.setContent(content) { $0.write = 0 }
+        }
+        memory.trim(index)
+    }
+
+    // MARK: Reading the index
+
+    private func take(_ load: BlobLoad, _ hasFailed: Bool) {
+        guard case .loading = phase else { return }
+        guard !hasFailed else { return reset("could not be read") }
+        for (id, name, settings) in load.namespaces { namespaces.insert(BlobNamespace(id, name, settings)) }
+        for entry in load.entries { insert(entry) }
+        guard load.isLast else {
+            let last = load.entries.last?.record.id ?? .max
+            phase = .loading(after: last)
+            caches.writer.submit(BlobLoad(after: last, key: nameKey))
+            return
+        }
+        phase = .ready
+        caches.writer.submit(BlobFileJob(.sweep, files))
+        wakeWaiting()
+    }
+
+    private func insert(_ entry: BlobLoad.Entry) {
+        let record = entry.record
+        nextID = max(nextID, record.id + 1)
+        caches.clockWas(record.createdAt)
+        let parent = entry.parent.map { index.find($0) }
+        guard let namespace = namespaces[record.namespace], index.find(entry.name) == nil, parent != .some(nil),
+            record.expiresAt > clock
+        else { return note(.remove(id: record.id)) }
+        let isFile = record.bytes > BlobLimits.smallBytes
+        let (content, isNew) = index.findOrInsert(record.digest, bytes: record.bytes, isFile: isFile)
+        if isNew {
+            if isFile { files.holdLoaded(record.digest) }
+            if caches.isDoubtful { index.setContent(content) { $0.isDoubtful = true } }
+        }
+        let row = BlobRow(
+            name: entry.name, id: record.id, namespace: record.namespace,
+            contentType: contentTypes.number(record.contentType), content: content, createdAt: record.createdAt,
+            expiresAt: record.expiresAt)
+        let place = index.insert(row, parent: parent ?? nil)
+        namespace.queue.append(place, index)
+        namespace.count += 1
+        namespace.bytes += record.bytes
+    }
+
+    private func wakeWaiting() {
+        for ticket in waiting { caches.answer(ticket, BlobLook(ticket: ticket)) }
+        waiting = []
+    }
+
+    /// The table is not what it should be: all is forgotten, and begun anew with an empty one.
+    private func reset(_ why: String) {
+        guard phase != .dropping else { return }
+        caches.report("the table of blobs \(why); all blobs are forgotten")
+        changes = []
+        changesBytes = 0
+        phase = .dropping
+        var place: BlobPlace = 0
+        while place < index.places.upperBound {
+            if index[place].isThere, index[place].parent == nowhere { remove(place) }
+            place += 1
+        }
+        caches.writer.submit(BlobReset())
+    }
+
+    private func beginAnew() {
+        phase = .ready
+        for namespace in namespaces.all.values {
+            note(.namespace(id: namespace.id, name: namespace.name, namespace.settings))
+        }
+        caches.writer.submit(BlobFileJob(.sweep, files))
+        wakeWaiting()
+    }
+
+    // MARK: Expiry
+
+    func beginSweep() {
+        sweepPlace = 0
+        sweepAt = 0
+        sweepProgress = CacheSweep(isRunning: phase == .ready, done: 0, total: index.count, removed: 0, bytes: 0)
+    }
+
+    private func sweep(_ time: UInt64) -> UInt64? {
+        guard phase == .ready, index.count > 0 || namespaces.count > 0 || sweepProgress.isRunning else { return nil }
+        guard time >= sweepAt else { return sweepAt - time }
+        var removed = 0
+        let end = min(sweepPlace + BlobPlace(Self.sweepRows), index.places.upperBound)
+        while sweepPlace < end, removed < Self.expiredAtOnce {
+            let row = index[sweepPlace]
+            if row.isThere {
+                sweepProgress.done += 1
+                if row.expiresAt <= clock { removed += expire(sweepPlace) }
+            }
+            sweepPlace += 1
+        }
+        guard sweepPlace >= index.places.upperBound else { return 1_000_000 }
+        forgetEmptyNamespaces()
+        sweepPlace = 0
+        sweepAt = time + Self.sweepNanoseconds
+        sweepProgress.isRunning = false
+        return Self.sweepNanoseconds
+    }
+
+    /// - Returns: how many went.
+    private func expire(_ place: BlobPlace) -> Int {
+        let namespace = namespace(of: place)
+        let (count, bytes) = (namespace.count, namespace.bytes)
+        remove(place)
+        let removed = count - namespace.count
+        namespace.counts.expired += removed
+        sweepProgress.removed += removed
+        sweepProgress.bytes += bytes - namespace.bytes
+        return removed
+    }
+}

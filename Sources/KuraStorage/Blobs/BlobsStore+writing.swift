@@ -1,0 +1,227 @@
+public import KuraBytes
+import Sodium
+
+/// What changes: the index at once, the table and the files behind it.
+extension BlobsStore {
+    private static let evictionsOfOne = 64
+
+    // MARK: Putting
+
+    /// Why a put would be declined whatever its content is; nil when that remains to be seen.
+    public func declines(_ name: BlobName, _ put: BlobPut) -> BlobStored.Reason? {
+        if phase == .dropping || !caches.writer.admits { return .busy }
+        if !caches.admits(bytes: 0) { return .lowStorage }
+        if put.ifAbsent, place(name) != nil { return .present }
+        guard !name.variant.isEmpty else { return nil }
+        guard let parent = place(name.parent) else { return .parentMissing }
+        if let digest = put.variantOf, index.content(of: parent).digest != digest { return .parentChanged }
+        return nil
+    }
+
+    /// Gives a name to a content, in the place of what had it. All is known (`isReady`).
+    /// Throws: `.quotaExceeded` when there are too many namespaces.
+    public func put(_ name: BlobName, _ content: BlobContent, _ put: BlobPut) throws(StoreError) -> BlobStored {
+        if let reason = declines(name, put) { return decline(name, reason) }
+        guard caches.admits(bytes: content.bytes) else { return decline(name, .lowStorage) }
+        guard namespaces.find(name.namespace) != nil || namespaces.count < BlobLimits.namespaces else {
+            throw .quotaExceeded(limit: BlobLimits.namespaces)
+        }
+        let namespace = namespaces.find(name.namespace) ?? makeNamespace(name.namespace)
+        let hash = hash(name, namespace)
+        if let reason = makeRoom(for: content, in: namespace, sparing: hash) { return decline(name, reason) }
+        // Making room may have cost the parent.
+        let parent = name.variant.isEmpty ? nil : index.find(self.hash(name.parent, namespace))
+        if !name.variant.isEmpty, parent == nil { return decline(name, .busy) }
+        let old = index.find(hash)
+        // Removed is what would be left of an old one with another content: its variants were made of that.
+        if let old, index.content(of: old).digest != content.digest {
+            index.forEachVariant(of: old) { remove($0) }
+        }
+        let place = take(content)
+        let ttl = put.ttlSeconds ?? namespace.settings.ttlSeconds ?? BlobLimits.ttlSeconds
+        let contentType = contentTypes.number(put.contentType)
+        let expiresAt = clock + Int64(ttl) * 1000
+        let entry: BlobPlace
+        if let old {
+            entry = old
+            namespace.bytes -= index.content(of: old).bytes
+            let left = index.setContent(of: old, to: place)
+            if let left { drop(content: left) }
+            index[old].contentType = contentType
+            index[old].createdAt = clock
+            index[old].expiresAt = expiresAt
+        } else {
+            let row = BlobRow(
+                name: hash, id: nextID, namespace: namespace.id, contentType: contentType, content: place,
+                createdAt: clock, expiresAt: expiresAt)
+            nextID += 1
+            entry = index.insert(row, parent: parent)
+            namespace.queue.append(entry, index)
+            namespace.count += 1
+        }
+        namespace.bytes += content.bytes
+        namespace.counts.stored += 1
+        note(
+            .put(
+                BlobRecord(
+                    id: index[entry].id, namespace: namespace.id, key: Array(name.key), variant: Array(name.variant),
+                    digest: content.digest, bytes: content.bytes, contentType: contentTypes[contentType],
+                    createdAt: clock, expiresAt: expiresAt)))
+        return .stored(facts(entry))
+    }
+
+    private func decline(_ name: BlobName, _ reason: BlobStored.Reason) -> BlobStored {
+        noteDeclined(name)
+        return .declined(reason)
+    }
+
+    /// A put was declined before its content was looked at.
+    public func noteDeclined(_ name: BlobName) { namespaces.find(name.namespace)?.counts.declined += 1 }
+
+    /// The content's place in the index, which keeps it from now on.
+    private func take(_ content: BlobContent) -> BlobPlace {
+        let (place, isNew) = index.findOrInsert(content.digest, bytes: content.bytes, isFile: content.small == nil)
+        if let small = content.small {
+            guard isNew else { return place }
+            let write = nextWrite
+            nextWrite = nextWrite == .max ? 1 : nextWrite + 1
+            index.setContent(place) { $0.write = write }
+            memory.insert(small, of: place, index)
+            note(.content(content.digest, small, write: write))
+        } else if isNew {
+            // Held by the index once, by the hand of who has brought it.
+            if content.hold?.handOver() != true { files.holdLoaded(content.digest) }
+        } else {
+            // Whole and hashed just now.
+            index.setContent(place) { $0.isDoubtful = false }
+        }
+        return place
+    }
+
+    // MARK: Going
+
+    /// Removes a blob with its variants.
+    /// Returns: how many went; 0 when there was none.
+    public func delete(_ name: BlobName) -> Int {
+        guard let place = place(name) else { return 0 }
+        let count = index.count
+        remove(place)
+        return count - index.count
+    }
+
+    /// Removes what lies there, and its variants.
+    func remove(_ place: BlobPlace) {
+        index.forEachVariant(of: place) { remove($0) }
+        let row = index[place]
+        let namespace = namespace(of: place)
+        namespace.queue.remove(place, index)
+        namespace.count -= 1
+        namespace.bytes -= index.content(row.content).bytes
+        note(.remove(id: row.id))
+        if let content = index.remove(place) { drop(content: content) }
+    }
+
+    /// No blob has the content any more.
+    private func drop(content place: BlobPlace) {
+        let row = index.content(place)
+        memory.remove(place, index)
+        index.removeContent(place)
+        if row.isFile { files.release(row.digest) } else { note(.removeContent(row.digest)) }
+    }
+
+    /// Says how long a blob lives from now on; nothing else of it changes.
+    /// Returns: nil when there is none.
+    public func touch(_ name: BlobName, ttlSeconds: Int?) -> BlobFacts? {
+        guard let place = place(name) else { return nil }
+        let ttl = ttlSeconds ?? namespace(of: place).settings.ttlSeconds ?? BlobLimits.ttlSeconds
+        index[place].expiresAt = clock + Int64(ttl) * 1000
+        note(.touch(id: index[place].id, expiresAt: index[place].expiresAt))
+        return facts(place)
+    }
+
+    // MARK: Room
+
+    /// Has blobs go until the content fits.
+    /// `name`: of the one whose place it takes.
+    /// Returns: why it does not fit.
+    private func makeRoom(
+        for content: BlobContent, in namespace: BlobNamespace, sparing name: LookupHash
+    ) -> BlobStored.Reason? {
+        let most = namespace.settings.maxBytes ?? .max
+        guard content.bytes <= min(most, configuration.blobBytes) else { return .overBudget }
+        let old = index.find(name)
+        let freed = old.map { index.content(of: $0).bytes } ?? 0
+        var budget = BlobLimits.evictionsAtOnce
+        while namespace.bytes - freed + content.bytes > most
+            || old == nil && namespace.count >= namespace.settings.maxEntries ?? .max
+        {
+            guard budget > 0, evict(from: namespace) else { return .busy }
+            budget -= 1
+            // The old one itself may have gone.
+            if let old, !index[old].isThere || index[old].name != name {
+                return makeRoom(for: content, in: namespace, sparing: name)
+            }
+        }
+        guard index.find(content.digest) == nil else { return nil }
+        let excess = index.bytes + content.bytes - configuration.blobBytes
+        return excess <= 0 || evict(bytes: excess, &budget) >= excess ? nil : .busy
+    }
+
+    /// - Returns: false when there is nobody.
+    private func evict(from namespace: BlobNamespace) -> Bool {
+        guard let place = namespace.queue.next(index) else { return false }
+        let count = namespace.count
+        remove(place)
+        namespace.counts.evicted += count - namespace.count
+        return true
+    }
+
+    /// Has blobs go, those of the largest namespace first, until so many bytes of contents are gone, or a turn's share.
+    /// Returns: bytes that went.
+    func purge(bytes: Int) -> Int {
+        var budget = BlobLimits.evictionsAtOnce
+        return evict(bytes: bytes, &budget)
+    }
+
+    /// - Returns: bytes that went.
+    private func evict(bytes: Int, _ budget: inout Int) -> Int {
+        let start = index.bytes
+        while start - index.bytes < bytes, budget > 0, let largest = namespaces.largest {
+            // Which one is the largest is not asked for each.
+            for _ in 0..<Self.evictionsOfOne where start - index.bytes < bytes && budget > 0 {
+                guard evict(from: largest) else { break }
+                budget -= 1
+            }
+            if largest.count == 0, namespaces.largest?.count ?? 0 == 0 { break }
+        }
+        return start - index.bytes
+    }
+
+    // MARK: Namespaces
+
+    private func makeNamespace(_ name: Bytes) -> BlobNamespace {
+        let namespace = namespaces.insert(name)
+        note(.namespace(id: namespace.id, name: namespace.name, namespace.settings))
+        return namespace
+    }
+
+    /// Forgets the namespaces that have no blobs and nothing configured.
+    func forgetEmptyNamespaces() {
+        for namespace in namespaces.all.values
+        where namespace.count == 0 && namespace.settings == BlobNamespaceSettings() {
+            namespaces.remove(namespace)
+            note(.removeNamespace(namespace.id))
+        }
+    }
+
+    /// Says what a namespace is; the whole of it. What it has too much goes with the next put.
+    /// Throws: `.quotaExceeded` when there are too many namespaces.
+    public func configure(_ name: Bytes, _ settings: BlobNamespaceSettings) throws(StoreError) {
+        guard namespaces.find(name) != nil || namespaces.count < BlobLimits.namespaces else {
+            throw .quotaExceeded(limit: BlobLimits.namespaces)
+        }
+        let namespace = namespaces.find(name) ?? namespaces.insert(name)
+        namespace.settings = settings
+        note(.namespace(id: namespace.id, name: namespace.name, settings))
+    }
+}

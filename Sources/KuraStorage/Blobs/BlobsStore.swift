@@ -1,0 +1,98 @@
+import KuraBytes
+import SQLite
+import Sodium
+
+/// The blobs: contents of any kind by namespace and key, which may be lost, and whose number is bounded.
+///
+/// Nothing of it goes through the log. The index in memory is the truth while the daemon runs; the table is written behind it on the cache
+/// thread, and read at the start in pieces while requests are served. Contents up to 16 KiB lie in the table and in memory, larger ones in
+/// files (`BlobFiles`). Belongs to the actor; nothing in here waits for the disk.
+public final class BlobsStore {
+    enum Phase: Equatable {
+        /// The index has been read up to this row of the table.
+        case loading(after: Int64)
+        case ready
+        /// The table could not be written, and is being dropped: all has been forgotten.
+        case dropping
+    }
+
+    let caches: Caches
+    let configuration: StorageConfiguration
+    let index = BlobIndex()
+    let files: BlobFiles
+    var namespaces = BlobNamespaces()
+    var memory: BlobMemory
+    var contentTypes = BlobContentTypes()
+    let nameKey = LookupHash.Key()
+    private var scratch = ByteBuffer()
+    var phase = Phase.loading(after: .min)
+    var nextID: Int64 = 1
+    var nextWrite: UInt32 = 1
+    /// What the table has to learn, in order.
+    var changes: [BlobChange] = []
+    var changesBytes = 0
+    var writesUnderWay = 0
+    /// Requests that wait until the index has been read.
+    var waiting: [UInt64] = []
+    /// Where the sweep for what has expired goes on.
+    var sweepPlace: BlobPlace = 0
+    var sweepAt: UInt64 = 0
+    var sweepProgress = CacheSweep()
+
+    init(_ caches: Caches) {
+        self.caches = caches
+        configuration = caches.configuration
+        memory = BlobMemory(limit: configuration.blobMemoryBytes)
+        files = BlobFiles(configuration, remover: caches.writer)
+        caches.writer.submit(BlobLoad(after: .min, key: nameKey))
+        caches.add(self)
+    }
+
+    /// Milliseconds since 1970, as of the turn.
+    var clock: Int64 { caches.clock }
+
+    /// All that the table has is known.
+    public var isReady: Bool { phase == .ready }
+
+    // MARK: Names
+
+    /// Where a blob lies that has not expired.
+    func place(_ name: BlobName) -> BlobPlace? {
+        guard let namespace = namespaces.find(name.namespace), let place = index.find(hash(name, namespace)),
+            index[place].expiresAt > clock
+        else { return nil }
+        return place
+    }
+
+    func hash(_ name: BlobName, _ namespace: BlobNamespace) -> LookupHash {
+        LookupHash(namespace: namespace.id, key: name.key, variant: name.variant, &scratch, key: nameKey)
+    }
+
+    func facts(_ place: BlobPlace) -> BlobFacts {
+        let row = index[place]
+        let content = index.content(row.content)
+        return BlobFacts(
+            digest: content.digest, bytes: content.bytes, contentType: contentTypes[row.contentType],
+            createdAt: row.createdAt, expiresAt: row.expiresAt)
+    }
+
+    func namespace(of place: BlobPlace) -> BlobNamespace { namespaces[index[place].namespace]! }
+}
+
+/// Content types by number: there are few of them.
+struct BlobContentTypes {
+    private var names: [[UInt8]] = [[]]
+    private var numbers: [[UInt8]: Int32] = [[]: 0]
+    /// Kinds that are told apart; further ones are kept as none.
+    private static let limit = 10_000
+
+    subscript(number: Int32) -> [UInt8] { names[Int(number)] }
+
+    mutating func number(_ name: [UInt8]) -> Int32 {
+        if let number = numbers[name] { return number }
+        guard names.count < Self.limit else { return 0 }
+        names.append(name)
+        numbers[name] = Int32(names.count - 1)
+        return Int32(names.count - 1)
+    }
+}

@@ -1,0 +1,59 @@
+public import KuraBytes
+
+/// Blobs, for the server: what takes long is done on threads, and comes back by its ticket.
+extension Storage {
+    /// Waits until all blobs that there are are known.
+    /// - Returns: a ticket that `takeAnswers` gives back.
+    public func awaitBlobs() -> UInt64 {
+        let ticket = takeTicket()
+        blobs.waiting.append(ticket)
+        return ticket
+    }
+
+    /// Begins to take a content in, of `limit` bytes at most.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobCopy`.
+    public func takeIn(blob source: BlobCopy.Source, limit: Int) -> UInt64 {
+        submit(content: BlobCopy(source, limit: limit, blobs.files, configuration))
+    }
+
+    /// Begins to open the file of a content, or to read it.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobRead`.
+    public func read(blob facts: BlobFacts, as form: BlobRead.Form, verifies: Bool) -> UInt64 {
+        let ticket = takeTicket()
+        let read = BlobRead(
+            facts.digest, bytes: facts.bytes, path: blobs.files.path(facts.digest), as: form, verifies: verifies,
+            ticket: ticket)
+        // What is short does not wait behind copies, nor does it give way to them.
+        if read.isShort { caches.reader.submit(read) } else { contents.submit(read, ticket: ticket, tablesRev: 0) }
+        return ticket
+    }
+
+    /// Begins to read a content from the table.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobSmallRead`.
+    public func read(smallBlob digest: ContentDigest) -> UInt64 {
+        let ticket = takeTicket()
+        caches.reader.submit(BlobSmallRead(digest, ticket: ticket))
+        return ticket
+    }
+
+    /// Begins to list a namespace; nil when there is none of that name.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobListing`.
+    public func list(
+        blobsOf namespace: Bytes, prefix: Bytes, after: (key: [UInt8], variant: [UInt8]), limit: Int
+    ) -> UInt64? {
+        guard let namespace = blobs.namespaces.find(namespace) else { return nil }
+        let ticket = takeTicket()
+        // Behind all that has been written: the page shows what the index has.
+        blobs.flushChanges()
+        caches.writer.submit(
+            BlobListing(namespace.id, prefix: Array(prefix), after: after, limit: limit, ticket: ticket))
+        return ticket
+    }
+
+    /// Begins to add a piece to an upload.
+    /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobAppend`.
+    public func append(_ text: [UInt8], to upload: BlobUpload) -> UInt64 {
+        upload.beginPiece()
+        return submit(content: BlobAppend(text, upload, blobs.files, configuration))
+    }
+}

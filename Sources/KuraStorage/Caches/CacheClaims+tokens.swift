@@ -1,0 +1,58 @@
+public import KuraBytes
+
+/// What tokens are worth, and keys that nobody is to fetch for a while.
+extension CacheClaims {
+    public func append(_ token: WinToken, to out: inout ByteBuffer) { maker.append(token, to: &out) }
+
+    /// What a token that a client shows is worth for a subject.
+    public func standing(of text: Bytes, for subject: Subject) throws(Fault) -> Standing {
+        guard let token = maker.read(text), token.number <= lastClaim else { throw .unknown }
+        guard token.subject == hash(subject) else { throw .ofAnotherKey }
+        if let claim = claims[subject], claim.token == token {
+            return claim.isOutdated ? .late : .winner(since: claim.since)
+        }
+        guard spent.isKnown(token.number), !spent.contains(token.number) else { throw .spent }
+        return .late
+    }
+
+    /// Whether the token is the one that the claim on the subject was given with.
+    public func isHolder(_ text: Bytes, of subject: Subject) -> Bool {
+        claims[subject].map { $0.token == maker.read(text) } ?? false
+    }
+
+    /// What a token is about while it holds the claim; nil when it has lost it.
+    public func subject(of text: Bytes) throws(Fault) -> Subject? {
+        guard let token = maker.read(text), token.number <= lastClaim else { throw .unknown }
+        if let subject = leases[token.number] { return subject }
+        guard spent.isKnown(token.number), !spent.contains(token.number) else { throw .spent }
+        return nil
+    }
+
+    /// The holder of a token has used it: it is good for nothing any more.
+    public func spend(_ text: Bytes) {
+        if let token = maker.read(text) { spent.insert(token.number) }
+    }
+
+    // MARK: Pauses
+
+    /// Keys that can be held at once; when there are more, all are let go.
+    private static let heldLimit = 65_536
+
+    /// Nobody is to make it before `until`: no token is given for it.
+    public func hold(_ subject: Subject, until: UInt64, now: UInt64) {
+        if held.count >= Self.heldLimit { held = held.filter { $0.value > now } }
+        if held.count >= Self.heldLimit { held = [:] }
+        held[subject] = until
+    }
+
+    /// Until when nobody is to make it; nil when anybody may.
+    public func heldUntil(_ subject: Subject, now: UInt64) -> UInt64? {
+        guard !held.isEmpty, let until = held[subject] else { return nil }
+        if until > now { return until }
+        held[subject] = nil
+        return nil
+    }
+
+    /// There are neither claims nor pauses.
+    public var isIdle: Bool { claims.isEmpty && held.isEmpty }
+}

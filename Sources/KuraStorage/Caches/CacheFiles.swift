@@ -1,0 +1,76 @@
+import SQLite
+
+/// The cache's files as one thread has them open. Belongs to that thread.
+final class CacheFiles {
+    /// The file that both rooms share.
+    static let main = "cache.sqlite"
+
+    private let directory: String
+    private let quarantine: String
+    private let layout: CacheFile.Layout
+    private let isReader: Bool
+    /// The last run ended without closing the files.
+    private let isDoubtful: Bool
+    private var open: [String: CacheFile] = [:]
+    /// Names of the files that were dropped or found empty since `takeDropped`.
+    private(set) var dropped: [String] = []
+
+    /// `isReader`: files are opened only to read, and when they are there.
+    init(_ configuration: StorageConfiguration, layout: CacheFile.Layout, isReader: Bool, isDoubtful: Bool) {
+        directory = configuration.cacheDirectory
+        quarantine = configuration.quarantineDirectory
+        self.layout = layout
+        self.isReader = isReader
+        self.isDoubtful = isDoubtful
+    }
+
+    /// The file of that name, opened when it is asked for first.
+    func file(_ name: String) throws(SQLiteError) -> CacheFile {
+        if let file = open[name] { return file }
+        let path = directory + "/" + name
+        let file =
+            isReader
+            ? try CacheFile.openForReading(path)
+            : try CacheFile.openForWriting(path, layout, isDoubtful: isDoubtful, quarantine: quarantine)
+        open[name] = file
+        return file
+    }
+
+    /// Whether there is such a file, open or not.
+    func exists(_ name: String) -> Bool { open[name] != nil || FileSystem.size(directory + "/" + name) > 0 }
+
+    /// Removes a file and all that is in it: an unlink.
+    /// `isExpected`: nobody has to be told.
+    func drop(_ name: String, isExpected: Bool = false) {
+        forget(name)
+        if !isReader { CacheFile.remove(directory + "/" + name) }
+        if !isExpected { dropped.append(name) }
+    }
+
+    /// Closes a file; the next use opens what is there then.
+    func forget(_ name: String) { open.removeValue(forKey: name)?.close() }
+
+    /// Drops those that were found damaged.
+    func dropDamaged() {
+        for (name, file) in open where file.isDamaged { if isReader { forget(name) } else { drop(name) } }
+    }
+
+    func takeDropped() -> [String] {
+        defer { dropped = [] }
+        return dropped
+    }
+
+    func closeAll() {
+        for file in open.values { file.close() }
+        open = [:]
+    }
+
+    /// Names of the files that there are, sizes in bytes.
+    static func sizes(_ configuration: StorageConfiguration) -> [(name: String, bytes: Int)] {
+        let names = (try? FileSystem.names(in: configuration.cacheDirectory)) ?? []
+        return names.filter { $0.hasSuffix(".sqlite") }.sorted().map { name in
+            let path = configuration.cacheDirectory + "/" + name
+            return (name, FileSystem.size(path) + FileSystem.size(path + "-wal"))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import SQLite
+
+/// A room whose data may be lost: what `Caches` asks of it. Belongs to the loop.
+protocol CacheRoom: AnyObject {
+    /// CREATE statements of its tables in a file of the cache.
+    static var tables: String { get }
+    /// Which goes first when space is low: blobs before models.
+    var purgeRank: Int { get }
+    /// A job of its own has been run.
+    /// - Returns: false when the job is another room's.
+    func take(_ outcome: CacheOutcome) -> Bool
+    /// These files are empty now.
+    func filesDropped(_ names: [String])
+    /// Gives up about so many bytes of the disk.
+    /// - Returns: bytes that it has given up; 0 when it has nothing left.
+    func purge(bytes: Int) -> Int
+    /// Begins to remove what nobody can see any more; it goes on with `upkeep`.
+    func beginSweep()
+    var sweepProgress: CacheSweep { get }
+    /// A bounded piece of what is to be done by and by.
+    /// - Returns: nanoseconds until it wants to be called again; nil: only a request or a job can give it work.
+    func upkeep(_ time: UInt64) -> UInt64?
+    /// Hands everything that is not written yet to the thread.
+    func close()
+}
+
+/// How a sweep of a room stands.
+public struct CacheSweep: Sendable {
+    public var isRunning = false
+    /// Entries that were looked at, of so many.
+    public var done = 0
+    public var total = 0
+    /// Entries that were removed, and the bytes that they counted as.
+    public var removed = 0
+    public var bytes = 0
+}
+
+/// A sweep is through, as an answer.
+public final class SweepDone: TableQuery {
+    public let sweep: CacheSweep
+    public var foldedTo: UInt64 { 0 }
+
+    init(_ sweep: CacheSweep) {
+        self.sweep = sweep
+    }
+
+    public func run(_ tables: TableReader) {}
+}
+
+/// Has a thread close files that are not there any more under their names.
+final class ForgottenFiles: CacheJob {
+    private let names: [String]
+
+    init(_ names: [String]) {
+        self.names = names
+    }
+
+    func run(_ files: CacheFiles) { for name in names { files.forget(name) } }
+}

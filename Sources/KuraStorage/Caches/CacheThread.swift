@@ -1,0 +1,99 @@
+import SQLite
+import Synchronization
+
+/// Work on the cache's files: made on the loop, run on a cache thread, and looked at on the loop again. It carries its input in and its outcome
+/// back, and has one user at any moment.
+protocol CacheJob: AnyObject, Sendable {
+    func run(_ files: CacheFiles) throws(SQLiteError)
+}
+
+/// A job that has been run.
+struct CacheOutcome: Sendable {
+    var job: any CacheJob
+    /// Nothing of what it was to write is there.
+    var error: SQLiteError?
+    /// Files that were dropped meanwhile, since they were damaged.
+    var dropped: [String] = []
+}
+
+/// A thread that does jobs on the cache's files, in the order in which they come: `kura-cache`, the only writer of cache/*.sqlite and of the names in
+/// cache/blobs, and `kura-cacheread`, which looks up for whoever waits.
+///
+/// Nothing that the loop answers waits for the writer: what waits to be written is bounded in bytes, and beyond that puts are not stored.
+final class CacheThread: Sendable {
+    private struct State {
+        var jobs: [(job: any CacheJob, bytes: Int)] = []
+        var isStopping = false
+    }
+    private let state = Guarded(State())
+    private let pending = Semaphore()
+    private let waitingBytes = Atomic<Int>(0)
+    private let done = Outbox<CacheOutcome>()
+    private let thread = Guarded<WorkerThread?>(nil)
+    private let wake: @Sendable () -> Void
+
+    /// Bytes of jobs that may wait.
+    let limit: Int
+
+    /// `limit`: bytes of jobs that may wait. `makeFiles`: makes the thread's files, on the thread. `wake`: called when a job is done.
+    init(
+        name: String, isBackground: Bool, limit: Int = .max, makeFiles: @escaping @Sendable () -> CacheFiles,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.limit = limit
+        self.wake = wake
+        thread.withLock { thread in
+            thread = WorkerThread(name: name, isBackground: isBackground) { [unowned self] in run(makeFiles()) }
+        }
+    }
+
+    // MARK: For the loop
+
+    /// Whether more may wait to be written.
+    var admits: Bool { waitingBytes.load(ordering: .relaxed) < limit }
+    /// Bytes that wait.
+    var waiting: Int { waitingBytes.load(ordering: .relaxed) }
+
+    /// `bytes`: what the job keeps in memory until it is done.
+    func submit(_ job: any CacheJob, bytes: Int = 0) {
+        waitingBytes.wrappingAdd(bytes, ordering: .relaxed)
+        state.withLock { $0.jobs.append((job, bytes)) }
+        pending.signal()
+    }
+
+    /// What has been done since this was asked for last; nil when nothing has.
+    func takeDone() -> [CacheOutcome]? { done.take() }
+
+    /// Ends the thread after all that was submitted.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        pending.signal()
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    // MARK: The thread
+
+    private func run(_ files: CacheFiles) {
+        while true {
+            pending.wait()
+            let (jobs, isStopping) = state.withLock { state in
+                defer { state.jobs = [] }
+                return (state.jobs, state.isStopping)
+            }
+            for (job, bytes) in jobs {
+                var outcome = CacheOutcome(job: job)
+                do throws(SQLiteError) { try job.run(files) } catch { outcome.error = error }
+                files.dropDamaged()
+                outcome.dropped = files.takeDropped()
+                waitingBytes.wrappingSubtract(bytes, ordering: .relaxed)
+                done.append(outcome)
+            }
+            if !jobs.isEmpty { wake() }
+            if isStopping, state.withLock({ $0.jobs.isEmpty }) { break }
+        }
+        files.closeAll()
+    }
+}

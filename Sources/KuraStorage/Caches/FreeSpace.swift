@@ -1,0 +1,67 @@
+import Glibc
+import Synchronization
+
+/// How much room the file system has left, and whether that is so little that caches must not take any of it.
+///
+/// Low below `threshold`, fine again above five quarters of it, so that it does not flicker. What cannot be learnt counts as low: a cache is not worth
+/// the write that fails for want of its bytes. Looked at by whichever thread is about to write, and once a second while that matters.
+public final class FreeSpace: Sendable {
+    private let directory: String
+    /// What was configured; nil for the usual.
+    private let configured: Int?
+    private let low = Atomic<Bool>(false)
+    private let freeBytes = Atomic<Int>(0)
+    private let totalBytes = Atomic<Int>(0)
+    private let changes = Atomic<Int>(0)
+
+    /// Bytes below which space is low when nobody says otherwise, and the part of a small disk.
+    static let usualBytes = 400 << 20
+    static let usualPart = 20
+
+    init(directory: String, minimum: Int?) {
+        self.directory = directory
+        configured = minimum
+        look()
+    }
+
+    /// Caches store nothing.
+    public var isLow: Bool { low.load(ordering: .relaxed) }
+    /// Bytes left for this user; 0 when that cannot be learnt.
+    public var free: Int { freeBytes.load(ordering: .relaxed) }
+    /// Bytes of the file system.
+    public var total: Int { totalBytes.load(ordering: .relaxed) }
+    /// How often it has become low.
+    public var timesLow: Int { changes.load(ordering: .relaxed) }
+
+    /// Bytes below which space is low.
+    public var threshold: Int { configured ?? min(Self.usualBytes, total / Self.usualPart) }
+    /// Bytes at which it is fine again, and down to which caches are purged.
+    public var ample: Int { threshold + threshold / 4 }
+
+    /// Bytes that caches have to give up for space to be fine again.
+    public var missing: Int { isLow ? max(ample - free, 0) : 0 }
+
+    /// Asks the file system, from any thread.
+    /// - Returns: whether space is low now.
+    @discardableResult
+    func look() -> Bool {
+        var information = statvfs()
+        // Safety: Swift lends the path as a C string for the call, and the kernel fills one `statvfs`, which is ours.
+        guard unsafe statvfs(directory, &information) == 0, information.f_frsize > 0 else {
+            freeBytes.store(0, ordering: .relaxed)
+            note(isLow: true)
+            return true
+        }
+        let unit = Int(information.f_frsize)
+        let free = Int(information.f_bavail) * unit
+        totalBytes.store(Int(information.f_blocks) * unit, ordering: .relaxed)
+        freeBytes.store(free, ordering: .relaxed)
+        note(isLow: free < (isLow ? ample : threshold))
+        return isLow
+    }
+
+    private func note(isLow: Bool) {
+        let was = low.exchange(isLow, ordering: .relaxed)
+        if isLow, !was { changes.wrappingAdd(1, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,211 @@
+import KuraBytes
+import SQLite
+
+/// Reads what the last run left: first namespaces, marks and facts of the main file, then heads, so many at a time.
+///
+/// Safety: one user at a time, as `CacheJob` says.
+final class ModelLoad: CacheJob, @unchecked Sendable {
+    struct Space {
+        var number: UInt32
+        var name: [UInt8]
+        var configuration: [UInt8]
+    }
+    struct Mark {
+        var namespace: UInt32
+        var kind: Int64
+        var name: [UInt8]
+        var marks: ModelMarks
+    }
+
+    /// nil: the beginning of all.
+    let file: String?
+    private let after: (namespace: Int64, key: [UInt8])
+    private(set) var spaces: [Space] = []
+    private(set) var marks: [Mark] = []
+    private(set) var sequence: UInt64 = 0
+    private(set) var clock: Int64 = 0
+    /// Heads: each a namespace and the columns from `sequence` to `flags` as numbers, bytes of the value, then key, etag and tags.
+    private var heads = ByteBuffer()
+    private(set) var count = 0
+    private(set) var last: (namespace: Int64, key: [UInt8]) = (-1, [])
+
+    /// Heads of one piece.
+    static let piece = 512
+
+    init(file: String? = nil, after: (namespace: Int64, key: [UInt8]) = (-1, [])) {
+        self.file = file
+        self.after = after
+    }
+
+    var isAtEnd: Bool { count < Self.piece }
+    var reader: BatchReader { BatchReader(heads.bytes) }
+
+    func run(_ files: CacheFiles) throws(SQLiteError) {
+        guard files.exists(file ?? CacheFiles.main) else { return }
+        let opened = try files.file(file ?? CacheFiles.main)
+        try opened.noticing { () throws(SQLiteError) in
+            if file == nil { try readBeginning(opened.connection) } else { try readHeads(opened.connection) }
+        }
+    }
+
+    private func readBeginning(_ connection: Connection) throws(SQLiteError) {
+        let names = try connection.prepare("SELECT number, name, configuration FROM model_namespaces ORDER BY number")
+        while try names.step() {
+            spaces.append(
+                Space(
+                    number: UInt32(truncatingIfNeeded: names.int64(0)), name: Array(names.bytes(1)),
+                    configuration: Array(names.bytes(2))))
+        }
+        let marked = try connection.prepare("SELECT namespace, kind, name, staleBefore, dropBefore FROM model_marks")
+        while try marked.step() {
+            let found = ModelMarks(
+                staleBefore: UInt64(truncatingIfNeeded: marked.int64(3)),
+                dropBefore: UInt64(truncatingIfNeeded: marked.int64(4)))
+            marks.append(
+                Mark(
+                    namespace: UInt32(truncatingIfNeeded: marked.int64(0)), kind: marked.int64(1),
+                    name: Array(marked.bytes(2)), marks: found))
+        }
+        sequence = UInt64(try connection.scalar("SELECT value FROM model_facts WHERE name = 'sequence'") ?? 0)
+        clock = try connection.scalar("SELECT value FROM model_facts WHERE name = 'clock'") ?? 0
+    }
+
+    private func readHeads(_ connection: Connection) throws(SQLiteError) {
+        let next = try connection.prepare(
+            """
+            SELECT namespace, sequence, storedAt, freshUntil, staleUntil, errorUntil, flags, bytes, key, etag, tags
+            FROM model_heads WHERE (namespace, key) > (?1, ?2) ORDER BY namespace, key LIMIT \(Self.piece)
+            """)
+        try next.bind(1, after.namespace)
+        try after.key.withBytes { (key) throws(SQLiteError) in
+            try next.bind(2, bytes: key)
+            while try next.step() {
+                for column in 0...7 as ClosedRange<Int32> { heads.append(littleEndian: next.int64(column)) }
+                for column in 8...10 as ClosedRange<Int32> {
+                    let bytes = next.bytes(column)
+                    heads.append(littleEndian: UInt32(bytes.count))
+                    heads.append(bytes)
+                }
+                count += 1
+                if count == Self.piece { last = (next.int64(0), Array(next.bytes(8))) }
+            }
+        }
+    }
+}
+
+/// Taking in what was read: while requests are served.
+extension ModelsStore {
+    func beginLoading() { caches.writer.submit(ModelLoad()) }
+
+    func take(_ load: ModelLoad, _ error: SQLiteError?) {
+        if let error {
+            caches.openErrors += 1
+            caches.report("the model cache begins empty: \(error)")
+        }
+        guard load.file != nil else { return takeBeginning(load) }
+        var reader = load.reader
+        while !reader.isAtEnd { takeHead(&reader) }
+        if error == nil, !load.isAtEnd {
+            caches.writer.submit(ModelLoad(file: load.file, after: load.last))
+        } else {
+            loadNextFile()
+        }
+    }
+
+    private func takeBeginning(_ load: ModelLoad) {
+        sequence = load.sequence
+        caches.clockWas(load.clock)
+        for space in load.spaces where space.number > 0 && space.number < UInt32(Self.namespaceLimit) * 16 {
+            _ = add(number: space.number, space.name, space.configuration.withBytes { ModelConfiguration(text: $0) })
+        }
+        for mark in load.marks {
+            guard Int(mark.namespace) < namespaces.count, let namespace = namespaces[Int(mark.namespace)] else {
+                continue
+            }
+            switch mark.kind {
+            case 1: if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.mark(tag: tag, mark.marks) }
+            case 2: _ = namespace.mark(prefix: mark.name, mark.marks)
+            default: namespace.marks.join(mark.marks)
+            }
+        }
+        // Batches were lost after the last one that is here, deletions and invalidations among them: nothing is fresh any more.
+        if caches.isDoubtful, !load.spaces.isEmpty {
+            sequence += 1 << 20
+            for namespace in namespaces.compactMap({ $0 }) {
+                namespace.marks.set(.stale, sequence)
+                batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)
+            }
+        }
+        filesToLoad = load.spaces.isEmpty ? [] : Array(Set(namespaces.compactMap { $0 }.map(\.file))).sorted()
+        loading = .entries
+        loadNextFile()
+    }
+
+    private func loadNextFile() {
+        if let file = filesToLoad.popLast() {
+            caches.writer.submit(ModelLoad(file: file))
+        } else {
+            loading = .done
+            for ticket in awaitingLoading { caches.answer(ticket, ModelsLoaded()) }
+            awaitingLoading = []
+        }
+    }
+
+    private func takeHead(_ reader: inout BatchReader) {
+        let number = UInt32(truncatingIfNeeded: reader.number())
+        var row = ModelRow()
+        row.sequence = UInt64(truncatingIfNeeded: reader.number())
+        row.storedAt = reader.number()
+        row.freshUntil = reader.number()
+        row.staleUntil = reader.number()
+        row.errorUntil = reader.number()
+        let flags = ModelRow.Flags(rawValue: UInt8(truncatingIfNeeded: reader.number()))
+        row.flags = flags.intersection([.stale, .failed]).union(.persisted)
+        row.valueCount = UInt32(truncatingIfNeeded: reader.number())
+        let (key, etag, names) = (reader.bytes(), reader.bytes(), reader.bytes())
+        guard Int(number) < namespaces.count, let namespace = namespaces[Int(number)], namespace.persists else {
+            return
+        }
+        row.hash = hash(number, key)
+        // What no put can have stored is damage.
+        guard key.count <= Self.keyLimit, etag.count <= Self.keyLimit, names.count <= Self.tagLimit * 256,
+            row.valueCount <= Self.valueLimit
+        else { return }
+        // What was written since is newer.
+        guard find(number, key, row.hash) == 0 else { return }
+        row.namespace = number
+        row.keyCount = UInt16(truncatingIfNeeded: key.count)
+        row.etagCount = UInt16(truncatingIfNeeded: etag.count)
+        tagNames.removeAll()
+        var position = 0
+        while position < names.count {
+            let end = position + 1 + Int(names[position])
+            guard end <= names.count, let tag = namespace.tag(names.extracting(position + 1..<end)) else { return }
+            tagNames.append(littleEndian: tag)
+            namespace.use(tag: tag, by: 1)
+            position = end
+        }
+        row.tagCount = UInt8(truncatingIfNeeded: tagNames.count / 4)
+        row.block = CacheBlock(key, etag, tagNames.bytes)
+        let charge = row.charge
+        bytes += charge
+        memory += row.footprint
+        namespace.order.insertOld(insert(row), bytes: charge)
+        for account in namespace.accounts { account.note(bytes: charge, items: 1, scopes: 0) }
+        // Less may fit than when it was written.
+        while bytes > limits.bytes || namespace.bytes > byteLimit(of: namespace), evict(from: namespace) {}
+        makeMemory(for: 0)
+    }
+
+    /// Has a request wait until all that is in the files is known.
+    public func awaitLoading(_ ticket: UInt64) {
+        if isLoaded { caches.answer(ticket, ModelsLoaded()) } else { awaitingLoading.append(ticket) }
+    }
+}
+
+/// Tells that the files have been read.
+final class ModelsLoaded: TableQuery {
+    var foldedTo: UInt64 { 0 }
+
+    func run(_ tables: TableReader) {}
+}

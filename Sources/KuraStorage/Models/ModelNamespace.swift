@@ -1,0 +1,136 @@
+public import KuraBytes
+
+/// A namespace of the model cache: what is configured, what is invalidated, what is in it. Belongs to the loop.
+public final class ModelNamespace {
+    public let number: UInt32
+    public let name: [UInt8]
+    public internal(set) var configuration: ModelConfiguration
+    public internal(set) var counts = ModelCounts()
+    /// Who goes when there is no room.
+    var order: CacheOrder
+    /// Of all of it.
+    var marks = ModelMarks()
+    /// What was written before is in no file any more: the file has been removed.
+    var unlinkedBefore: UInt64 = 0
+    private(set) var tags: [Tag] = []
+    private var tagNumbers: [[UInt8]: UInt32] = [:]
+    private var unusedTags: [UInt32] = []
+    /// The newest mark of any tag: entries that are younger need not look.
+    private(set) var newestTagMark: UInt64 = 0
+    private var prefixes: [[UInt8]: ModelMarks] = [:]
+    private var prefixLengths: [Int] = []
+    private var newestPrefixMark: UInt64 = 0
+    /// Connections that hold it, when it is scratch.
+    var holders: Set<UInt64> = []
+    /// Quotas that count it.
+    public var accounts: [QuotaAccount] = []
+
+    struct Tag {
+        var name: [UInt8]
+        var marks = ModelMarks()
+        var uses = 0
+    }
+
+    /// Prefixes that are invalidated and not swept; one more invalidates the namespace.
+    static let prefixLimit = 4096
+    /// Tags that a namespace can have.
+    static let tagLimit = 65_536
+
+    init(number: UInt32, name: [UInt8], configuration: ModelConfiguration, places: CachePlaces) {
+        self.number = number
+        partitionFile = "models-\(number).sqlite"
+        self.name = name
+        self.configuration = configuration
+        order = CacheOrder(places)
+    }
+
+    /// Entries, those that are past their time and not swept included.
+    public var count: Int { order.count }
+    /// Bytes that they count as.
+    public var bytes: Int { order.bytes }
+
+    /// The file that it is written to.
+    var file: String { configuration.isPartition ? partitionFile : CacheFiles.main }
+    private let partitionFile: String
+    var persists: Bool { configuration.persists && !configuration.isScratch }
+
+    // MARK: Tags
+
+    /// The number of a tag, which is new when nobody has used it; nil when there are too many.
+    public func tag(_ name: Bytes) -> UInt32? {
+        let name = Array(name)
+        if let number = tagNumbers[name] { return number }
+        if let number = unusedTags.popLast() {
+            tags[Int(number)] = Tag(name: name)
+            tagNumbers[name] = number
+            return number
+        }
+        guard tags.count < Self.tagLimit else { return nil }
+        tags.append(Tag(name: name))
+        tagNumbers[name] = UInt32(tags.count - 1)
+        return UInt32(tags.count - 1)
+    }
+
+    func knownTag(_ name: Bytes) -> UInt32? { tagNumbers[Array(name)] }
+
+    /// One entry more, or fewer, has the tag.
+    func use(tag number: UInt32, by difference: Int) { tags[Int(number)].uses += difference }
+
+    public func tagName(_ number: UInt32) -> [UInt8] { tags[Int(number)].name }
+
+    // MARK: Invalidating
+
+    func mark(tag number: UInt32, _ marks: ModelMarks) {
+        tags[Int(number)].marks.join(marks)
+        newestTagMark = max(newestTagMark, marks.newest)
+    }
+
+    func marks(ofTag number: UInt32) -> ModelMarks { tags[Int(number)].marks }
+    func marks(ofPrefix prefix: Bytes) -> ModelMarks { prefixes[Array(prefix)] ?? ModelMarks() }
+
+    /// - Returns: false when there are too many already.
+    func mark(prefix: [UInt8], _ marks: ModelMarks) -> Bool {
+        guard prefixes.count < Self.prefixLimit || prefixes[prefix] != nil else { return false }
+        prefixes[prefix, default: ModelMarks()].join(marks)
+        if !prefixLengths.contains(prefix.count) { prefixLengths.append(prefix.count) }
+        newestPrefixMark = max(newestPrefixMark, marks.newest)
+        return true
+    }
+
+    var hasPrefixes: Bool { !prefixes.isEmpty }
+
+    /// All entries have been looked at since then: what was marked before need not be known any more.
+    /// `forgotten`: is told the kind and the name of each mark that was.
+    func forgetMarks(before sequence: UInt64, _ forgotten: (Int64, [UInt8]) -> Void) {
+        if !prefixes.isEmpty {
+            for (prefix, marks) in prefixes where marks.newest <= sequence { forgotten(2, prefix) }
+            prefixes = prefixes.filter { $0.value.newest > sequence }
+            prefixLengths = Array(Set(prefixes.keys.map(\.count)))
+        }
+        for (number, tag) in tags.enumerated() where tag.uses == 0 && tag.marks.newest <= sequence {
+            guard tagNumbers.removeValue(forKey: tag.name) != nil else { continue }
+            if tag.marks.newest > 0 { forgotten(1, tag.name) }
+            tags[number] = Tag(name: [])
+            unusedTags.append(UInt32(number))
+        }
+    }
+
+    /// What is marked of an entry, given its key and its tags' numbers, that was written at `sequence`.
+    func marks(of key: Bytes, tags numbers: Bytes, since sequence: UInt64) -> ModelMarks {
+        var result = marks
+        if newestTagMark > sequence {
+            var position = 0
+            while position < numbers.count {
+                let number = numbers.loadUnaligned(fromByteOffset: position, as: UInt32.self)
+                result.join(tags[Int(number)].marks)
+                position += 4
+            }
+        }
+        if newestPrefixMark > sequence {
+            for length in prefixLengths where length <= key.count {
+                if let marks = prefixes[Array(key.extracting(0..<length))] { result.join(marks) }
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,106 @@
+import KuraBytes
+import SQLite
+
+/// What is written behind, and what the thread has to say about it.
+extension ModelsStore {
+    /// Bytes of a batch that is handed over at once; a smaller one waits for the end of the turn.
+    private static let batchBytes = 256 << 10
+
+    func submitIfLarge() {
+        if batch.bytes >= Self.batchBytes { submit() }
+    }
+
+    /// Hands over what has changed.
+    func submit() {
+        guard !batch.isEmpty else { return }
+        batch.sequence = sequence
+        batch.clock = caches.clock
+        caches.writer.submit(batch, bytes: batch.bytes)
+        batch = ModelBatch(number: batch.number + 1, space: caches.space)
+    }
+
+    /// Has the configuration of a namespace written; nothing of one that does not persist.
+    func write(_ namespace: ModelNamespace) {
+        guard !namespace.configuration.isScratch else { return }
+        namespace.configuration.text.withBytes { batch.note(namespace, configuration: $0) }
+    }
+
+    // MARK: Outcomes
+
+    func take(_ outcome: CacheOutcome) -> Bool {
+        switch outcome.job {
+        case let written as ModelBatch:
+            writtenBatch = written.number
+            if !written.removedFiles.isEmpty { caches.forgetInReader(written.removedFiles) }
+            if outcome.error != nil || written.isUnwritten { keepInMemory(written) }
+            noteWritten()
+            if let error = outcome.error {
+                caches.openErrors += 1
+                caches.report("the model cache cannot be written: \(error)")
+            }
+        case let read as ModelRead: caches.answer(read.ticket, read)
+        case let load as ModelLoad: take(load, outcome.error)
+        default: return false
+        }
+        return true
+    }
+
+    /// Values that are in a file now may leave memory.
+    private func noteWritten() {
+        var done = 0
+        for row in unwritten {
+            let place = Int(row)
+            if rows.pointee[place].batch > writtenBatch { break }
+            done += 1
+            guard rows.pointee[place].flags.isSuperset(of: [.persisted, .resident]), !memoryPlaces.holds(row) else {
+                continue
+            }
+            memoryOrder.insert(row, bytes: Int(rows.pointee[place].valueCount), limit: limits.memory)
+        }
+        unwritten.removeFirst(done)
+        makeMemory(for: 0)
+    }
+
+    /// What could not be written lives in memory only.
+    private func keepInMemory(_ written: ModelBatch) {
+        written.forEachEntry { namespace, key in
+            let row = find(namespace, key, hash(namespace, key))
+            guard row != 0, rows.pointee[Int(row)].batch == written.number else { return }
+            rows.pointee[Int(row)].flags.remove(.persisted)
+            memoryOrder.remove(row)
+            if !rows.pointee[Int(row)].flags.contains(.resident), let owner = namespaces[Int(namespace)] {
+                withdraw(row, owner)
+            }
+        }
+    }
+
+    func filesDropped(_ names: [String]) {
+        caches.openErrors += 1
+        // Entries whose values are not in memory turn out to be gone when they are asked for.
+        guard names.contains(CacheFiles.main) else { return }
+        for namespace in namespaces.compactMap({ $0 }) { write(namespace) }
+    }
+
+    func close() {
+        submit()
+    }
+
+    // MARK: Reading values
+
+    /// Has the values of entries read that are not in memory; the ticket comes back when it is through.
+    func read(_ namespace: ModelNamespace, _ keys: [[UInt8]], ticket: UInt64) {
+        let wanted = keys.map { key in
+            let row = key.withBytes { find(namespace.number, $0, hash(namespace.number, $0)) }
+            return (key, rows.pointee[Int(row)].sequence)
+        }
+        caches.reader.submit(
+            ModelRead(ticket: ticket, namespace: namespace.number, wanted: wanted, file: namespace.file))
+    }
+
+    // MARK: By and by
+
+    func upkeep(_ time: UInt64) -> UInt64? {
+        submit()
+        return sweep(time)
+    }
+}

@@ -1,0 +1,46 @@
+public import KuraBytes
+
+/// Invalidating many entries at once: a mark is set, however many there are, and each entry is held against the marks when it is looked at.
+extension ModelsStore {
+    public func invalidate(_ namespace: ModelNamespace, _ mode: Invalidation) {
+        sequence += 1
+        if mode == .drop {
+            drop(namespace)
+            return
+        }
+        namespace.marks.set(mode, sequence)
+        if namespace.persists { batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks) }
+    }
+
+    public func invalidate(_ namespace: ModelNamespace, tag name: Bytes, _ mode: Invalidation) {
+        sequence += 1
+        guard let tag = namespace.tag(name) else { return invalidate(namespace, mode) }
+        var marks = namespace.marks(ofTag: tag)
+        marks.set(mode, sequence)
+        namespace.mark(tag: tag, marks)
+        if namespace.persists { batch.mark(namespace, kind: 1, name: name, marks) }
+    }
+
+    public func invalidate(_ namespace: ModelNamespace, prefix: Bytes, _ mode: Invalidation) {
+        sequence += 1
+        var marks = ModelMarks()
+        marks.set(mode, sequence)
+        // A cache may forget more than it was told to, and never less.
+        guard namespace.mark(prefix: Array(prefix), marks) else { return invalidate(namespace, mode) }
+        if namespace.persists { batch.mark(namespace, kind: 2, name: prefix, namespace.marks(ofPrefix: prefix)) }
+    }
+
+    /// All of a namespace goes: one that has a file of its own loses that, another one's entries are marked and swept.
+    private func drop(_ namespace: ModelNamespace) {
+        namespace.marks.set(.drop, sequence)
+        if namespace.persists {
+            batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)
+            if namespace.configuration.isPartition {
+                batch.drop(namespace, file: namespace.file, isPartition: true)
+                namespace.unlinkedBefore = sequence
+                submit()
+            }
+        }
+        sweepSoon()
+    }
+}

@@ -1,0 +1,112 @@
+import KuraBytes
+
+/// Removing what nobody can see any more, a slice at a time: entries past their time, deleted logically, or dropped by a mark.
+extension ModelsStore {
+    /// A walk over all rows.
+    struct Sweep {
+        /// The next row; 0 while no sweep is under way.
+        var next = 0
+        /// The store's sequence when it began: marks from before have been applied when it ends.
+        var began: UInt64 = 0
+        var isAgainWanted = false
+        var progress = CacheSweep()
+        var nextAt: UInt64 = 0
+    }
+
+    /// Nanoseconds between two sweeps that nobody asked for, rows of one slice, and nanoseconds of one.
+    private static let pause: UInt64 = 60_000_000_000
+    private static let slice = (rows: 4096, time: UInt64(1_000_000))
+
+    var sweepProgress: CacheSweep { sweep.progress }
+
+    func beginSweep() {
+        guard sweep.next == 0 else {
+            sweep.isAgainWanted = true
+            return
+        }
+        sweep.next = 1
+        sweep.began = sequence
+        sweep.progress = CacheSweep(isRunning: true, total: rows.pointee.count - 1)
+    }
+
+    func sweepSoon() { if isLoaded { beginSweep() } }
+
+    /// Goes on with the sweep, or begins one when it is time.
+    /// - Returns: nanoseconds until it wants to be called again.
+    func sweep(_ time: UInt64) -> UInt64? {
+        guard isLoaded else { return nil }
+        if sweep.next == 0 {
+            guard entries > 0 else { return nil }
+            if sweep.nextAt == 0 { sweep.nextAt = time }
+            guard time >= sweep.nextAt else { return sweep.nextAt - time }
+            beginSweep()
+        }
+        let end = min(sweep.next + Self.slice.rows, rows.pointee.count)
+        while sweep.next < end {
+            look(at: UInt32(sweep.next))
+            sweep.next += 1
+            if sweep.next % 256 == 0, monotonicNanoseconds() - time > Self.slice.time { break }
+        }
+        sweep.progress.done = sweep.next - 1
+        guard sweep.next >= rows.pointee.count else { return 1_000_000 }
+        endSweep(time)
+        return sweep.next == 0 ? Self.pause : 0
+    }
+
+    private func look(at row: UInt32) {
+        let place = Int(row)
+        let number = rows.pointee[place].namespace
+        guard number != 0, let namespace = namespaces[Int(number)] else { return }
+        guard state(of: row, namespace, maxAge: nil) == .miss else {
+            // What is marked stale keeps that when the mark is forgotten.
+            keepStale(row, namespace)
+            return
+        }
+        // What failed fetches would have kept may still come to be used.
+        guard rows.pointee[place].errorUntil <= caches.clock || isDropped(row, namespace) else { return }
+        sweep.progress.removed += 1
+        sweep.progress.bytes += rows.pointee[place].charge
+        namespace.counts.expired += 1
+        discard(row, namespace)
+    }
+
+    private func isDropped(_ row: UInt32, _ namespace: ModelNamespace) -> Bool {
+        let place = Int(row)
+        let written = rows.pointee[place].sequence
+        return namespace.marks(of: rows.pointee[place].key, tags: rows.pointee[place].tags, since: written).dropBefore
+            > written
+    }
+
+    private func keepStale(_ row: UInt32, _ namespace: ModelNamespace) {
+        // Marks of all and of tags stay as long as they are about somebody.
+        guard namespace.hasPrefixes else { return }
+        let place = Int(row)
+        guard !rows.pointee[place].flags.contains(.stale), state(of: row, namespace, maxAge: nil) == .stale,
+            caches.clock < rows.pointee[place].freshUntil
+        else { return }
+        rows.pointee[place].flags.insert(.stale)
+        guard rows.pointee[place].flags.contains(.persisted) else { return }
+        rows.pointee[place].batch = batch.number
+        batch.touch(rows.pointee[place], of: namespace)
+        submitIfLarge()
+    }
+
+    private func endSweep(_ time: UInt64) {
+        sweep.next = 0
+        sweep.nextAt = time + Self.pause
+        sweep.progress.isRunning = false
+        // Whoever fetches something now is still held against the marks.
+        if caches.claims.count == 0 {
+            for namespace in namespaces.compactMap({ $0 }) {
+                namespace.forgetMarks(before: sweep.began) { kind, name in
+                    guard namespace.persists else { return }
+                    name.withBytes { batch.mark(namespace, kind: kind, name: $0, ModelMarks()) }
+                }
+            }
+        }
+        if sweep.isAgainWanted {
+            sweep.isAgainWanted = false
+            beginSweep()
+        }
+    }
+}
