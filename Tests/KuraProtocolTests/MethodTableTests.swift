@@ -41,7 +41,10 @@ import Testing
             "scopes", "import", "export", "drop", "purge",
         ]
         let others: Set<String> = [
-            "rpc.discover", "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
+            "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
+            "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
+            "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "rpc.discover",
+            "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",
             "rpc.cancel", "documents.find", "documents.distinct", "documents.aggregate", "documents.explain",

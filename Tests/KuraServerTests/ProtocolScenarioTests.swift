@@ -166,6 +166,9 @@ import Testing
                 "secrets.generate",
                 "{\"service\":\"mail\",\"account\":\"\(account)\",\"kind\":\"key\",\"algorithm\":\"\(algorithm)\"}")
         }
+        if name == "models.describe" {
+            try client.result("models.put", "{\"namespace\":\"feed\",\"key\":\"a\",\"value\":1}")
+        }
         if name == "documents.search" {
             try client.result("documents.configure", "{\"collection\":\"articles\",\"searchFields\":[\"title\"]}")
             try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":20000}")
@@ -199,6 +202,12 @@ import Testing
         case "secrets.redeemToken":
             let issued = "{\"service\":\"mail\",\"account\":\"ada\",\"ttlSeconds\":60}"
             made = try daemon.connect().result("secrets.issueToken", issued)["token"]?.text
+        case "models.fail":
+            let claimed = try client.result("models.get", "{\"namespace\":\"feed\",\"key\":\"a\",\"claim\":true}")
+            return example.replacing(String(repeating: "0", count: 64), with: try #require(claimed["token"]?.text))
+        case "blobs.appendUpload", "blobs.commitUpload":
+            let begun = try client.result("blobs.beginUpload", "{\"namespace\":\"thumbnails\",\"key\":\"b\"}")
+            return example.replacing("0123456789abcdef0123456789abcdef", with: try #require(begun["upload"]?.text))
         default: return example
         }
         return example.replacing("AAAA", with: try #require(made))

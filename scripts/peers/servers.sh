@@ -4,7 +4,9 @@
 
 kura_target="kura:$sockets/k.sock"
 redis_target="redis:$sockets/r.sock"
+memcached_target="memcached:$sockets/m.sock"
 redis_pid=
+memcached_pid=
 spawn_pid=
 kurad_pid=
 postgres_data=
@@ -71,6 +73,26 @@ stop_redis() {
     rm -rf "$data/redis"
 }
 
+# start_memcached: one worker thread, as Redis and Kura have one loop; 256 MiB.
+start_memcached() {
+    memcached -s "$sockets/m.sock" -t 1 -m 256 -I 8m -u "$(id -un)" >"$data/memcached.log" 2>&1 &
+    memcached_pid=$!
+    local tries=0
+    until [ -S "$sockets/m.sock" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 500 ] || { echo "memcached did not start" >&2; return 1; }
+        sleep 0.02
+    done
+}
+
+stop_memcached() {
+    [ -n "$memcached_pid" ] || return 0
+    kill "$memcached_pid" 2>/dev/null || true
+    wait "$memcached_pid" 2>/dev/null || true
+    memcached_pid=
+    rm -f "$sockets/m.sock"
+}
+
 # PostgreSQL refuses to run as root: then it runs as the user that its package made.
 as_postgres() {
     if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi
@@ -124,5 +146,6 @@ stop_postgres() {
 stop_servers() {
     stop_kurad KILL || true
     stop_redis
+    stop_memcached
     stop_postgres
 }

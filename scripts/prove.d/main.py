@@ -8,6 +8,7 @@ import traceback
 import section_bounds
 import section_full
 import section_kill
+import section_lowstorage
 import section_powercut
 import section_readthenlost
 import section_relaxed
@@ -22,6 +23,7 @@ SECTIONS = {
     "kill": section_kill.run,
     "sync": section_sync.run,
     "full": section_full.run,
+    "lowstorage": section_lowstorage.run,
     "bounds": section_bounds.run,
 }
 

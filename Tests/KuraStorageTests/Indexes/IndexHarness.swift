@@ -118,7 +118,7 @@ final class IndexHarness {
         var folded: SQLiteError??
         while folded == nil {
             woken.wait()
-            for outcome in folder.outcomes() {
+            for outcome in folder.outcomes() ?? [] {
                 publish(outcome)
                 if case .slice = outcome.work { folded = .some(outcome.error) }
             }
@@ -133,7 +133,7 @@ final class IndexHarness {
         folder.submit(purge)
         while true {
             woken.wait()
-            for outcome in folder.outcomes() {
+            for outcome in folder.outcomes() ?? [] {
                 for purge in outcome.purged {
                     ledger.scopes.known(purge.collection)?.purgedBefore = purge.before
                     return purge.removed
@@ -149,7 +149,7 @@ final class IndexHarness {
             try fold()
             if try isSettled() { return }
             usleep(1000)
-            for outcome in folder.outcomes() { publish(outcome) }
+            for outcome in folder.outcomes() ?? [] { publish(outcome) }
         }
         throw StorageFault.refused("indexes do not settle")
     }

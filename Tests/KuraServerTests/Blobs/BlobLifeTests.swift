@@ -1,0 +1,260 @@
+import Glibc
+import Testing
+
+/// How blobs live and go: over starts and kills, with their parents, for want of room, and when their files are damaged.
+@Suite struct BlobLifeTests {
+    private typealias World = BlobWorld
+
+    // MARK: Starting
+
+    @Test(arguments: [false, true])
+    func `blobs are there after a stop, and after a kill when they were written`(_ isKill: Bool) throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        let (small, large) = (World.bytes(5000), World.bytes(90_000, seed: 2))
+        try World.put(client, "small", small, ",\"contentType\":\"a/b\"")
+        try World.put(client, "large", large)
+        try World.put(client, "large", [7], ",\"variant\":\"v\"")
+        try World.put(client, "gone", World.bytes(50_000, seed: 3))
+        try client.result("blobs.delete", World.params("gone"))
+        try client.result("blobs.configure", "{\"namespace\":\"images\",\"ttlSeconds\":1000,\"maxEntries\":50}")
+        if isKill {
+            // A list is behind all that was written.
+            _ = try client.result("blobs.list", "{\"namespace\":\"images\"}")
+            world.daemon.kill()
+        } else {
+            #expect(world.daemon.terminate() == 0)
+        }
+        try world.daemon.start()
+        let again = try world.connect()
+        #expect(try World.read(again, "small") == small)
+        #expect(try World.read(again, "large") == large)
+        #expect(try World.read(again, "large", ",\"variant\":\"v\"") == [7])
+        #expect(try World.read(again, "gone") == nil)
+        #expect(try again.result("blobs.stat", World.params("small"))["contentType"]?.text == "a/b")
+        let described = try again.result("blobs.describe", "{\"namespace\":\"images\"}")
+        #expect(described["ttlSeconds"]?.int == 1000 && described["maxEntries"]?.int == 50)
+        #expect(described["count"]?.int == 3 && described["bytes"]?.int == 95_001)
+        world.expectFiles(1)
+        // The parent is known as such again.
+        try again.result("blobs.delete", World.params("large"))
+        #expect(try World.read(again, "large", ",\"variant\":\"v\"") == nil)
+        world.expectFiles(0)
+    }
+
+    @Test(arguments: ["blob.write:kill:1", "blob.link:kill:1", "blob.table:kill:1"])
+    func `a kill leaves whole blobs or none, and no files that nobody knows`(_ fault: String) throws {
+        let world = try BlobWorld(faults: fault)
+        let client = try world.connect()
+        let bytes = World.bytes(120_000)
+        _ = try? World.put(client, "a", bytes)
+        _ = try? client.result("blobs.list", "{\"namespace\":\"images\"}")
+        #expect(world.daemon.wait() == 137, "\(fault) did not strike")
+        try world.daemon.start()
+        let again = try world.connect()
+        let found = try World.read(again, "a")
+        #expect(found == nil || found == bytes)
+        world.expectFiles(found == nil ? 0 : 1)
+        try World.put(again, "a", bytes)
+        #expect(try World.read(again, "a") == bytes)
+    }
+
+    @Test(arguments: ["blob.open:full:1", "blob.write:full:1", "blob.link:full:1", "blob.write:fail:1"])
+    func `a content that does not fit on the disk leaves nothing behind`(_ fault: String) throws {
+        let world = try BlobWorld(faults: fault)
+        let client = try world.connect()
+        let refused = try client.refusal("blobs.put", World.params("a", World.data(World.bytes(100_000))))
+        #expect(refused["kind"]?.text == (fault.contains("fail") ? "internalError" : "noSpace"))
+        #expect(try World.read(client, "a") == nil)
+        world.expectFiles(0)
+        try World.put(client, "a", World.bytes(100_000))
+        #expect(try World.read(client, "a")?.count == 100_000)
+    }
+
+    @Test func `a table that cannot be written is begun anew, and nothing wrong is shown`() throws {
+        let world = try BlobWorld(faults: "blob.table:fail:1")
+        let client = try world.connect()
+        try World.put(client, "a", World.bytes(50_000))
+        // All is forgotten when the write has failed.
+        let deadline = now() + 10
+        while try World.read(client, "a") != nil, now() < deadline { usleep(5000) }
+        world.expectFiles(0)
+        while try World.put(client, "c", [3])["stored"]?.bool != true, now() < deadline { usleep(5000) }
+        #expect(world.daemon.terminate() == 0)
+        try world.daemon.start()
+        #expect(try World.read(world.connect(), "c") == [3])
+    }
+
+    // MARK: Damage
+
+    @Test(arguments: ["short", "gone", "other bytes", "directory", "link"])
+    func `a damaged or vanished file is a miss, is set aside, and can come again`(_ damage: String) throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        let bytes = World.bytes(80_000)
+        let digest = try #require(try World.put(client, "a", bytes)["digest"]?.text)
+        try World.put(client, "b", bytes)
+        let path = world.path(digest)
+        chmod(path, 0o600)
+        switch damage {
+        case "short": truncate(path, 1000)
+        case "gone": unlink(path)
+        case "other bytes":
+            let file = open(path, O_WRONLY | O_CLOEXEC)
+            var byte = ~bytes[70_000]
+            pwrite(file, &byte, 1, 70_000)
+            close(file)
+        case "directory":
+            unlink(path)
+            mkdir(path, 0o700)
+        default:
+            unlink(path)
+            symlink("/etc/passwd", path)
+        }
+        let verify = damage == "other bytes" ? ",\"verify\":true" : ""
+        #expect(try World.read(client, "a", verify) == nil)
+        #expect(try World.read(client, "b") == nil)
+        #expect(try client.result("blobs.describe", "{\"namespace\":\"images\"}")["damaged"]?.int == 2)
+        world.expectFiles(0)
+        #expect(world.setAside.count == (damage == "gone" ? 0 : 1))
+        try World.put(client, "a", bytes)
+        #expect(try World.read(client, "a", ",\"verify\":true") == bytes)
+        let (reply, descriptor) = try World.open(client, "a")
+        #expect(reply["found"]?.bool == true)
+        if let descriptor { close(descriptor) }
+    }
+
+    @Test func `after an unclean stop a file with other bytes is not shown, asked to or not`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        let bytes = World.bytes(80_000)
+        let digest = try #require(try World.put(client, "a", bytes)["digest"]?.text)
+        try World.put(client, "b", World.bytes(70_000, seed: 5))
+        _ = try client.result("blobs.list", "{\"namespace\":\"images\"}")
+        world.daemon.kill()
+        chmod(world.path(digest), 0o600)
+        let file = open(world.path(digest), O_WRONLY | O_CLOEXEC)
+        var byte = ~bytes[5]
+        pwrite(file, &byte, 1, 5)
+        close(file)
+        try world.daemon.start()
+        let again = try world.connect()
+        #expect(try World.read(again, "a") == nil)
+        #expect(try World.read(again, "b") == World.bytes(70_000, seed: 5))
+    }
+
+    // MARK: Variants
+
+    @Test func `one of many who miss a variant gets a token, and the others the parent`() throws {
+        let world = try BlobWorld()
+        let (first, second) = (try world.connect(), try world.connect())
+        try World.put(first, "a", [1])
+        let get = World.params("a", ",\"variant\":\"small\",\"orParent\":true,\"claim\":true")
+        let won = try first.result("blobs.get", get)
+        let token = try #require(won["token"]?.text)
+        #expect(won["isParent"]?.bool == true)
+        let other = try second.result("blobs.get", get)
+        #expect(other["token"] == nil && other["isParent"]?.bool == true)
+        func put(_ client: Client, _ token: String, _ key: String = "a") throws -> JSON {
+            try client.call(
+                "blobs.put", World.params(key, World.data([5]) + ",\"variant\":\"small\",\"token\":\"\(token)\""))
+        }
+        try World.put(first, "b", [1])
+        for (token, key, reason) in [(String(repeating: "0", count: 64), "a", "unknown"), (token, "b", "ofAnotherKey")]
+        {
+            let refused = try put(second, token, key)["error"]?["data"]
+            #expect(refused?["kind"]?.text == "tokenInvalid" && refused?["reason"]?.text == reason)
+        }
+        #expect(try put(first, token)["result"]?["stored"]?.bool == true)
+        #expect(try put(first, token)["error"]?["data"]?["reason"]?.text == "spent")
+        #expect(try World.read(second, "a", ",\"variant\":\"small\"") == [5])
+        // A claim ends with its connection; what comes with it afterwards is late.
+        var third: Client? = try world.connect()
+        let lost = try #require(
+            try third!.result("blobs.get", World.params("b", ",\"variant\":\"x\",\"claim\":true"))["token"]?.text)
+        third = nil
+        let deadline = now() + 10
+        var next: String?
+        while next == nil, now() < deadline {
+            next = try second.result("blobs.get", World.params("b", ",\"variant\":\"x\",\"claim\":true"))["token"]?.text
+        }
+        #expect(next != nil && next != lost)
+        let late = try first.result(
+            "blobs.put", World.params("b", World.data([6]) + ",\"variant\":\"x\",\"token\":\"\(lost)\""))
+        #expect(late["reason"]?.text == "late")
+        #expect(try World.read(first, "b", ",\"variant\":\"x\"") == nil)
+    }
+
+    @Test func `variants go with their parent, and are stored with it only`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        let orphan = try World.put(client, "a", [2], ",\"variant\":\"small\"")
+        #expect(orphan["stored"]?.bool == false && orphan["reason"]?.text == "parentMissing")
+        let digest = try #require(try World.put(client, "a", [1])["digest"]?.text)
+        try World.put(client, "a", [2], ",\"variant\":\"small\",\"variantOf\":\"\(digest)\"")
+        try World.put(client, "a", World.bytes(30_000), ",\"variant\":\"wide\"")
+        #expect(try World.read(client, "a", ",\"variant\":\"small\"") == [2])
+        #expect(try World.read(client, "a") == [1])
+        // In its stead: the parent, told as such.
+        let parent = try client.result("blobs.get", World.params("a", ",\"variant\":\"none\",\"orParent\":true"))
+        #expect(parent["isParent"]?.bool == true && parent["data"]?.text == "AQ==")
+        #expect(try World.read(client, "a", ",\"variant\":\"none\"") == nil)
+        // The same content again changes nothing; another one takes the variants along.
+        try World.put(client, "a", [1])
+        #expect(try World.read(client, "a", ",\"variant\":\"small\"") == [2])
+        try World.put(client, "a", [9])
+        #expect(try World.read(client, "a", ",\"variant\":\"small\"") == nil)
+        world.expectFiles(0)
+        let late = try World.put(client, "a", [2], ",\"variant\":\"small\",\"variantOf\":\"\(digest)\"")
+        #expect(late["reason"]?.text == "parentChanged")
+        try World.put(client, "a", [3], ",\"variant\":\"small\"")
+        try client.result("blobs.delete", World.params("a"))
+        #expect(try World.read(client, "a", ",\"variant\":\"small\"") == nil)
+        #expect(try client.result("blobs.describe", "{\"namespace\":\"images\"}")["count"]?.int == 0)
+    }
+
+    // MARK: Room
+
+    @Test func `a namespace keeps to its bounds, and what was read lately stays`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        try client.result("blobs.configure", "{\"namespace\":\"images\",\"maxEntries\":10}")
+        for number in 0..<10 { try World.put(client, "k\(number)", [UInt8(number)]) }
+        #expect(try World.read(client, "k0") == [0])
+        for number in 10..<15 { try World.put(client, "k\(number)", [UInt8(number)]) }
+        #expect(try World.read(client, "k0") == [0])
+        #expect(try World.read(client, "k1") == nil)
+        let described = try client.result("blobs.describe", "{\"namespace\":\"images\"}")
+        #expect(described["count"]?.int == 10 && described["evicted"]?.int == 5)
+        try client.result("blobs.configure", "{\"namespace\":\"images\",\"maxEntries\":null,\"maxBytes\":100000}")
+        #expect(try World.put(client, "huge", World.bytes(100_001))["reason"]?.text == "overBudget")
+        for number in 0..<4 { try World.put(client, "l\(number)", World.bytes(40_000, seed: number)) }
+        #expect(try client.result("blobs.describe", "{\"namespace\":\"images\"}")["bytes"]?.int ?? .max <= 100_000)
+        world.expectFiles(2)
+    }
+
+    @Test func `a namespace's own time holds where a put does not say`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        try client.result("blobs.configure", "{\"namespace\":\"images\",\"ttlSeconds\":1}")
+        try World.put(client, "a", [1])
+        try World.put(client, "b", [2], ",\"ttlSeconds\":60")
+        usleep(1_100_000)
+        #expect(try World.read(client, "a") == nil)
+        #expect(try World.read(client, "b") == [2])
+        for bad in ["0", "-1", "\"x\"", "1.5", "true"] {
+            let refused = try client.refusal("blobs.configure", "{\"namespace\":\"images\",\"ttlSeconds\":\(bad)}")
+            #expect(refused["kind"]?.text == "invalidParams")
+        }
+    }
+
+    @Test func `small blobs that are no longer in memory are read from the table`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        // More than the small profile keeps in memory.
+        for number in 0..<400 { try World.put(client, "k\(number)", World.bytes(16_000, seed: number)) }
+        for number in stride(from: 0, to: 400, by: 37) {
+            #expect(try World.read(client, "k\(number)") == World.bytes(16_000, seed: number))
+        }
+    }
+}

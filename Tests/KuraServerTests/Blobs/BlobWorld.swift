@@ -1,0 +1,156 @@
+import Glibc
+import Testing
+
+/// A daemon with blobs, and what lies in its data directory.
+final class BlobWorld {
+    let daemon: TemporaryDaemon
+
+    init(faults: String? = nil, configuration: String? = nil) throws {
+        signal(SIGPIPE, SIG_IGN)
+        daemon = try TemporaryDaemon(configuration: configuration, faults: faults)
+    }
+
+    func connect() throws -> Client { try daemon.connect() }
+
+    static func params(_ key: String, _ more: String = "", namespace: String = "images") -> String {
+        "{\"namespace\":\"\(namespace)\",\"key\":\"\(key)\"\(more)}"
+    }
+
+    static func data(_ bytes: [UInt8]) -> String { ",\"data\":\"\(base64(bytes))\"" }
+
+    /// Stores bytes that come in the line.
+    @discardableResult
+    static func put(
+        _ client: Client, _ key: String, _ bytes: [UInt8], _ more: String = "", namespace: String = "images"
+    ) throws -> JSON {
+        try client.result("blobs.put", params(key, data(bytes) + more, namespace: namespace))
+    }
+
+    /// A blob's content that came in the line; nil when there is none.
+    static func read(_ client: Client, _ key: String, _ more: String = "", namespace: String = "images") throws
+        -> [UInt8]?
+    {
+        let result = try client.result("blobs.get", params(key, more, namespace: namespace))
+        guard result["found"]?.bool == true else { return nil }
+        let text = try #require(result["data"]?.text)
+        let content = try #require(AttachmentWorld.bytes(ofBase64: text))
+        #expect(content.count == result["range"]?["length"]?.int ?? result["bytes"]?.int)
+        return content
+    }
+
+    /// The reply to a read that asks for a descriptor, and the descriptor.
+    static func open(_ client: Client, _ key: String, _ more: String = "") throws -> (JSON, Int32?) {
+        client.send(Client.request("blobs.get", params(key, ",\"as\":\"fd\"\(more)")))
+        let (text, descriptor) = try client.receiveDescriptor()
+        let reply = try JSON(String(text.dropLast()))
+        return (try #require(reply["result"]), descriptor)
+    }
+
+    static func contents(of descriptor: Int32) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = pread(descriptor, &chunk, chunk.count, off_t(bytes.count))
+            if count <= 0 { return bytes }
+            bytes += chunk[..<count]
+        }
+    }
+
+    /// Bytes that are like no others.
+    static func bytes(_ count: Int, seed: Int = 1) -> [UInt8] {
+        var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
+        return (0..<count).map { _ in
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return UInt8(truncatingIfNeeded: state >> 32)
+        }
+    }
+
+    // MARK: Files
+
+    private var directory: String { daemon.data + "/cache/blobs" }
+
+    /// Digests of the contents that have files.
+    var files: [String] {
+        (TemporaryDaemon.names(directory) ?? []).flatMap { part in
+            (TemporaryDaemon.names(directory + "/" + part) ?? []).map { part + $0 }
+        }.sorted()
+    }
+
+    func path(_ digest: String) -> String { "\(directory)/\(digest.prefix(2))/\(digest.dropFirst(2))" }
+
+    func expectFiles(_ count: Int, _ location: SourceLocation = #_sourceLocation) {
+        let deadline = now() + 10
+        while files.count != count, now() < deadline { usleep(10_000) }
+        #expect(files.count == count, "\(files)", sourceLocation: location)
+    }
+
+    var setAside: [String] {
+        (TemporaryDaemon.names(daemon.data + "/quarantine") ?? []).filter { $0.hasPrefix("blob-") }
+    }
+
+    /// A file of these bytes, open for reading, without a name.
+    func file(_ bytes: [UInt8], flags: Int32 = O_RDONLY) throws -> Int32 {
+        let path = daemon.root + "/input-\(UInt32.random(in: 0...UInt32.max))"
+        let written = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        try #require(written >= 0)
+        var done = 0
+        while done < bytes.count {
+            done += max(0, bytes[done...].withUnsafeBytes { Glibc.write(written, $0.baseAddress, $0.count) })
+        }
+        close(written)
+        let descriptor = Glibc.open(path, flags | O_CLOEXEC)
+        unlink(path)
+        return descriptor
+    }
+
+    /// Descriptors that the daemon has of files of this test, of contents, and of files in memory.
+    private var held: Int {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let directory = "/proc/\(daemon.pid)/fd/"
+        return (TemporaryDaemon.names(directory) ?? []).count { name in
+            let count = readlink(directory + name, &buffer, buffer.count)
+            let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return path.contains("/input-") || path.contains("/cache/blobs") && !path.contains(".sqlite")
+                || path.contains("memfd:")
+        }
+    }
+
+    func expectNoneHeld(_ location: SourceLocation = #_sourceLocation) {
+        let deadline = now() + 10
+        // What clients that are gone have asked for may still be opened and closed.
+        var left = held
+        while left > 0, now() < deadline {
+            usleep(5000)
+            left = held
+        }
+        #expect(left == 0, sourceLocation: location)
+    }
+
+    /// Waits until the daemon has no more descriptors than that.
+    func expectDescriptors(_ count: Int, _ location: SourceLocation = #_sourceLocation) {
+        let deadline = now() + 10
+        var left = daemon.descriptorCount
+        while left > count, now() < deadline {
+            usleep(5000)
+            left = daemon.descriptorCount
+        }
+        #expect(left <= count, sourceLocation: location)
+    }
+
+    static func base64(_ bytes: [UInt8]) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let left = min(3, bytes.count - start)
+            var bits = 0
+            for place in 0..<3 { bits = bits << 8 | (place < left ? Int(bytes[start + place]) : 0) }
+            for place in 0..<4 {
+                text.append(place <= left ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
