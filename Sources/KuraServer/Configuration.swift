@@ -176,7 +176,7 @@ public struct Configuration: Sendable {
         case "modelMemoryBytes": modelMemoryBytes = try Self.number(name, value, (64 << 10)...(1 << 40))
         case "blobBytes": blobBytes = try Self.number(name, value, (64 << 10)...(1 << 44))
         case "blobMemoryBytes": blobMemoryBytes = try Self.number(name, value, (64 << 10)...(1 << 40))
-        case "minFreeBytes": minFreeBytes = try Self.number(name, value, 0...(1 << 50))
+        case "minFreeBytes": minFreeBytes = try Self.number(name, value, Self.minFreeRange)
         default:
             throw Refusal(
                 description: """
@@ -242,6 +242,16 @@ public struct Configuration: Sendable {
         }
         return profile
     }
+
+    /// What `--min-free` says.
+    public static func minFreeBytes(_ text: String) throws(Refusal) -> Int {
+        guard let bytes = Int(text), minFreeRange.contains(bytes) else {
+            throw Refusal(description: "minimum of free bytes \"\(text)\": a whole number of bytes up to 2^50")
+        }
+        return bytes
+    }
+
+    private static let minFreeRange = 0...(1 << 50)
 
     public static func level(_ name: String) throws(Refusal) -> Journal.Level {
         guard let level = Journal.Level(name: name) else {

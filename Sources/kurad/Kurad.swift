@@ -10,6 +10,7 @@ private let help = """
       --data-dir DIR     where data lies     [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
       --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
       --config FILE      JSON configuration  [$KURA_CONFIG]
+      --min-free BYTES   free bytes of the disk below which caches store nothing  [$KURA_MIN_FREE_BYTES; 400 MiB, or a twentieth]
       --ephemeral        data in a temporary directory, gone at exit
       --profile NAME     memory and disk: small, default or large
       --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
@@ -44,6 +45,7 @@ struct Kurad {
     private var flags = Configuration()
     private var profile: String?
     private var level: String?
+    private var minFree = SocketPath.environment("KURA_MIN_FREE_BYTES")
     private var configFile = SocketPath.environment("KURA_CONFIG")
 
     static func main() {
@@ -69,6 +71,7 @@ struct Kurad {
             case "--config": configFile = value(of: argument, inline)
             case "--ephemeral": flags.isEphemeral = true
             case "--profile": profile = value(of: argument, inline)
+            case "--min-free": minFree = value(of: argument, inline)
             case "--log-level": level = value(of: argument, inline)
             case "--without-secrets": flags.goesWithoutSecrets = true
             case "--key-fd":
@@ -105,6 +108,7 @@ struct Kurad {
         var configuration = Configuration()
         if let configFile, !configFile.isEmpty { try configuration.read(file: configFile) }
         if let profile { configuration.profile = try Configuration.profile(profile) }
+        if let minFree, !minFree.isEmpty { configuration.minFreeBytes = try Configuration.minFreeBytes(minFree) }
         if let level { configuration.logLevel = try Configuration.level(level) }
         configuration.dataDirectory =
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory

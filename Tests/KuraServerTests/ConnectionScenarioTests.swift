@@ -63,7 +63,7 @@ import Testing
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()
         try client.result("storage.ping")
-        let before = daemon.descriptorCount
+        let before = daemon.settledDescriptorCount
         for count in [1, 3, 253] {
             for _ in 0..<5 {
                 #expect(sendDescriptors(client.descriptor, count, Client.request("storage.ping")))

@@ -121,9 +121,10 @@ final class TemporaryDaemon {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         // `through`: a program that becomes the one that follows it.
         var argv = (through + [binary] + arguments).map { strdup($0) } + [nil]
-        // The tests look into /proc; of two of a name the first one holds.
+        // The tests look into /proc, and do not hang on how full the disk is that they run on; of two of a name the first one holds.
         var environment =
-            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more + ["KURA_DUMPABLE=1"]
+            ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
+            + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         var envp = environment.map { strdup($0) } + [nil]
@@ -200,6 +201,18 @@ final class TemporaryDaemon {
     }
 
     var descriptorCount: Int { (Self.names("/proc/\(pid)/fd") ?? []).count }
+
+    /// Descriptors of a daemon at rest: some of its threads open their files after it answers.
+    var settledDescriptorCount: Int {
+        var (count, since) = (descriptorCount, now())
+        let deadline = now() + 10
+        while now() < since + 0.1, now() < deadline {
+            usleep(10_000)
+            let next = descriptorCount
+            if next != count { (count, since) = (next, now()) }
+        }
+        return count
+    }
 
     // MARK: Files
 

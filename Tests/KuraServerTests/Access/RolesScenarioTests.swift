@@ -211,7 +211,7 @@ import Testing
         #expect(kind(try client.reply()) == "forbidden")
         #expect(try client.reply()["result"]?["imported"]?.int == 1)
         // Those that are refused are closed, however many come.
-        let before = daemon.daemon.descriptorCount
+        let before = daemon.daemon.settledDescriptorCount
         for _ in 0..<50 {
             let refused = try client.call(
                 "documents.import", "{\"collection\":\"theirs\",\"fd\":true}", descriptors: [theirs])

@@ -98,7 +98,7 @@ import Testing
             // Threads open what they need with the first of them.
             if round == 40 {
                 world.expectNoneHeld()
-                before = world.daemon.descriptorCount
+                before = world.daemon.settledDescriptorCount
             }
             let hostile = try world.connect()
             var text = ""

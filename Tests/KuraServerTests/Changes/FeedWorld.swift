@@ -43,6 +43,7 @@ final class FeedWorld {
         try #require(mkdtemp(&template) != nil)
         root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         var configuration = StorageConfiguration(dataDirectory: root + "/data", profile: .small)
+        configuration.minFreeBytes = 0
         configuration.segmentBytes = [96, 160, 256].randomElement(using: &random)! << 10
         configuration.retentionBytes = [0, 0, 200, 1000].randomElement(using: &random)! << 10
         configuration.recentBytes = [2, 16, 64].randomElement(using: &random)! << 10

@@ -213,7 +213,7 @@ private func processLimit(
         let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"connections\":2}}")
         let inside = try (0..<2).map { _ in try daemon.connect() }
         for client in inside { try client.result("storage.ping") }
-        let before = daemon.descriptorCount
+        let before = daemon.settledDescriptorCount
         for _ in 0..<3 {
             let refused = try daemon.connect()
             // It has been refused by now, and does not know.
@@ -317,7 +317,7 @@ private func processLimit(
         let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"passedDescriptors\":16}}")
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
-        let before = daemon.descriptorCount
+        let before = daemon.settledDescriptorCount
         let hoarders = try (0..<10).map { _ in try daemon.connect() }
         for hoarder in hoarders { try hoarder.send("{\"jsonrpc\":", descriptors: [Int32](repeating: 0, count: 8)) }
         try daemon.waitUntil { ($0["buffers"]?["descriptorsLost"]?.int ?? 0) > 0 }

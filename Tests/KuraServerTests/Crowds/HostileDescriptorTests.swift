@@ -115,7 +115,7 @@ import Testing
         let daemon = try TemporaryDaemon()
         let other = try daemon.connect()
         try other.result("storage.ping")
-        let before = daemon.descriptorCount
+        let before = daemon.settledDescriptorCount
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
         var flooder: Client? = try daemon.connect()
@@ -133,7 +133,7 @@ import Testing
         let daemon = try TemporaryDaemon(configuration: "{\"changes\":{\"progressSeconds\":3600}}")
         let client = try daemon.connect()
         try client.result("storage.ping")
-        let before = daemon.descriptorCount
+        let before = daemon.settledDescriptorCount
         for _ in 0..<20 { try daemon.connect().result("changes.watch") }
         let deadline = now() + 10
         while daemon.descriptorCount > before, now() < deadline { usleep(5000) }
