@@ -2,6 +2,7 @@
 #include "CSyscalls.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -201,9 +202,8 @@ int csys_reopen_for_reading(int descriptor) {
     name_descriptor(name, descriptor);
     return open(name, O_RDONLY | O_CLOEXEC);
 }
-long csys_copy_range(int source, int64_t from, int target, int64_t to, size_t count) {
-    off_t start = from, end = to;
-    return copy_file_range(source, &start, target, &end, count, 0);
+int csys_clone_file(int source, int target) {
+    return ioctl(target, FICLONE, source);
 }
 int csys_seal_memory_file(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);

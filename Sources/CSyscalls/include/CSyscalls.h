@@ -89,8 +89,8 @@ int csys_unnamed_file(const char *directory, unsigned mode);
 int csys_name_file(int descriptor, const char *path);
 /// What a descriptor has open, opened once more for reading; -1 with errno, ENOENT when there is no /proc.
 int csys_reopen_for_reading(int descriptor);
-/// Copies within the kernel, by sharing blocks where the file system can (copy_file_range(2)); its return value.
-long csys_copy_range(int source, int64_t from, int target, int64_t to, size_t count);
+/// Has `target`, an empty file, share the blocks of `source` (FICLONE of ioctl_ficlone(2)); 0, or -1 with errno where the file system cannot.
+int csys_clone_file(int source, int target);
 /// Nobody can change the file in memory any more (F_ADD_SEALS of fcntl(2)); 0, or -1.
 int csys_seal_memory_file(int descriptor);
 /// Pages of memory, zeros, for at least `bytes` (mmap(2)); NULL when there are none.

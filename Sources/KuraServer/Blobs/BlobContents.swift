@@ -38,15 +38,20 @@ enum BlobContents {
         case .memory(let bytes): return isDescriptor ? try sealed(bytes) : .bytes(bytes, wanted)
         case .table: return try read(small: found, isDescriptor, wanted, call, storage)
         case .file(let isDoubtful):
+            let verifies = isDoubtful || reader.boolean(6)
+            if isDescriptor, !verifies, let descriptor = storage.blobs.openDescriptor(of: found.facts) {
+                return .descriptor(PassedDescriptor(owning: descriptor))
+            }
             let read = try file(
                 found, isDescriptor ? .descriptor : isPath ? .presence : .inline(wanted),
-                verifies: isDoubtful || reader.boolean(6), call, storage)
+                verifies: verifies, call, storage)
             guard let read else { return nil }
             if isPath { return .path(storage.blobs.path(found.facts.digest)) }
             guard isDescriptor else { return .text(read) }
             guard let descriptor = read.descriptor() else {
                 throw .error(RPCError(.overloaded, hint: "too many files are open"))
             }
+            storage.blobs.keepOpen(read)
             return .descriptor(PassedDescriptor(owning: descriptor))
         }
     }

@@ -105,23 +105,29 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
     }
 
     private func take(_ text: [UInt8], _ tables: TableReader) throws(Fault) {
-        var decoded = ByteBuffer(capacity: BlobDraft.piece)
-        // Pieces of whole groups; padding is for the last one.
+        let piece = BlobDraft.piece(of: text.count / 4 * 3)
+        var decoded = ByteBuffer(capacity: piece + BlobDraft.piece)
+        // Whole groups; padding is for the last one.
         let step = BlobDraft.piece / 3 * 4
         let draft = try makeDraft()
+        func write(_ bytes: Bytes) throws(Fault) {
+            do throws(StorageFault) { try draft.append(bytes) } catch { throw error.isFull ? .noSpace : .failed }
+        }
         var start = 0
         while start < text.count {
             if tables.isEnding { throw .ending }
             let end = min(start + step, text.count)
-            decoded.removeAll()
+            let before = decoded.count
             let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
-            guard isGood, end == text.count || decoded.count == step / 4 * 3 else { throw .badBase64 }
+            guard isGood, end == text.count || decoded.count - before == step / 4 * 3 else { throw .badBase64 }
             guard draft.bytes + decoded.count <= limit else { throw .tooLarge }
-            do throws(StorageFault) { try draft.append(decoded.bytes) } catch {
-                throw error.isFull ? .noSpace : .failed
+            if decoded.count >= piece {
+                try write(decoded.bytes(0..<piece))
+                decoded.removeFirst(piece)
             }
             start = end
         }
+        if !decoded.isEmpty { try write(decoded.bytes) }
         try finish(draft)
     }
 

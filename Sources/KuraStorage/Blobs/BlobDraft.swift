@@ -19,7 +19,6 @@ final class BlobDraft: @unchecked Sendable {
     private let files: BlobFiles
 
     static let piece = 256 << 10
-    private static let rangePiece = 16 << 20
     private static let numbers = Guarded(0)
 
     init(_ configuration: StorageConfiguration, _ files: BlobFiles) throws(StorageFault) {
@@ -63,12 +62,12 @@ final class BlobDraft: @unchecked Sendable {
     /// `size`: what it should have.
     /// `isEnding`: asked between pieces.
     func take(_ source: Int32, size: Int, isEnding: () -> Bool) throws(BlobCopy.Fault) {
-        if try takeRanges(source, size: size, isEnding: isEnding) {
-            // What has arrived is hashed, so it does not matter what the source is by now.
-            try hashWhatIsThere(isEnding)
+        if csys_clone_file(source, descriptor) == 0 {
+            try hashClone(size, isEnding)
             return
         }
-        var buffer = ByteBuffer(capacity: Self.piece)
+        let piece = Self.piece(of: size)
+        var buffer = ByteBuffer(capacity: piece)
         // One byte more than there should be is asked for, to see a file that grows.
         while bytes <= size {
             if isEnding() { throw .ending }
@@ -76,7 +75,7 @@ final class BlobDraft: @unchecked Sendable {
             let count: Int
             do throws(StorageFault) {
                 count = try FileSystem.read(
-                    source, atMost: min(Self.piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
+                    source, atMost: min(piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
             } catch { throw .unreadable }
             if count == 0 { break }
             do throws(StorageFault) { try append(buffer.bytes) } catch { throw error.isFull ? .noSpace : .failed }
@@ -84,43 +83,28 @@ final class BlobDraft: @unchecked Sendable {
         guard bytes == size else { throw .changed }
     }
 
-    /// The same within the kernel, which shares blocks where it can.
-    /// - Returns: false when these two files cannot be copied so; then nothing has been.
-    private func takeRanges(_ source: Int32, size: Int, isEnding: () -> Bool) throws(BlobCopy.Fault) -> Bool {
-        while bytes <= size {
-            if isEnding() { throw .ending }
-            if let fault = FaultPoints.hit(.blobWrite)?.errno { throw fault == ENOSPC ? .noSpace : .failed }
-            let count = csys_copy_range(
-                source, Int64(bytes), descriptor, Int64(bytes), min(Self.rangePiece, size - bytes + 1))
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == ENOSPC || errno == EDQUOT { throw .noSpace }
-                // Two file systems, or one that cannot.
-                guard bytes == 0 else { throw .unreadable }
-                return false
-            }
-            if count == 0 { break }
-            note(count)
-        }
-        guard bytes == size else { throw .changed }
-        return true
-    }
+    /// Bytes to write at once. A write of 2 MiB at a multiple of that gets one page of 2 MiB in the kernel's memory, which whoever maps the file has by one
+    /// entry: 10 MiB are mapped and read in 330 µs instead of 850 (ext4, Linux 6.18).
+    static func piece(of size: Int) -> Int { size >= hugePiece ? hugePiece : piece }
+    private static let hugePiece = 2 << 20
 
-    private func hashWhatIsThere(_ isEnding: () -> Bool) throws(BlobCopy.Fault) {
+    /// The file shares its blocks with the source's, as they were at one moment.
+    private func hashClone(_ size: Int, _ isEnding: () -> Bool) throws(BlobCopy.Fault) {
+        if let fault = FaultPoints.hit(.blobWrite)?.errno { throw fault == ENOSPC ? .noSpace : .failed }
         var buffer = ByteBuffer(capacity: Self.piece)
-        var done = 0
-        while done < bytes {
+        while bytes <= size {
             if isEnding() { throw .ending }
             buffer.removeAll()
             let count: Int
             do throws(StorageFault) {
                 count = try FileSystem.read(
-                    descriptor, atMost: min(Self.piece, bytes - done), at: done, into: &buffer, path: "")
+                    descriptor, atMost: min(Self.piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
             } catch { throw .failed }
-            guard count > 0 else { throw .failed }
+            if count == 0 { break }
             hash?.update(buffer.bytes)
-            done += count
+            bytes += count
         }
+        guard bytes == size else { throw .changed }
     }
 
     private func note(_ count: Int) {

@@ -52,6 +52,17 @@ extension BlobsStore {
         if let content = index.find(digest) { index.setContent(content) { $0.isDoubtful = false } }
     }
 
+    /// A descriptor of a content whose file is open already, for reading only, whose closing is the caller's.
+    public func openDescriptor(of facts: BlobFacts) -> Int32? {
+        openContents.descriptor(of: facts.digest, bytes: facts.bytes)
+    }
+
+    /// What was opened is likely to be asked for again.
+    public func keepOpen(_ read: BlobRead) {
+        guard index.find(read.digest) != nil, let file = read.descriptor() else { return }
+        if let old = openContents.keep(file, of: read.digest) { files.letGo(old, temporary: nil) }
+    }
+
     /// A content is not there, or not what it was: the blobs that have it are forgotten, and what there is of it is set aside.
     public func noteDamaged(_ digest: ContentDigest) {
         guard let content = index.find(digest) else { return }

@@ -126,6 +126,7 @@ extension BlobsStore {
         let row = index.content(place)
         memory.remove(place, index)
         index.removeContent(place)
+        if let file = openContents.remove(row.digest) { files.letGo(file, temporary: nil) }
         if row.isFile { files.release(row.digest) } else { note(.removeContent(row.digest)) }
     }
 

@@ -23,6 +23,7 @@ public final class BlobsStore {
     var namespaces = BlobNamespaces()
     var memory: BlobMemory
     var contentTypes = BlobContentTypes()
+    var openContents = OpenContents()
     let nameKey = LookupHash.Key()
     private var scratch = ByteBuffer()
     var phase = Phase.loading(after: .min)
