@@ -64,7 +64,7 @@ extension Method {
                     "true: it is cached as stale, since `token` was lost or what it stands for was invalidated meanwhile."
                 ),
                 Field(
-                    "reason", .word(["exists", "notWanted", "overBudget", "lowStorage", "busy"]),
+                    "reason", .word(["exists", "notWanted", "overBudget", "lowStorage"]),
                     "Why it is not cached."),
             ],
             errors: [.valueTooLarge, .quotaExceeded, .tokenInvalid],

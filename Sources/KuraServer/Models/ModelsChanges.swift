@@ -37,7 +37,6 @@ extension ModelsHandlers {
         case .exists: out.append(",\"reason\":\"exists\"")
         case .overBudget: out.append(",\"reason\":\"overBudget\"")
         case .lowStorage: out.append(",\"reason\":\"lowStorage\"")
-        case .busy: out.append(",\"reason\":\"busy\"")
         case nil: out.append(",\"reason\":\"notWanted\"")
         }
         out.append("}")

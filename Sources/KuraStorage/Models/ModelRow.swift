@@ -13,6 +13,8 @@ struct ModelRow: BitwiseCopyable {
         static let failed = Flags(rawValue: 4)
         /// Stale whatever its times say.
         static let stale = Flags(rawValue: 8)
+        /// It is in memory, and in no batch yet: what is written over by then is written once.
+        static let unsent = Flags(rawValue: 16)
     }
 
     // What a look-up reads comes first, in one cache line.

@@ -47,8 +47,6 @@ public enum ModelStored: Equatable, Sendable {
     case overBudget
     /// The file system has too little left.
     case lowStorage
-    /// Too much waits to be written.
-    case busy
 }
 
 /// What a namespace is configured to be.

@@ -9,7 +9,7 @@ extension ModelsStore {
         let (oldFile, hadFile) = (namespace.file, namespace.persists)
         if hadFile, wanted.isPartition != old.isPartition || !wanted.persists || wanted.isScratch {
             // It moves: what was in the old file goes from there, and what is in memory goes to the new one.
-            submit()
+            sendAll()
             batch.drop(namespace, file: oldFile, isPartition: old.isPartition)
             namespace.configuration = wanted
             move(namespace)

@@ -19,6 +19,65 @@ extension ModelsStore {
         batch = ModelBatch(number: batch.number + 1, space: caches.space)
     }
 
+    /// How long values are gathered, so that a key that changes all the time is written ten times a second, and how much of them.
+    private static let gatherTime: UInt64 = 100_000_000
+    private static let gatherBytes = 4 << 20
+
+    /// Hands over the values that have waited long enough, as fast as the thread takes them.
+    /// - Returns: nanoseconds until the next have; nil when none wait, or the thread's end of work will tell.
+    private func send(_ time: UInt64) -> UInt64? {
+        guard !unsent.isEmpty else { return nil }
+        if unsentSince == 0 { unsentSince = time }
+        let age = time - unsentSince
+        guard age >= Self.gatherTime || unsentBytes >= Self.gatherBytes || memory > limits.memory else {
+            return Self.gatherTime - age
+        }
+        while !unsent.isEmpty, caches.writer.waiting < 2 * Self.batchBytes { sendSome() }
+        if unsent.isEmpty { unsentSince = 0 }
+        return nil
+    }
+
+    func sendAll() {
+        while !unsent.isEmpty { sendSome() }
+        unsentSince = 0
+        submit()
+    }
+
+    /// Puts values into a batch, and hands it over when it is full.
+    private func sendSome() {
+        var done = 0
+        let number = batch.number
+        while done < unsent.count, batch.number == number {
+            send(unsent[done])
+            done += 1
+        }
+        unsent.removeFirst(done)
+        vacatedUnsent = 0
+        submit()
+    }
+
+    private func send(_ number: UInt32) {
+        let place = Int(number)
+        // The row may be somebody else's by now, who has been sent or comes later.
+        guard rows.pointee[place].flags.contains(.unsent) else { return }
+        rows.pointee[place].flags.remove(.unsent)
+        unsentBytes -= Int(rows.pointee[place].valueCount)
+        guard rows.pointee[place].flags.contains(.persisted),
+            let namespace = namespaces[Int(rows.pointee[place].namespace)],
+            rows.pointee[place].sequence > namespace.unlinkedBefore
+        else { return }
+        rows.pointee[place].batch = batch.number
+        unwritten.append(number)
+        tagNames.removeAll()
+        eachTag(of: number) { tag in
+            let name = namespace.tagName(tag)
+            tagNames.append(UInt8(name.count))
+            tagNames.append(name)
+        }
+        batch.put(rows.pointee[place], value: rows.pointee[place].value, tags: tagNames.bytes, of: namespace)
+        submitIfLarge()
+    }
+
     /// Has the configuration of a namespace written; nothing of one that does not persist.
     func write(_ namespace: ModelNamespace) {
         guard !namespace.configuration.isScratch else { return }
@@ -52,9 +111,9 @@ extension ModelsStore {
             let place = Int(row)
             if rows.pointee[place].batch > writtenBatch { break }
             done += 1
-            guard rows.pointee[place].flags.isSuperset(of: [.persisted, .resident]), !memoryPlaces.holds(row) else {
-                continue
-            }
+            let flags = rows.pointee[place].flags
+            guard flags.isSuperset(of: [.persisted, .resident]), !flags.contains(.unsent), !memoryPlaces.holds(row)
+            else { continue }
             memoryOrder.insert(row, bytes: Int(rows.pointee[place].valueCount), limit: limits.memory)
         }
         unwritten.removeFirst(done)
@@ -65,7 +124,9 @@ extension ModelsStore {
     private func keepInMemory(_ written: ModelBatch) {
         written.forEachEntry { namespace, key in
             let row = find(namespace, key, hash(namespace, key))
-            guard row != 0, rows.pointee[Int(row)].batch == written.number else { return }
+            guard row != 0, rows.pointee[Int(row)].batch == written.number,
+                !rows.pointee[Int(row)].flags.contains(.unsent)
+            else { return }
             rows.pointee[Int(row)].flags.remove(.persisted)
             memoryOrder.remove(row)
             if !rows.pointee[Int(row)].flags.contains(.resident), let owner = namespaces[Int(namespace)] {
@@ -83,6 +144,7 @@ extension ModelsStore {
 
     func close() {
         submit()
+        sendAll()
     }
 
     // MARK: Reading values
@@ -101,6 +163,8 @@ extension ModelsStore {
 
     func upkeep(_ time: UInt64) -> UInt64? {
         submit()
-        return sweep(time)
+        let sending = send(time)
+        guard let sweeping = sweep(time) else { return sending }
+        return min(sending ?? .max, sweeping)
     }
 }

@@ -25,7 +25,7 @@ extension ModelsStore {
         while memory + size > limits.memory {
             if dropValue() { continue }
             // What is on its way to a file can leave in a moment; how much that is has a bound of its own.
-            if !unwritten.isEmpty, memory + size <= limits.memory + caches.writer.limit { return }
+            if !unwritten.isEmpty || unsentBytes > 0, memory + size <= limits.memory + caches.writer.limit { return }
             guard evictSomewhere() else { return }
         }
     }

@@ -85,10 +85,7 @@ extension ModelsStore {
             caches.clock < rows.pointee[place].freshUntil
         else { return }
         rows.pointee[place].flags.insert(.stale)
-        guard rows.pointee[place].flags.contains(.persisted) else { return }
-        rows.pointee[place].batch = batch.number
-        batch.touch(rows.pointee[place], of: namespace)
-        submitIfLarge()
+        noteTouched(row, namespace)
     }
 
     private func endSweep(_ time: UInt64) {

@@ -15,16 +15,18 @@ extension ModelsStore {
         if ifAbsent, old != 0, state(of: old, namespace, maxAge: nil) != .miss { return .exists }
         let charge = ModelRow.charge(key.count + etag.count + tags.count + value.count)
         guard charge <= byteLimit(of: namespace) else { return .overBudget }
-        if namespace.persists {
-            guard caches.admits(bytes: value.count) else { return .lowStorage }
-            guard caches.writer.admits else { return .busy }
-        }
+        if namespace.persists, !caches.admits(bytes: value.count) { return .lowStorage }
+        // What comes faster than it is written lives in memory only, as that of a namespace that does not persist.
+        let persists = namespace.persists && unsentBytes + caches.writer.waiting < caches.writer.limit
         let oldCharge = old == 0 ? 0 : rows.pointee[Int(old)].charge
         for account in namespace.accounts where binding.contains(where: { $0 === account }) {
             try account.admitting(bytes: charge - oldCharge, items: old == 0 ? 1 : 0)
         }
         // What is replaced makes room first, so that nobody else goes for it; and it keeps its place.
-        if old != 0 { withdraw(old, namespace) }
+        if old != 0 {
+            // Nor may the file have what it replaces.
+            if persists { withdraw(old, namespace) } else { discard(old, namespace) }
+        }
         makeRoom(for: charge, in: namespace)
         makeMemory(for: ModelRow.overhead + key.count + etag.count + tags.count + value.count)
         sequence += 1
@@ -39,13 +41,13 @@ extension ModelsStore {
         row.flags = isStale ? [.resident, .stale] : .resident
         row.sequence = sequence
         setTimes(&row, namespace, lifetime)
-        add(row, in: namespace)
+        add(row, in: namespace, persists: persists)
         namespace.counts.puts += 1
         return .stored
     }
 
     /// What a row of a namespace takes from the room of all.
-    private func add(_ row: ModelRow, in namespace: ModelNamespace) {
+    private func add(_ row: ModelRow, in namespace: ModelNamespace, persists: Bool) {
         let number = insert(row)
         let place = Int(number)
         let charge = rows.pointee[place].charge
@@ -54,22 +56,26 @@ extension ModelsStore {
         memory += rows.pointee[place].footprint
         eachTag(of: number) { namespace.use(tag: $0, by: 1) }
         for account in namespace.accounts { account.note(bytes: charge, items: 1, scopes: 0) }
-        if namespace.persists { persist(number, namespace) }
+        if persists { persist(number, namespace) }
     }
 
-    /// Has a row written whose value is in memory.
+    /// Has a row written by and by whose value is in memory.
     func persist(_ number: UInt32, _ namespace: ModelNamespace) {
         let place = Int(number)
-        rows.pointee[place].flags.insert(.persisted)
+        guard !rows.pointee[place].flags.contains(.unsent) else { return }
+        rows.pointee[place].flags.insert([.persisted, .unsent])
+        // What replaces one that waited has its row and its place in the list.
+        if number != vacatedUnsent { unsent.append(number) }
+        unsentBytes += Int(rows.pointee[place].valueCount)
+    }
+
+    /// Its times or marks have changed, not its value.
+    func noteTouched(_ number: UInt32, _ namespace: ModelNamespace) {
+        let place = Int(number)
+        let flags = rows.pointee[place].flags
+        guard flags.contains(.persisted), !flags.contains(.unsent) else { return }
         rows.pointee[place].batch = batch.number
-        unwritten.append(number)
-        tagNames.removeAll()
-        eachTag(of: number) { tag in
-            let name = namespace.tagName(tag)
-            tagNames.append(UInt8(name.count))
-            tagNames.append(name)
-        }
-        batch.put(rows.pointee[place], value: rows.pointee[place].value, tags: tagNames.bytes, of: namespace)
+        batch.touch(rows.pointee[place], of: namespace)
         submitIfLarge()
     }
 
@@ -102,11 +108,7 @@ extension ModelsStore {
         rows.pointee[place].flags.remove([.stale, .failed])
         if isStale { rows.pointee[place].flags.insert(.stale) }
         setTimes(&rows.pointee[place], namespace, lifetime)
-        if rows.pointee[place].flags.contains(.persisted) {
-            rows.pointee[place].batch = batch.number
-            batch.touch(rows.pointee[place], of: namespace)
-            submitIfLarge()
-        }
+        noteTouched(number, namespace)
         return true
     }
 
@@ -131,11 +133,7 @@ extension ModelsStore {
         guard number != 0, state(of: number, namespace, maxAge: nil) != .miss else { return false }
         let place = Int(number)
         (rows.pointee[place].freshUntil, rows.pointee[place].staleUntil, rows.pointee[place].errorUntil) = (0, 0, 0)
-        if rows.pointee[place].flags.contains(.persisted) {
-            rows.pointee[place].batch = batch.number
-            batch.touch(rows.pointee[place], of: namespace)
-            submitIfLarge()
-        }
+        noteTouched(number, namespace)
         return true
     }
 
@@ -159,6 +157,10 @@ extension ModelsStore {
         memoryOrder.remove(number)
         bytes -= charge
         memory -= rows.pointee[Int(number)].footprint
+        if rows.pointee[Int(number)].flags.contains(.unsent) {
+            unsentBytes -= Int(rows.pointee[Int(number)].valueCount)
+            vacatedUnsent = number
+        }
         eachTag(of: number) { namespace.use(tag: $0, by: -1) }
         for account in namespace.accounts { account.note(bytes: -charge, items: -1, scopes: 0) }
         remove(number)

@@ -43,6 +43,14 @@ public final class ModelsStore {
     /// Rows whose values are on their way to a file, in the order of their batches; some may be others' by now.
     var unwritten: [UInt32] = []
     var writtenBatch: UInt64 = 0
+    /// Rows that are in no batch yet, in the order of their writing; some may be others' by now.
+    var unsent: [UInt32] = []
+    /// Bytes of their values.
+    var unsentBytes = 0
+    /// A row that is still among them though its entry is gone; 0 when there is none.
+    var vacatedUnsent: UInt32 = 0
+    /// When the first of them was seen waiting; 0 when none was.
+    var unsentSince: UInt64 = 0
     var loading = Loading.unknown
     var filesToLoad: [String] = []
     /// Tickets of the requests that wait until they are read.
