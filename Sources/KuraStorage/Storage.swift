@@ -52,7 +52,7 @@ public actor Storage {
     let contents: QueryPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
-    private let reserve: Reserve
+    let reserve: Reserve
     let wake: @Sendable () -> Void
     let scrub = SecretsScrub()
     /// When the next secrets are sealed anew.
@@ -70,29 +70,29 @@ public actor Storage {
     public nonisolated let replayedChanges: Int
     /// The revision counter was raised at the start, since an unclean stop may have lost relaxed changes.
     public nonisolated let hasRaisedRevision: Bool
-    public private(set) var durableRev: UInt64 = 0
+    public internal(set) var durableRev: UInt64 = 0
     /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
     var tablesRev: UInt64
-    private var slice: FoldSlice?
-    private var isSettling = false
-    private var retrySliceAt: UInt64?
+    var slice: FoldSlice?
+    var isSettling = false
+    var retrySliceAt: UInt64?
     var firstUnfoldedAt: UInt64?
-    private var hasPendingWAL = false
-    private var isCheckpointing = false
-    private var lastFoldAt: UInt64 = 0
+    var hasPendingWAL = false
+    var isCheckpointing = false
+    var lastFoldAt: UInt64 = 0
     var nextTicket: UInt64 = 1
-    private var fault: StorageFault?
+    var fault: StorageFault?
     /// A sync up to this revision has been asked for.
     private var requestedRev: UInt64 = 0
     /// When the oldest relaxed change that nobody has asked a sync for has to be synced.
-    private var relaxedDueAt: UInt64?
+    var relaxedDueAt: UInt64?
     /// Called with one line for the log when something happened that the operator should know.
     let remark: @Sendable (String) -> Void
     let report: @Sendable (String) -> Void
-    private var reportFullAgainAt: UInt64 = 0
+    var reportFullAgainAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
     var isDiskFull = false
-    private var checkReserveAt: UInt64 = 0
+    var checkReserveAt: UInt64 = 0
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
@@ -327,197 +327,6 @@ public actor Storage {
         var tickets = warmer.takeDone() ?? []
         if let read = history.takeDone() { tickets += read }
         return tickets
-    }
-
-    // MARK: Upkeep
-
-    /// Folds, checkpoints, prepares and retires segments: a bounded piece of each.
-    /// - Returns: nanoseconds until it wants to be called again; 0 for at once, nil when only a change or a wake can
-    ///   give it work.
-    public func upkeep() -> UInt64? {
-        let time = monotonicNanoseconds()
-        quickTables?.endTurn()
-        let wait = keepUp(time)
-        var due = indexWaits.settle(documents, time)
-        if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
-        // What has aged goes some a turn.
-        if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
-        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
-        due = min(due ?? .max, scrubSecrets(time) ?? .max)
-        if !rewrapWaits.isEmpty { due = min(due ?? .max, rewrapWaits.settle(secrets, time)) }
-        if let next = caches.upkeep(time) { due = min(due ?? .max, time + next) }
-        guard let due else { return wait }
-        return min(wait ?? .max, due > time ? due - time : 0)
-    }
-
-    private func keepUp(_ time: UInt64) -> UInt64? {
-        ledger.trimCache()
-        age(time)
-        migrate(time)
-        if let outcomes = folder.outcomes() {
-            for outcome in outcomes { take(outcome, time) }
-        }
-        if isSettling, let slice, ledger.settle(slice, budget: 1000) {
-            self.slice = nil
-            isSettling = false
-            lastFoldAt = time
-        }
-        let hasNoNext = log.noticeFailures(now: time)
-        history.turnOver()
-        if isDiskFull { turnLogOver(time, hasNoNext) } else if ledger.committedRev > 0 { log.prepareNext(now: time) }
-        log.retire(
-            durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
-            since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
-        keepReserve(time)
-        // A fold that writers may come to wait for does not wait for others.
-        let isBehind = ledger.overlayBytes >= configuration.overlayBytes / 8 * 5
-        if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
-        startFold(time)
-        boundLog()
-        if isSettling { return 0 }
-        if let retrySliceAt { return retrySliceAt > time ? retrySliceAt - time : 0 }
-        if slice != nil { return nil }
-        if let firstUnfoldedAt {
-            let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
-            if due > time { return due - time }
-            // What is not synced cannot be folded; the sync of what is relaxed has its own time.
-            return relaxedDueAt == nil ? 1_000_000 : nil
-        }
-        // Who waits for a purge is answered in the next turn.
-        if !purged.isEmpty { return 0 }
-        if isDiskFull { return 250_000_000 }
-        let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
-        // Asked in every turn: no list is made for it.
-        let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
-        return next == .max ? nil : next
-    }
-
-    /// Hot keys fold to little, so the WAL grows slowly while segments pile up: a checkpoint lets them go.
-    private func boundLog() {
-        guard !isCheckpointing, slice == nil || isSettling else { return }
-        let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: durableRev)
-        guard waiting > (isDiskFull ? 0 : max(configuration.retentionBytes / 2, configuration.segmentBytes)) else {
-            return
-        }
-        isCheckpointing = true
-        folder.checkpoint()
-    }
-
-    /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
-    /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
-    private func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
-        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
-        let hasRoomNow = hasNoNext && reserve.isThere
-        if hasRoomNow { giveUpReserve(time) }
-        // After a failure it is tried again a second later, or at once when there is room now.
-        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
-        log.turnOver()
-    }
-
-    private func giveUpReserve(_ time: UInt64) {
-        ledger.isRefusingForReserve = true
-        reserve.release()
-        checkReserveAt = time + 250_000_000
-    }
-
-    /// The disk is full: what the log keeps for the feed goes, and so does the reserve, for the fold to go on.
-    private func noticeFullDisk() {
-        let time = monotonicNanoseconds()
-        if time >= reportFullAgainAt {
-            report("disk full: changes are refused until there is space")
-            reportFullAgainAt = time + 10_000_000_000
-        }
-        isDiskFull = true
-        // Folded at once: what is folded can leave the log.
-        firstUnfoldedAt = firstUnfoldedAt.map { _ in 0 }
-        checkReserveAt = time + 250_000_000
-    }
-
-    /// Keeps the reserve on the disk, or has it back as soon as there is room; changes are refused meanwhile.
-    private func keepReserve(_ time: UInt64) {
-        if reserve.isThere {
-            if isDiskFull, !ledger.isFoldOutOfSpace, time >= checkReserveAt { isDiskFull = false }
-            ledger.isRefusingForReserve = false
-            return
-        }
-        guard time >= checkReserveAt else { return }
-        checkReserveAt = time + 250_000_000
-        reserve.restore(housekeeper, wake: wake)
-    }
-
-    private func startFold(_ time: UInt64) {
-        if let slice, let retryAt = retrySliceAt, time >= retryAt {
-            retrySliceAt = nil
-            folder.submit(slice)
-            return
-        }
-        guard slice == nil, let since = firstUnfoldedAt ?? (ledger.hasConfirmations ? 0 : nil) else { return }
-        let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
-        guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
-        guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
-        slice = cut
-        cut.forgotten = attachments.takeForgotten()
-        firstUnfoldedAt = ledger.hasUnfolded ? time : nil
-        folder.submit(cut)
-    }
-
-    /// When nothing has been folded for a while, the WAL goes into the database file, so that the log can be let go.
-    private func idleCheckpoint(_ time: UInt64) -> UInt64? {
-        guard hasPendingWAL, !isCheckpointing else { return nil }
-        let due = lastFoldAt + 10_000_000_000
-        if time < due { return due - time }
-        isCheckpointing = true
-        folder.checkpoint()
-        return nil
-    }
-
-    private func take(_ outcome: Folder.Outcome, _ time: UInt64) {
-        durableRev = max(durableRev, outcome.durableRev)
-        hasPendingWAL = outcome.hasPendingWAL
-        longestPiece = max(longestPiece, outcome.longestPiece)
-        noteIndexes(of: outcome, time)
-        for purge in outcome.purged {
-            if let scope = ledger.scopes.known(purge.collection) {
-                scope.purgedBefore = max(scope.purgedBefore, purge.before)
-            }
-            if purge.ticket > 0 { purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed))) }
-        }
-        var folded: FoldSlice?
-        switch outcome.work {
-        case .slice(let slice): folded = slice
-        case .checkpoint:
-            isCheckpointing = false
-            lastFoldAt = time
-        case .tending: lastFoldAt = time
-        case .scrub:
-            if !noteScrub(outcome.error, time), let error = outcome.error {
-                fault = .database(error, file: configuration.tablesPath)
-            }
-            return
-        }
-        if let error = outcome.error {
-            if error.isFull {
-                // Kept and tried again: nothing is lost, the changes are in the log and in memory.
-                ledger.isFoldOutOfSpace = true
-                noticeFullDisk()
-                // At once while there is a reserve: others who write to the disk would take its room.
-                let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
-                if !reserve.isThere { queries.refuseParked(.noSpace) }
-                giveUpReserve(time)
-                if folded != nil { retrySliceAt = time + pause }
-                return
-            }
-            if folded == nil, error.isBusy { return }
-            fault = .database(error, file: configuration.tablesPath)
-            return
-        }
-        if let slice = folded {
-            ledger.isFoldOutOfSpace = false
-            isSettling = true
-            tablesRev = max(tablesRev, slice.rev)
-            queries.release(tablesRev: tablesRev)
-            attachments.folded(to: tablesRev, unused: slice.unused)
-        }
     }
 
     // MARK: Stopping

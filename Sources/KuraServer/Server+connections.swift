@@ -1,0 +1,93 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Connections come and go.
+extension Server {
+    func watchSockets() throws(SystemError) {
+        for socket in sockets { try loop.add(socket.listener.descriptor, token: Self.socketsToken, .read) }
+    }
+
+    func admit(_ socket: consuming Socket, by door: DaemonSocket) {
+        let descriptor = socket.descriptor
+        let peer = PeerCredentials(of: descriptor)
+        let admission: AccessControl.Admission
+        do throws(RPCError) {
+            admission = try access.admit(peer, on: door.rule) { PeerCredentials.groups(of: descriptor) }
+        } catch {
+            refuse(socket, error)
+            return
+        }
+        let use = crowd.users.use(of: peer?.uid ?? .max)
+        guard
+            admission.permissions == nil
+                || UserShares.admits(held: use.connections, used: connections.count, of: limits.connections)
+        else {
+            turnAway(socket, user: use)
+            return
+        }
+        var socket: Socket? = consume socket
+        let connection = connections.insert { token in
+            Connection(
+                socket: socket.take()!, token: token, lineLimit: limits.lineBytes, peer: peer, admission: admission,
+                use: use)
+        }
+        connection.door = door
+        door.connections += 1
+        use.connections += 1
+        do throws(SystemError) {
+            try loop.add(connection.socket.descriptor, token: connection.token, .read)
+        } catch {
+            journal.log(.warning, "a connection could not be registered", [("error", error.description)])
+            connections.remove(connection.token)
+            door.connections -= 1
+            use.connections -= 1
+            return
+        }
+        facts.connections = connections.count
+        facts.accepted += 1
+    }
+
+    /// The other side is gone altogether, and epoll would say so in every turn: what it asked for is read and done, then it
+    /// ends.
+    func hangUp(_ connection: Connection) {
+        call.changes.leave(connection)
+        loop.remove(connection.socket.descriptor)
+        connection.isHungUp = true
+        dropQuery(of: connection)
+        // Nobody is there to bring what it has claimed, nor to be told.
+        connection.parked = 0
+        if connection.holdsCaches { departed.append(connection.token) }
+        if connection.transfers > 0 { cancelTransfers(of: connection) }
+    }
+
+    /// Nobody reads what it would find.
+    private func dropQuery(of connection: Connection) {
+        guard let query = connection.query else { return }
+        storage.cancel(query: query.ticket)
+        connection.query = nil
+    }
+
+    func close(_ connection: Connection) {
+        guard !connection.isClosed else { return }
+        connection.isClosed = true
+        discharge(connection)
+        crowd.endBatch(of: connection)
+        call.changes.leave(connection)
+        // The ring lets it go when it comes to it; until then its descriptor is open.
+        if connection.isInFeed { call.changes.wake() }
+        dropQuery(of: connection)
+        if connection.holdsCaches { departed.append(connection.token) }
+        if connection.transfers > 0 { cancelTransfers(of: connection) }
+        facts.uploads.end(of: connection.token)
+        if !connection.isHungUp { loop.remove(connection.socket.descriptor) }
+        connection.socket.shutdown()
+        connections.remove(connection.token)
+        connection.door?.connections -= 1
+        connection.use.connections -= 1
+        crowd.users.forget(connection.use)
+        facts.connections = connections.count
+    }
+}
