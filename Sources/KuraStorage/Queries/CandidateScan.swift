@@ -186,6 +186,15 @@ final class CandidateScan {
             return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
                 let isDecided = plan.isCovered && range.isExact
                 let isCounted = countsOnly && isDecided
+                if let memory, !isCounted, last.row == nil {
+                    guard range.lower.lexicographicallyPrecedes(range.upper) else { return .exhausted }
+                    let box = try tables.scans.keys(index.number, isDescending: isDescending)
+                    defer { box.statement.reset() }
+                    try range.lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
+                    try range.upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, bytes: bytes) }
+                    return try walk(
+                        box.statement, keyColumn: 1, in: memory, tables, isDecided: isDecided, visit)
+                }
                 let box = try tables.scans.index(
                     index.number, isDescending: isDescending, withDocuments: !isCounted && memory == nil)
                 defer { box.statement.reset() }
@@ -205,7 +214,7 @@ final class CandidateScan {
                 try box.statement.bind(2, row)
                 try end.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, bytes: bytes) }
                 if let memory, !isCounted {
-                    return try walk(box.statement, in: memory, tables, isDecided: isDecided, visit)
+                    return try walk(box.statement, keyColumn: 5, in: memory, tables, isDecided: isDecided, visit)
                 }
                 return try walk(
                     box.statement, snapshot, keyColumn: 5, isKeyOnly: isCounted, isDecided: isDecided, visit)
@@ -304,7 +313,7 @@ final class CandidateScan {
 
     /// Steps through an index on the loop, where most of what it names is in memory.
     private func walk(
-        _ statement: borrowing Statement, in memory: Ledger, _ tables: TableReader, isDecided: Bool,
+        _ statement: borrowing Statement, keyColumn: Int32, in memory: Ledger, _ tables: TableReader, isDecided: Bool,
         _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) -> Outcome {
         // Not in the members, each use of which is checked for exclusivity.
@@ -328,10 +337,11 @@ final class CandidateScan {
                 left -= Self.costOfRow
                 found = try read(row, into: memory, tables)
             }
+            let key = statement.bytes(keyColumn)
             var verdict = Verdict.goOn
             if let item = found, !item.isTombstone {
                 let document = FoundDocument(
-                    row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: statement.bytes(5))
+                    row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: key)
                 leftBytes -= document.value.count
                 if isDecided || matches(document.value, document.id) {
                     verdict = visit(document)
@@ -340,7 +350,7 @@ final class CandidateScan {
                 }
             }
             if failure != nil { return .stopped }
-            last.set(row, statement.bytes(5))
+            last.set(row, key)
             if verdict == .stop { return .stopped }
             if verdict == .lookAhead { left = min(left, 1) }
         }
