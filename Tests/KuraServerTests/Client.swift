@@ -194,7 +194,9 @@ final class Client {
         nextID += 1
         let request = Self.request(method, params, id: String(id))
         if descriptors.isEmpty { send(request) } else { try send(request, descriptors: descriptors) }
-        let reply = try reply()
+        var reply = try reply()
+        // A long one says how far it is.
+        while reply["method"]?.text == "progress" { reply = try self.reply() }
         // What is no JSON has no id.
         let isUnread = reply["error"]?["data"]?["kind"]?.text == "parseError"
         #expect(reply["id"]?.int == id || isUnread, "\(reply)")
