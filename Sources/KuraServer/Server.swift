@@ -380,6 +380,7 @@ public final class Server {
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
         if isDrained || hasBatch(storage) { return 0 }
+        if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
         let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }

@@ -14,8 +14,18 @@ extension Method {
         Method(
             "changes.watch", .changes, .read, needs: .feed(stores: "stores", scope: "scope"),
             "Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.",
-            parameters: filter + [
-                Field("afterRev", .revision, "Begin after this revision; at the newest when absent."), epoch,
+            parameters: [
+                Field(
+                    "stores",
+                    .list(
+                        of: .word(["settings", "secrets", "documents", "models", "blobs"]), maxItems: 16),
+                    "Only changes in these; in settings, secrets and documents when absent. `models` and `blobs` are watched apart from those."
+                )
+            ] + filter.dropFirst() + [
+                Field(
+                    "afterRev", .revision,
+                    "Begin after this revision; at the newest when absent. That of a cache needs its `epoch`."),
+                epoch,
             ],
             result: [
                 Field("subscription", .count, required: true, "Names the subscription on this connection."),

@@ -115,14 +115,15 @@ struct AccessRule {
             return missing(Self.verbs(reader.json(list), storage, inner), reader.string(scope), permissions)
         case .feed(let stores, let scope):
             let scope = scope.flatMap { reader.has($0) ? reader.string($0) : nil }
-            guard let stores, reader.has(stores) else {
+            guard let stores else { return missingAnywhere(permissions) }
+            guard reader.has(stores) else {
                 return Self.readable.contains { Self.reads($0.store, scope, permissions) }
                     ? nil : MissingGrant(store: "*", scope: scope, verbs: .read)
             }
             var walk = JSONWalk(reader.json(stores), storage: storage)
             while let element = walk.nextElement() {
                 guard let word = JSONWalk.string(element, storage: inner),
-                    let (store, name) = Self.readable.first(where: { word.elementsEqual($0.store.rawValue.utf8) }),
+                    let (store, name) = Self.watchable.first(where: { word.elementsEqual($0.store.rawValue.utf8) }),
                     !Self.reads(store, scope, permissions)
                 else { continue }
                 return MissingGrant(store: name, scope: scope, verbs: .read)
@@ -147,7 +148,7 @@ struct AccessRule {
             let missing = verbs.subtracting(permissions.verbs(onWhole: store))
             return missing.isEmpty ? nil : MissingGrant(store: storeName, scope: nil, verbs: missing)
         case .feed:
-            return Self.readable.contains { Self.reads($0.store, nil, permissions) }
+            return Self.watchable.contains { Self.reads($0.store, nil, permissions) }
                 ? nil : MissingGrant(store: "*", scope: nil, verbs: .read)
         case .operations:
             return Self.readable.contains { !permissions.verbs(anywhereIn: $0.store).isDisjoint(with: .write) }
@@ -187,9 +188,12 @@ struct AccessRule {
     private static let readable: [(store: Method.Store, name: StaticString)] = [
         (.settings, "settings"), (.secrets, "secrets"), (.documents, "documents"),
     ]
+    private static let watchable =
+        readable + [(.models, "models"), (.blobs, "blobs"), (.storage, "storage")]
 
     private static func reads(_ store: Method.Store, _ scope: Bytes?, _ permissions: Permissions) -> Bool {
-        (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store)).contains(.read)
+        if store == .storage { return permissions.verbs(onWhole: store).contains(.read) }
+        return (scope.map { permissions.verbs(store, $0) } ?? permissions.verbs(anywhereIn: store)).contains(.read)
     }
 
     private static func extra(_ extras: [Extra], _ reader: RequestReader) -> Verbs {

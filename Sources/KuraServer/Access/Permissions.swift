@@ -24,6 +24,8 @@ final class Permissions: Sendable {
             return Self.verbs(grants, uid, store, scope).contains(.read)
         } secrets: { service, group in
             Self.verbs(grants, uid, .secrets, service, .of(group)).contains(.read)
+        } caches: { source, scope in
+            Self.verbs(grants, uid, source.granted, scope).contains(.read)
         }
     }
 
@@ -55,6 +57,17 @@ final class Permissions: Sendable {
             if grant.scope.matches(scope, uid: uid) { verbs.formUnion(grant.verbs) }
         }
         return verbs
+    }
+}
+
+extension CacheSources {
+    /// As grants call one of them.
+    var granted: Method.Store {
+        switch self {
+        case .models: .models
+        case .blobs: .blobs
+        default: .storage
+        }
     }
 }
 

@@ -32,6 +32,7 @@ final class ChangeFeed {
     /// Readings of the log that subscriptions wait for, by ticket: the revision each begins at.
     private var readings: [UInt64: UInt64] = [:]
     private var seenRev: UInt64 = 0
+    private var seenCacheRev: UInt64 = 0
     /// When a wait ends or a subscription that is quiet is told how far it is; nothing is due before.
     private var dueAt = UInt64.max
     private var pausedUntil: UInt64 = 0
@@ -163,7 +164,7 @@ final class ChangeFeed {
         selectors.retain(selector)
         add(1, to: connection)
         // Else what it waits for wakes everybody.
-        if rev < seenRev || isDraining { wake() }
+        if rev < (selector.filter.isOfCaches ? seenCacheRev : seenRev) || isDraining { wake() }
         enter(connection)
     }
 
@@ -209,9 +210,19 @@ final class ChangeFeed {
     /// Something is due at `time`.
     func schedule(_ time: UInt64) { dueAt = min(dueAt, time) }
 
+    /// Caches that somebody watches.
+    var watchedCaches: CacheSources { selectors.watchedCaches }
+
+    /// Whether caches have changed, up to `rev`, since it was looked whether a slice may begin.
+    func isBehind(caches rev: UInt64) -> Bool { rev > seenCacheRev && !watchedCaches.isEmpty }
+
     /// Whether a slice may begin.
-    /// `requests`: that have been answered so far; while none come, nobody is held up.
-    func mayBegin(synced: UInt64, at time: UInt64, requests: UInt64) -> Bool {
+    /// `caches`: the newest change of a cache. `requests`: that have been answered so far; while none come, nobody is held up.
+    func mayBegin(synced: UInt64, caches: UInt64, at time: UInt64, requests: UInt64) -> Bool {
+        if isBehind(caches: caches) {
+            seenCacheRev = caches
+            wake()
+        }
         if synced > seenRev {
             seenRev = synced
             wake()

@@ -32,10 +32,21 @@ struct RenderedPages {
     mutating func page(
         _ selector: ChangeSelector, after rev: UInt64, _ storage: isolated Storage
     ) throws(StoreError) -> RenderedPage {
-        let synced = storage.syncedRev
+        let isOfCaches = selector.filter.isOfCaches
+        let synced = isOfCaches ? storage.caches.changes.rev : storage.syncedRev
         for page in pages
         where page.after == rev && page.selector === selector && (page.syncedRev == synced || page.isFull) {
             return page
+        }
+        if isOfCaches {
+            let page = try storage.caches.changes.page(after: rev, selector.filter)
+            let rendered = slot()
+            rendered.selector = selector
+            (rendered.after, rendered.rev, rendered.count) = (rev, page.rev, page.changes.count)
+            (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
+            rendered.body.removeAll()
+            rendered.body.append(caches: page)
+            return rendered
         }
         defer { page.clear() }
         try storage.fill(page, after: rev, selector.filter, Self.limits, values: selector.values)

@@ -8,11 +8,13 @@ extension Server {
     func serveChanges(_ storage: isolated Storage) {
         let feed = call.changes
         feed.sweepRemains()
+        storage.caches.watches(feed.watchedCaches)
         guard !feed.connections.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
         let began = monotonicNow()
-        guard feed.mayBegin(synced: synced, at: began, requests: facts.requests) else { return }
+        let caches = storage.caches.changes.rev
+        guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.requests) else { return }
         var sends = 0
         var looks = 0
         var hasLive = false
@@ -117,8 +119,9 @@ extension Server {
         _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
     ) -> Bool {
         let subscription = connection.feed.subscriptions[position]
+        let newest = subscription.selector.filter.isOfCaches ? storage.caches.changes.rev : synced
         var cursor = subscription.cursor
-        if cursor < synced {
+        if cursor < newest {
             do throws(StoreError) {
                 let page = try call.changes.pages.page(subscription.selector, after: cursor, storage)
                 cursor = page.rev
@@ -128,16 +131,16 @@ extension Server {
                     connection.output.append(event: subscription.number, rev: cursor, page.body.bytes)
                     connection.feed.subscriptions[position].toldRev = cursor
                     connection.feed.subscriptions[position].toldAt = time
-                    return cursor < synced
+                    return cursor < newest
                 }
             } catch {
                 switch error {
                 case .cold: call.changes.await(cursor, storage)
                 case .compacted, .damagedLog:
                     supply(connection)
-                    connection.output.append(overflow: subscription.number, resyncRev: synced)
-                    connection.feed.subscriptions[position].cursor = synced
-                    connection.feed.subscriptions[position].toldRev = synced
+                    connection.output.append(overflow: subscription.number, resyncRev: newest)
+                    connection.feed.subscriptions[position].cursor = newest
+                    connection.feed.subscriptions[position].toldRev = newest
                     connection.feed.subscriptions[position].toldAt = time
                 default: call.changes.schedule(time + ChangeFeed.retryTime)
                 }
@@ -155,7 +158,7 @@ extension Server {
                 connection.feed.subscriptions[position].toldAt = time
             }
         }
-        return cursor < synced
+        return cursor < newest
     }
 
     /// Answers a wait when there is something to tell, or when its time is over.

@@ -36,6 +36,10 @@ final class ChangeSelector: Hashable {
 /// The selectors that somebody has.
 struct ChangeSelectors {
     private var all: Set<ChangeSelector> = []
+    /// How often each cache is watched.
+    private var caches: [CacheSources: Int] = [:]
+    /// Caches that somebody watches.
+    private(set) var watchedCaches: CacheSources = []
 
     var count: Int { all.count }
 
@@ -48,10 +52,19 @@ struct ChangeSelectors {
     mutating func retain(_ selector: ChangeSelector) {
         selector.uses += 1
         if selector.uses == 1 { all.insert(selector) }
+        if selector.filter.isOfCaches { count(selector.filter.caches, 1) }
+    }
+
+    private mutating func count(_ sources: CacheSources, _ difference: Int) {
+        for source in CacheSources.all where sources.contains(source) {
+            caches[source, default: 0] += difference
+            if caches[source] == 0 { watchedCaches.remove(source) } else { watchedCaches.insert(source) }
+        }
     }
 
     mutating func release(_ selector: ChangeSelector) {
         selector.uses -= 1
+        if selector.filter.isOfCaches { count(selector.filter.caches, -1) }
         guard selector.uses == 0, let index = all.firstIndex(of: selector), all[index] === selector else { return }
         all.remove(at: index)
     }

@@ -33,11 +33,12 @@ enum ChangesHandlers {
     }
 
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let selector = try selector(call, from: 0, withCaches: true)
+        guard !selector.filter.isOfCaches else { return try watchCaches(selector, call, &out, storage) }
         let isResuming = call.reader.has(4)
         let rev = isResuming ? try revision(call, 4, epoch: 5, storage) : storage.rev
         if !isResuming { try check(epoch: 5, call, storage) }
         try checkKept(rev, call, storage)
-        let selector = try selector(call, from: 0)
         guard let connection = call.connection else { return }
         try admit(connection, call)
         let number = call.changes.subscribe(connection, selector, after: rev)
@@ -123,26 +124,40 @@ enum ChangesHandlers {
     }
 
     /// The filter's four parameters, from the position of `stores` on.
-    private static func selector(_ call: Call, from first: Int) throws(Refusal) -> ChangeSelector {
+    /// `withCaches`: they may be named in place of stores.
+    private static func selector(
+        _ call: Call, from first: Int, withCaches: Bool = false
+    ) throws(Refusal) -> ChangeSelector {
         var filter = ChangeFilter()
         if call.reader.has(first) {
             var stores: [Store] = []
+            var caches: CacheSources = []
+            var index = 0
             var walk = JSONWalk(call.reader.json(first), storage: call.walk)
             while let element = walk.nextElement() {
-                guard let name = JSONWalk.string(element, storage: call.innerWalk), let store = Store(wireName: name)
-                else {
+                let name = JSONWalk.string(element, storage: call.innerWalk)
+                if let store = name.flatMap({ Store(wireName: $0) }) {
+                    stores.append(store)
+                } else if withCaches, let cache = name.flatMap({ CacheSources(wireName: $0) }) {
+                    caches.insert(cache)
+                } else {
                     throw .error(
                         RPCError(
-                            .invalidParams, hint: "stores are settings, secrets and documents",
-                            parameter: call.reader.name(first), index: stores.count))
+                            .invalidParams,
+                            hint: withCaches
+                                ? "stores are settings, secrets and documents, or caches: models, blobs and storage"
+                                : "stores are settings, secrets and documents",
+                            parameter: call.reader.name(first), index: index))
                 }
-                stores.append(store)
+                index += 1
             }
-            guard !stores.isEmpty else {
-                throw .error(
-                    RPCError(.invalidParams, hint: "at least one store", parameter: call.reader.name(first)))
+            guard stores.isEmpty != caches.isEmpty else {
+                let hint: StaticString =
+                    stores.isEmpty
+                    ? "at least one store" : "models, blobs and storage are watched apart: their revisions are others"
+                throw .error(RPCError(.invalidParams, hint: hint, parameter: call.reader.name(first)))
             }
-            filter = ChangeFilter(stores: stores)
+            filter = caches.isEmpty ? ChangeFilter(stores: stores) : ChangeFilter(caches: caches)
         }
         if call.reader.has(first + 1) { filter.scope = Array(call.reader.string(first + 1)) }
         filter.visible = call.connection?.permissions?.visible

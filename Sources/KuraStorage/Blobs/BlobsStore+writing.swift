@@ -67,6 +67,7 @@ extension BlobsStore {
                     id: index[entry].id, namespace: namespace.id, key: Array(name.key), variant: Array(name.variant),
                     digest: content.digest, bytes: content.bytes, contentType: contentTypes[contentType],
                     createdAt: clock, expiresAt: expiresAt)))
+        caches.tell(.blobs, CacheChange(.stored, of: name, in: namespace))
         return .stored(facts(entry))
     }
 
@@ -105,7 +106,9 @@ extension BlobsStore {
     public func delete(_ name: BlobName) -> Int {
         guard let place = place(name) else { return 0 }
         let count = index.count
+        let namespace = namespace(of: place)
         remove(place)
+        caches.tell(.blobs, CacheChange(.deleted, of: name, in: namespace))
         return count - index.count
     }
 
@@ -224,5 +227,15 @@ extension BlobsStore {
         let namespace = namespaces.find(name) ?? namespaces.insert(name)
         namespace.settings = settings
         note(.namespace(id: namespace.id, name: namespace.name, settings))
+    }
+}
+
+extension CacheChange {
+    /// Of a blob, and with it of all its variants.
+    init(_ event: Event, of name: BlobName, in namespace: BlobNamespace) {
+        self.init(
+            target: .init(
+                source: .blobs, extent: .entry, scope: namespace.name, name: Array(name.key),
+                variant: Array(name.variant)), event: event)
     }
 }

@@ -4,6 +4,8 @@ public import KuraBytes
 public struct ChangeFilter: Hashable, Sendable {
     /// One bit a store, at its raw value.
     private var stores: UInt32 = 0
+    /// In place of stores: caches, whose changes are not in the log (`CacheChanges`).
+    public private(set) var caches: CacheSources = []
     /// Name of the only scope wanted; nil for all.
     public var scope: [UInt8]?
     /// What keys begin with.
@@ -20,6 +22,12 @@ public struct ChangeFilter: Hashable, Sendable {
     public init(stores: [Store]) {
         for store in stores where Store.published.contains(store) { insert(store) }
     }
+
+    /// Changes of these caches only.
+    public init(caches: CacheSources) { self.caches = caches }
+
+    /// It is about caches.
+    public var isOfCaches: Bool { !caches.isEmpty }
 
     private mutating func insert(_ store: Store) { stores |= 1 << UInt32(store.rawValue) }
 
@@ -50,13 +58,17 @@ public final class VisibleScopes: Hashable, Sendable {
     let admits: @Sendable (Store, Bytes) -> Bool
     /// Of secrets, by service and access group.
     let admitsSecret: @Sendable (Bytes, Bytes) -> Bool
+    /// Of caches, by namespace.
+    let admitsCache: @Sendable (CacheSources, Bytes) -> Bool
 
     public init(
         _ admits: @escaping @Sendable (Store, Bytes) -> Bool,
-        secrets: @escaping @Sendable (Bytes, Bytes) -> Bool = { _, _ in false }
+        secrets: @escaping @Sendable (Bytes, Bytes) -> Bool = { _, _ in false },
+        caches: @escaping @Sendable (CacheSources, Bytes) -> Bool = { _, _ in false }
     ) {
         self.admits = admits
         admitsSecret = secrets
+        admitsCache = caches
     }
 
     public static func == (left: VisibleScopes, right: VisibleScopes) -> Bool { left === right }

@@ -4,6 +4,7 @@ public import KuraBytes
 extension ModelsStore {
     public func invalidate(_ namespace: ModelNamespace, _ mode: Invalidation) {
         sequence += 1
+        tell(mode, .whole, Bytes(), namespace)
         if mode == .drop {
             drop(namespace)
             return
@@ -17,6 +18,7 @@ extension ModelsStore {
         guard let tag = namespace.tag(name) else { return invalidate(namespace, mode) }
         var marks = namespace.marks(ofTag: tag)
         marks.set(mode, sequence)
+        tell(mode, .tag, name, namespace)
         namespace.mark(tag: tag, marks)
         if namespace.persists { batch.mark(namespace, kind: 1, name: name, marks) }
     }
@@ -27,7 +29,18 @@ extension ModelsStore {
         marks.set(mode, sequence)
         // A cache may forget more than it was told to, and never less.
         guard namespace.mark(prefix: Array(prefix), marks) else { return invalidate(namespace, mode) }
+        tell(mode, .prefix, prefix, namespace)
         if namespace.persists { batch.mark(namespace, kind: 2, name: prefix, namespace.marks(ofPrefix: prefix)) }
+    }
+
+    private func tell(
+        _ mode: Invalidation, _ extent: CacheChange.Target.Extent, _ name: Bytes, _ namespace: ModelNamespace
+    ) {
+        caches.tell(
+            .models,
+            CacheChange(
+                target: .init(source: .models, extent: extent, scope: namespace.name, name: Array(name)),
+                event: mode == .drop ? .dropped : .invalidated))
     }
 
     /// All of a namespace goes: one that has a file of its own loses that, another one's entries are marked and swept.
@@ -42,5 +55,13 @@ extension ModelsStore {
             }
         }
         sweepSoon()
+    }
+}
+
+extension CacheChange {
+    /// Of an entry of the model cache.
+    init(_ event: Event, of key: Bytes, in namespace: ModelNamespace) {
+        self.init(
+            target: .init(source: .models, extent: .entry, scope: namespace.name, name: Array(key)), event: event)
     }
 }

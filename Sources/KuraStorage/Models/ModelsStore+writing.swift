@@ -43,6 +43,7 @@ extension ModelsStore {
         setTimes(&row, namespace, lifetime)
         add(row, in: namespace, persists: persists)
         namespace.counts.puts += 1
+        caches.tell(.models, CacheChange(.stored, of: key, in: namespace))
         return .stored
     }
 
@@ -124,6 +125,7 @@ extension ModelsStore {
         guard number != 0 else { return false }
         let wasSeen = state(of: number, namespace, maxAge: nil) != .miss
         discard(number, namespace)
+        if wasSeen { caches.tell(.models, CacheChange(.deleted, of: key, in: namespace)) }
         return wasSeen
     }
 
@@ -134,6 +136,7 @@ extension ModelsStore {
         let place = Int(number)
         (rows.pointee[place].freshUntil, rows.pointee[place].staleUntil, rows.pointee[place].errorUntil) = (0, 0, 0)
         noteTouched(number, namespace)
+        caches.tell(.models, CacheChange(.deleted, of: key, in: namespace))
         return true
     }
 
