@@ -26,6 +26,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case blobWrite = "blob.write"
     case blobLink = "blob.link"
     case blobTable = "blob.table"
+    case spaceLook = "space.look"
     case keysWrite = "keys.write"
     case keysSync = "keys.sync"
     case keysRename = "keys.rename"

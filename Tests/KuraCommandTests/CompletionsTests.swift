@@ -48,7 +48,10 @@ import Testing
         #expect(try Self.bash("settings", "put", "--so") == ["--socket"])
         #expect(try Self.bash("--socket", "/x", "settings", "inc") == ["increment"])
         #expect(try Self.bash("-q", "settings", "list", "app", "--al") == ["--all"])
-        #expect(try Self.bash("watch", "--stores", "") == ["settings", "secrets", "documents", "models", "blobs"])
+        #expect(
+            try Self.bash("watch", "--stores", "") == [
+                "settings", "secrets", "documents", "models", "blobs", "storage",
+            ])
         #expect(try Self.bash("records", "everything", "n", "--mode", "w") == ["warn"])
         #expect(try Self.bash("--color", "a") == ["auto", "always"])
         #expect(try Self.bash("call", "settings.getM") == ["settings.getMany"])
@@ -100,6 +103,6 @@ import Testing
         #expect(Set(try zsh("docs", "")).isSuperset(of: ["put", "put-many", "scopes"]))
         #expect(Set(try zsh("settings", "put", "-")).isSuperset(of: ["--if-rev", "--string", "--json"]))
         #expect(try zsh("records", "import", "c", "") == ["files"])
-        #expect(try zsh("watch", "--stores", "") == ["settings", "secrets", "documents", "models", "blobs"])
+        #expect(try zsh("watch", "--stores", "") == ["settings", "secrets", "documents", "models", "blobs", "storage"])
     }
 }

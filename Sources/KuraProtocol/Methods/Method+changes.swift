@@ -18,8 +18,8 @@ extension Method {
                 Field(
                     "stores",
                     .list(
-                        of: .word(["settings", "secrets", "documents", "models", "blobs"]), maxItems: 16),
-                    "Only changes in these; in settings, secrets and documents when absent. `models` and `blobs` are watched apart from those."
+                        of: .word(["settings", "secrets", "documents", "models", "blobs", "storage"]), maxItems: 16),
+                    "Only changes in these; in settings, secrets and documents when absent. `models`, `blobs` and `storage` are watched apart from those."
                 )
             ] + filter.dropFirst() + [
                 Field(

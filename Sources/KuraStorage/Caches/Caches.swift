@@ -156,8 +156,13 @@ public final class Caches {
                 isLow
                     ? "low storage: \(space.free) bytes are free, caches store nothing below \(space.threshold)"
                     : "storage is no longer low: \(space.free) bytes are free, caches store again")
+            tell(
+                .storage,
+                CacheChange(
+                    target: .init(source: .storage, extent: .whole, scope: []),
+                    event: isLow ? .becameLow : .becameAmple))
         }
-        guard isLow || hasWritten else { return nil }
+        guard isLow || hasWritten || changes.isWatched(.storage) else { return nil }
         if time >= lookAt {
             lookAt = time + Self.lookTime
             hasWritten = false

@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 import Synchronization
 
 /// How much room the file system has left, and whether that is so little that caches must not take any of it.
@@ -47,7 +48,9 @@ public final class FreeSpace: Sendable {
     func look() -> Bool {
         var information = statvfs()
         // Safety: Swift lends the path as a C string for the call, and the kernel fills one `statvfs`, which is ours.
-        guard unsafe statvfs(directory, &information) == 0, information.f_frsize > 0 else {
+        guard FaultPoints.hit(.spaceLook) == nil, unsafe statvfs(directory, &information) == 0,
+            information.f_frsize > 0
+        else {
             freeBytes.store(0, ordering: .relaxed)
             note(isLow: true)
             return true

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// `changes.watch` of caches over a real socket.
+/// `changes.watch` of caches, and of whether space is low, over a real socket.
 @Suite struct CacheWatchingTests {
     /// The changes of the next notification, which is about `subscription`.
     private func changes(_ client: Client, _ subscription: Int = 1) throws -> [JSON] {
@@ -178,5 +178,42 @@ import Testing
         }
         #expect(overflow?["subscription"]?.int == 1)
         #expect(overflow?["resyncRev"]?.int ?? 0 > 4000 && keys.count < sent)
+    }
+
+    @Test func `that space becomes low and is fine again is told`() throws {
+        let daemon = try TemporaryDaemon(faults: "space.look:fail:2")
+        let client = try daemon.connect()
+        #expect(try client.result("storage.status")["space"]?["low"]?.bool == false)
+        _ = try watch(client, "storage models")
+        #expect(try changes(client) == [JSON("{\"store\":\"storage\",\"rev\":1,\"low\":true}")])
+        #expect(try changes(client) == [JSON("{\"store\":\"storage\",\"rev\":2,\"low\":false}")])
+        #expect(try client.result("storage.status")["space"]?["timesLow"]?.int == 1)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can mount"))
+    func `a disk that another process fills is told, and that it is free again`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        mkdir(daemon.data, 0o700)
+        guard mount("tmpfs", daemon.data, "tmpfs", 0, "size=64m,mode=0700") == 0 else { return }
+        defer {
+            daemon.kill()
+            umount2(daemon.data, Int32(MNT_DETACH))
+        }
+        try daemon.start(environment: ["KURA_MIN_FREE_BYTES=\(16 << 20)"])
+        let client = try daemon.connect()
+        _ = try watch(client, "storage")
+        let filler = daemon.data + "/filler"
+        let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        var information = statvfs()
+        statvfs(daemon.data, &information)
+        let free = Int(information.f_bavail) * Int(information.f_frsize)
+        #expect(posix_fallocate(descriptor, 0, off_t(free - 12 << 20)) == 0)
+        close(descriptor)
+        #expect(try changes(client).map { $0["low"]?.bool } == [true])
+        let declined = try client.result("models.put", "{\"namespace\":\"feed\",\"key\":\"k\",\"value\":1}")
+        #expect(declined["reason"]?.text == "lowStorage")
+        unlink(filler)
+        #expect(try changes(client).map { $0["low"]?.bool } == [false])
+        try put(client, "k")
     }
 }
