@@ -121,7 +121,7 @@ public final class Server {
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
             SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
-            ModelsHandlers.all, BlobsHandlers.all, CacheHandlers.all, ChangesHandlers.all,
+            ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(

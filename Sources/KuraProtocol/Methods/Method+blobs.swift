@@ -99,6 +99,16 @@ extension Method {
             result: [Field("deleted", .boolean, required: true, "Whether there was one.")],
             example: "{\"namespace\":\"thumbnails\",\"key\":\"a\"}", apart: true),
         Method(
+            "blobs.deleteMany", .blobs, .write, needs: .scope(.delete, "namespace"),
+            "Removes several blobs with all their variants.",
+            parameters: [
+                .blobNamespace,
+                Field(
+                    "keys", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Keys, at most 1,000."),
+            ],
+            result: [Field("deleted", .count, required: true, "Blobs that were there, variants not counted.")],
+            example: "{\"namespace\":\"thumbnails\",\"keys\":[\"a\",\"b\"]}", apart: true),
+        Method(
             "blobs.list", .blobs, .read, needs: .scope(.list, "namespace"),
             "Lists a namespace's blobs in the order of their keys' bytes, each one's variants behind it.",
             parameters: [

@@ -48,11 +48,7 @@ extension Method {
                     Field("value", .json, required: true, "The value, at most 8 MiB as JSON text."),
                 ], lifetimes,
                 [
-                    Field("etag", .name(maxBytes: WireLimits.etagBytes), "What its source calls this version of it."),
-                    Field(
-                        "tags", .list(of: .name(maxBytes: WireLimits.tagBytes), maxItems: WireLimits.tags),
-                        "Words by which it can be invalidated together with others."),
-                    Field("token", token, "The token that was won with `models.get`."),
+                    etag, tags, Field("token", token, "The token that was won with `models.get`."),
                     Field("ifAbsent", .boolean, "true: not when there is one already, fresh or stale."),
                     Field(
                         "store", .boolean, "false: only give it to those that wait; cache nothing. true when absent."),
@@ -69,6 +65,38 @@ extension Method {
             ],
             errors: [.valueTooLarge, .quotaExceeded, .tokenInvalid],
             example: "{\"namespace\":\"feed\",\"key\":\"home\",\"value\":{\"items\":[1,2]},\"ttlSeconds\":60}",
+            apart: true),
+        Method(
+            "models.putMany", .models, .write, needs: .scope([.create, .update], "namespace"),
+            "Caches several values, each by itself, and gives them to whoever waits for them.",
+            parameters: fields(
+                [
+                    namespace,
+                    Field(
+                        "entries",
+                        .list(
+                            of: .object([
+                                modelKey,
+                                Field("value", .json, required: true, "The value, at most 8 MiB as JSON text."), etag,
+                                tags,
+                            ]), maxItems: WireLimits.getManyItems), required: true, "At most 1,000; no key twice."),
+                ], lifetimes, [Field("ifAbsent", .boolean, "true: not those that are there already, fresh or stale.")]),
+            result: [
+                Field("stored", .count, required: true, "How many are cached now."),
+                Field(
+                    "declined",
+                    .list(
+                        of: .object([
+                            Field("key", .key, required: true, "Its key."),
+                            Field(
+                                "reason", .word(["exists", "overBudget", "lowStorage", "quotaExceeded"]),
+                                required: true, "Why it is not cached."),
+                        ]), maxItems: WireLimits.getManyItems), required: true, "The others, in the order of `entries`."
+                ),
+            ],
+            errors: [.valueTooLarge, .quotaExceeded],
+            example:
+                "{\"namespace\":\"feed\",\"entries\":[{\"key\":\"home\",\"value\":1},{\"key\":\"about\",\"value\":2}],\"ttlSeconds\":60}",
             apart: true),
         Method(
             "models.touch", .models, .write, needs: .scope(.update, "namespace"),
@@ -112,6 +140,15 @@ extension Method {
             ],
             result: [Field("deleted", .boolean, required: true, "Whether there was one.")],
             example: "{\"namespace\":\"feed\",\"key\":\"home\"}", apart: true),
+        Method(
+            "models.deleteMany", .models, .write, needs: .scope(.delete, "namespace"), "Removes several cached values.",
+            parameters: [
+                namespace,
+                Field("keys", .list(of: .key, maxItems: WireLimits.getManyItems), required: true, "Which."),
+                Field("logical", .boolean, "true: they are ignored from now on, and removed by a sweep."),
+            ],
+            result: [Field("deleted", .count, required: true, "How many there were.")],
+            example: "{\"namespace\":\"feed\",\"keys\":[\"home\",\"about\"]}", apart: true),
         Method(
             "models.invalidate", .models, .write, needs: .scope([.update, .delete], "namespace"),
             "Makes all of a namespace, of a tag or of a prefix stale, or drops it, at once however much it is.",
@@ -194,6 +231,11 @@ extension Method {
         Field(
             "staleIfErrorSeconds", seconds, "How long it is shown as stale instead when fetching it fails."),
     ]
+    private static let etag = Field(
+        "etag", .name(maxBytes: WireLimits.etagBytes), "What its source calls this version of it.")
+    private static let tags = Field(
+        "tags", .list(of: .name(maxBytes: WireLimits.tagBytes), maxItems: WireLimits.tags),
+        "Words by which it can be invalidated together with others.")
     private static let modelFound = [
         Field("state", .word(["fresh", "stale", "miss"]), required: true, "How it stands."),
         Field("value", .json, "The value; left out on a miss."),

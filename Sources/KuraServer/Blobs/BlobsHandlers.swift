@@ -11,7 +11,8 @@ enum BlobsHandlers {
         "blobs.get": get, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
         "blobs.findMissing": findMissing, "blobs.scopes": BlobsNamespaces.scopes,
         "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobsPut.put,
-        "blobs.touch": BlobsPut.touch, "blobs.delete": BlobsPut.delete, "blobs.configure": BlobsNamespaces.configure,
+        "blobs.touch": BlobsPut.touch, "blobs.delete": BlobsPut.delete, "blobs.deleteMany": BlobsPut.deleteMany,
+        "blobs.configure": BlobsNamespaces.configure,
         "blobs.beginUpload": BlobsUploads.begin, "blobs.appendUpload": BlobsUploads.append,
         "blobs.commitUpload": BlobsUploads.commit, "blobs.abortUpload": BlobsUploads.abort,
     ]

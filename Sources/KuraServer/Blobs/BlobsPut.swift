@@ -154,6 +154,20 @@ enum BlobsPut {
         try call.keepTurn()
         out.append(storage.blobs.delete(call.blobName()) > 0 ? "{\"deleted\":true}" : "{\"deleted\":false}")
     }
+
+    static func deleteMany(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        try call.awaitBlobs(storage)
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { _ in }
+        try call.keepTurn()
+        var deleted = 0
+        let namespace = call.reader.string(0)
+        try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (key) throws(Refusal) in
+            if storage.blobs.delete(BlobName(namespace: namespace, key: key)) > 0 { deleted += 1 }
+        }
+        out.append("{\"deleted\":")
+        out.append(integer: Int64(deleted))
+        out.append("}")
+    }
 }
 
 /// A file that a blob comes from, as the request names it.

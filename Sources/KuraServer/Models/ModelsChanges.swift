@@ -29,39 +29,40 @@ extension ModelsHandlers {
             }
         }
         if hasToken { claims.spend(call.reader.string(8)) }
-        if let subject { settle(subject, by: hasToken, isLate: isLate, value, call, storage) }
+        // A winner that has lost its claim leaves the next one's alone.
+        if let subject, !hasToken || !isLate || claims.isHolder(call.reader.string(8), of: subject) {
+            settle(
+                subject, isLate ? .stale : .fresh, value, etag: call.reader.has(6) ? call.reader.string(6) : Bytes(),
+                tags: call.reader.has(7) ? call.reader.json(7) : Bytes(), call, storage)
+        }
         out.append(outcome == .stored ? "{\"stored\":true" : "{\"stored\":false")
         if outcome == .stored, isLate { out.append(",\"stale\":true") }
-        switch outcome {
-        case .stored: break
-        case .exists: out.append(",\"reason\":\"exists\"")
-        case .overBudget: out.append(",\"reason\":\"overBudget\"")
-        case .lowStorage: out.append(",\"reason\":\"lowStorage\"")
-        case nil: out.append(",\"reason\":\"notWanted\"")
+        if outcome != .stored {
+            out.append(",\"reason\":\"")
+            out.append(outcome?.reason ?? "notWanted")
+            out.append("\"")
         }
         out.append("}")
     }
 
     /// The value has come: those that wait for it get it, whether it is stored or not.
-    private static func settle(
-        _ subject: CacheClaims.Subject, by hasToken: Bool, isLate: Bool, _ value: Bytes, _ call: Call,
+    /// `etag`: empty for none. `tags`: a list's JSON text; empty for none.
+    static func settle(
+        _ subject: CacheClaims.Subject, _ state: ModelState, _ value: Bytes, etag: Bytes, tags: Bytes, _ call: Call,
         _ storage: isolated Storage
     ) {
-        // A winner that has lost its claim leaves the next one's alone.
-        if hasToken, isLate, !storage.caches.claims.isHolder(call.reader.string(8), of: subject) { return }
-        let state: ModelState = isLate ? .stale : .fresh
         for waiter in storage.caches.claims.settle(subject) {
             call.tell(waiter) { out in
                 out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
                 out.append(value)
-                if call.reader.has(6) {
+                if !etag.isEmpty {
                     out.append(",\"etag\":")
-                    out.append(quoted: call.reader.string(6))
+                    out.append(quoted: etag)
                 }
                 out.append(",\"ageMs\":0")
-                if call.reader.has(7) {
+                if !tags.isEmpty {
                     out.append(",\"tags\":")
-                    out.append(call.reader.json(7))
+                    out.append(tags)
                 }
             }
         }
@@ -126,14 +127,18 @@ extension ModelsHandlers {
         try call.keepTurn()
         var isDeleted = false
         if let namespace = storage.models.namespace(call.reader.string(0)) {
-            let key = call.reader.string(1)
-            isDeleted =
-                call.reader.boolean(2)
-                ? storage.models.deleteLogically(namespace, key) : storage.models.delete(namespace, key)
-            // What is being fetched may be older than this.
-            if !storage.caches.claims.isIdle { storage.caches.claims.outdate(subject(namespace, key)) }
+            isDeleted = delete(call.reader.string(1), in: namespace, isLogical: call.reader.boolean(2), storage)
         }
         out.append(isDeleted ? "{\"deleted\":true}" : "{\"deleted\":false}")
+    }
+
+    /// - Returns: whether there was something to be seen.
+    static func delete(
+        _ key: Bytes, in namespace: ModelNamespace, isLogical: Bool, _ storage: isolated Storage
+    ) -> Bool {
+        // What is being fetched may be older than this.
+        if !storage.caches.claims.isIdle { storage.caches.claims.outdate(subject(namespace, key)) }
+        return isLogical ? storage.models.deleteLogically(namespace, key) : storage.models.delete(namespace, key)
     }
 
     static func invalidate(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

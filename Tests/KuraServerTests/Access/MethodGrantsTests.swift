@@ -47,6 +47,7 @@ import Testing
         "secrets.hmac": ["use"], "secrets.verifyHmac": ["use"], "secrets.encrypt": ["use"], "secrets.decrypt": ["use"],
         "secrets.rewrap": ["use"], "secrets.issueToken": ["read"], "secrets.redeemToken": [],
         "models.get": ["read", "create", "update"], "models.getMany": ["read"], "models.put": ["create", "update"],
+        "models.putMany": ["create", "update"], "models.deleteMany": ["delete"], "blobs.deleteMany": ["delete"],
         "models.touch": ["update"], "models.fail": ["update"], "models.delete": ["delete"],
         "models.invalidate": ["update", "delete"], "models.list": ["list"], "models.configure": ["admin"],
         "blobs.get": ["read"], "blobs.put": ["create", "update"], "blobs.stat": ["read"], "blobs.statMany": ["read"],
