@@ -167,6 +167,21 @@ extension Method {
                         maxItems: 10_000),
                     required: true, "What namespaces of the model cache hold, and what has happened to them."),
                 Field(
+                    "blobs",
+                    .list(
+                        of: .object(
+                            [
+                                Field("namespace", .scope, required: true, "Name."),
+                                Field("count", .count, required: true, "Its blobs, variants counted."),
+                                Field(
+                                    "bytes", .count, required: true, "Their bytes, equal contents counted each time."),
+                            ] + Field.blobCounts), maxItems: 1000),
+                    required: true, "The same of namespaces of blobs."),
+                Field(
+                    "totals", .map(of: .count),
+                    "Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs `admin` on the store."
+                ),
+                Field(
                     "sweep", .object(sweep), required: true,
                     "How the sweep stands that is under way, or how the last one ended."),
                 Field("purgedBytes", .count, required: true, "Bytes that caches have given up for want of space."),

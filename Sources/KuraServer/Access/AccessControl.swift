@@ -97,6 +97,8 @@ final class AccessControl {
             store.granted.map { accounts(of: $0, scope) } ?? []
         } models: { [unowned self] scope in
             accounts(of: .models, scope)
+        } blobs: { [unowned self] scope in
+            accounts(of: .blobs, scope)
         }
     }
 

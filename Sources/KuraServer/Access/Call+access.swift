@@ -99,7 +99,8 @@ extension RPCError {
             switch measure {
             case .bytes: "bytes that this role or user may fill"
             case .items: "items that this role or user may have"
-            case .scopes: "domains, collections and services that this role or user may have, empty ones included"
+            case .scopes:
+                "domains, collections, services and namespaces that this role or user may have, empty ones included"
             }
         return RPCError(.quotaExceeded, hint: hint, limit: limit)
     }

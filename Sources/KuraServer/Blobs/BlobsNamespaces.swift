@@ -23,7 +23,11 @@ enum BlobsNamespaces {
         let summary = storage.blobs.summary(call.reader.string(0))
         append(summary?.settings ?? BlobNamespaceSettings(), &out)
         append(summary ?? BlobNamespaceSummary.empty, &out)
-        let counts = summary?.counts ?? BlobCounts()
+        append(summary?.counts ?? BlobCounts(), &out)
+        out.append("}")
+    }
+
+    private static func append(_ counts: BlobCounts, _ out: inout ByteBuffer) {
         let named: [(StaticString, Int)] = [
             (",\"hits\":", counts.hits), (",\"misses\":", counts.misses), (",\"stored\":", counts.stored),
             (",\"declined\":", counts.declined), (",\"evicted\":", counts.evicted), (",\"expired\":", counts.expired),
@@ -33,7 +37,21 @@ enum BlobsNamespaces {
             out.append(name)
             out.append(integer: Int64(count))
         }
-        out.append("}")
+    }
+
+    /// What the namespaces hold that the caller may see, and what they have seen: an array.
+    static func append(numbersFor call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) {
+        out.append("[")
+        var isFirst = true
+        for summary in storage.blobs.summaries() where call.shows(.list, .blobs, scope: summary.name) {
+            out.append(isFirst ? "{\"namespace\":" : ",{\"namespace\":")
+            isFirst = false
+            summary.name.withBytes { out.append(quoted: $0) }
+            append(summary, &out)
+            append(summary.counts, &out)
+            out.append("}")
+        }
+        out.append("]")
     }
 
     /// `{"ttlSeconds":…` — the caller closes the object.
@@ -65,7 +83,10 @@ enum BlobsNamespaces {
         try call.change(&settings.maxBytes, 2, atMost: Int(WireLimits.safeInteger))
         try call.change(&settings.maxEntries, 3, atMost: Int(WireLimits.safeInteger))
         try call.keepTurn()
-        try call.run { () throws(StoreError) in try storage.blobs.configure(reader.string(0), settings) }
+        try call.run { () throws(StoreError) in
+            try storage.blobs.configure(
+                reader.string(0), settings, for: call.connection?.admission.accounts ?? [])
+        }
         append(settings, &out)
         out.append("}")
     }

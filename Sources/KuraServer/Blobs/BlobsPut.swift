@@ -36,7 +36,10 @@ enum BlobsPut {
     ) throws(Refusal) {
         try call.awaitBlobs(storage)
         try call.keepTurn()
-        append(try call.run { () throws(StoreError) in try storage.blobs.put(name, content, put) }, &out)
+        let stored = try call.run { () throws(StoreError) in
+            try storage.blobs.put(name, content, put, for: call.connection?.admission.accounts ?? [])
+        }
+        append(stored, &out)
     }
 
     /// Takes a small content, declines what is declined whatever it is, or has a thread take it.

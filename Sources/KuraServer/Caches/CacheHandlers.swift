@@ -54,6 +54,17 @@ enum CacheHandlers {
             out.append("}")
         }
         out.append("]")
+        object.name("blobs", &out)
+        BlobsNamespaces.append(numbersFor: call, &out, storage)
+        if call.showsDaemon {
+            let (models, blobs) = (storage.models.totals, storage.blobs.totals)
+            object.numbers(
+                "totals",
+                [
+                    ("models", models.entries), ("modelBytes", models.bytes), ("blobs", blobs.blobs),
+                    ("blobContents", blobs.contents), ("blobBytes", blobs.bytes),
+                ], &out)
+        }
         object.name("sweep", &out)
         append(storage.caches.sweep, to: &out)
         object.number("purgedBytes", storage.caches.purgedBytes, &out)

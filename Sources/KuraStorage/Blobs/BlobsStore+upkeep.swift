@@ -108,8 +108,7 @@ extension BlobsStore: CacheRoom {
             expiresAt: record.expiresAt)
         let place = index.insert(row, parent: parent ?? nil)
         namespace.queue.append(place, index)
-        namespace.count += 1
-        namespace.bytes += record.bytes
+        namespace.add(count: 1, bytes: record.bytes)
     }
 
     private func wakeWaiting() {

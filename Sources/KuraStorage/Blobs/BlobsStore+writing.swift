@@ -19,13 +19,17 @@ extension BlobsStore {
     }
 
     /// Gives a name to a content, in the place of what had it. All is known (`isReady`).
-    /// Throws: `.quotaExceeded` when there are too many namespaces.
-    public func put(_ name: BlobName, _ content: BlobContent, _ put: BlobPut) throws(StoreError) -> BlobStored {
+    /// `binding`: the quotas of whoever asks.
+    /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.
+    public func put(
+        _ name: BlobName, _ content: BlobContent, _ put: BlobPut, for binding: [QuotaAccount] = []
+    ) throws(StoreError) -> BlobStored {
         if let reason = declines(name, put) { return decline(name, reason) }
         guard caches.admits(bytes: content.bytes) else { return decline(name, .lowStorage) }
         guard namespaces.find(name.namespace) != nil || namespaces.count < BlobLimits.namespaces else {
             throw .quotaExceeded(limit: BlobLimits.namespaces)
         }
+        if !binding.isEmpty { try admit(name, content.bytes, for: binding) }
         let namespace = namespaces.find(name.namespace) ?? makeNamespace(name.namespace)
         let hash = hash(name, namespace)
         if let reason = makeRoom(for: content, in: namespace, sparing: hash) { return decline(name, reason) }
@@ -44,7 +48,7 @@ extension BlobsStore {
         let entry: BlobPlace
         if let old {
             entry = old
-            namespace.bytes -= index.content(of: old).bytes
+            namespace.add(count: 0, bytes: content.bytes - index.content(of: old).bytes)
             let left = index.setContent(of: old, to: place)
             if let left { drop(content: left) }
             index[old].contentType = contentType
@@ -57,9 +61,8 @@ extension BlobsStore {
             nextID += 1
             entry = index.insert(row, parent: parent)
             namespace.queue.append(entry, index)
-            namespace.count += 1
+            namespace.add(count: 1, bytes: content.bytes)
         }
-        namespace.bytes += content.bytes
         namespace.counts.stored += 1
         note(
             .put(
@@ -69,6 +72,16 @@ extension BlobsStore {
                     createdAt: clock, expiresAt: expiresAt)))
         caches.tell(.blobs, CacheChange(.stored, of: name, in: namespace))
         return .stored(facts(entry))
+    }
+
+    /// - Throws: `.accountFull` when one of the quotas that bind the writer has no room for a blob of so many bytes.
+    private func admit(_ name: BlobName, _ bytes: Int, for binding: [QuotaAccount]) throws(StoreError) {
+        let namespace = namespaces.find(name.namespace)
+        let old = namespace.flatMap { index.find(hash(name, $0)) }
+        let more = bytes - (old.map { index.content(of: $0).bytes } ?? 0)
+        for account in namespaces.accounts(of: name.namespace) where binding.contains(where: { $0 === account }) {
+            try account.admitting(bytes: more, items: old == nil ? 1 : 0, isNewScope: namespace == nil)
+        }
     }
 
     private func decline(_ name: BlobName, _ reason: BlobStored.Reason) -> BlobStored {
@@ -118,8 +131,7 @@ extension BlobsStore {
         let row = index[place]
         let namespace = namespace(of: place)
         namespace.queue.remove(place, index)
-        namespace.count -= 1
-        namespace.bytes -= index.content(row.content).bytes
+        namespace.add(count: -1, bytes: -index.content(row.content).bytes)
         note(.remove(id: row.id))
         if let content = index.remove(place) { drop(content: content) }
     }
@@ -219,10 +231,18 @@ extension BlobsStore {
     }
 
     /// Says what a namespace is; the whole of it. What it has too much goes with the next put.
-    /// Throws: `.quotaExceeded` when there are too many namespaces.
-    public func configure(_ name: Bytes, _ settings: BlobNamespaceSettings) throws(StoreError) {
+    /// `binding`: the quotas of whoever asks.
+    /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.
+    public func configure(
+        _ name: Bytes, _ settings: BlobNamespaceSettings, for binding: [QuotaAccount] = []
+    ) throws(StoreError) {
         guard namespaces.find(name) != nil || namespaces.count < BlobLimits.namespaces else {
             throw .quotaExceeded(limit: BlobLimits.namespaces)
+        }
+        if namespaces.find(name) == nil {
+            for account in namespaces.accounts(of: name) where binding.contains(where: { $0 === account }) {
+                try account.admitting(bytes: 0, items: 0, isNewScope: true)
+            }
         }
         let namespace = namespaces.find(name) ?? namespaces.insert(name)
         namespace.settings = settings

@@ -7,7 +7,7 @@ public import KuraBytes
 /// has to be kept. Belongs to the loop.
 public final class QuotaAccount {
     /// Most bytes, counted as `Scope.bytes`: keys and values of settings, values and attachments of documents, what is known of secrets and
-    /// their values as they are sealed; nil: no bound.
+    /// their values as they are sealed, entries of the model cache with what they take besides, contents of blobs, each time; nil: no bound.
     public let bytesLimit: Int?
     public let itemsLimit: Int?
     /// Most scopes, empty ones included: a scope stays when what was in it is deleted.
@@ -104,11 +104,13 @@ extension Storage {
 
     /// From now on `assign` tells, of a scope of a public store by its name, which accounts it is in. The accounts are new: what
     /// the scopes hold is counted into them here.
-    /// `models`: the same of a namespace of the model cache.
+    /// `models`, `blobs`: the same of namespaces of the caches.
     public func assignAccounts(
-        _ assign: @escaping (Store, Bytes) -> [QuotaAccount], models: @escaping (Bytes) -> [QuotaAccount]
+        _ assign: @escaping (Store, Bytes) -> [QuotaAccount], models: @escaping (Bytes) -> [QuotaAccount],
+        blobs: @escaping (Bytes) -> [QuotaAccount]
     ) {
         self.models.assignAccounts(models)
+        self.blobs.namespaces.assignAccounts(blobs)
         ledger.scopes.assignAccounts { scope in
             let store = scope.store == .attachments ? .documents : scope.store
             // Services are known by hashes: whoever unlocks them tells their names.
