@@ -92,9 +92,11 @@ import Testing
     @Test func `no descriptor leaks, whatever comes with which line`() throws {
         try World.put(client, "large", World.bytes(50_000))
         try World.put(client, "small", [1, 2, 3])
-        var before = 0
+        let contents = (0..<50).map { World.bytes(40_000, seed: $0) }
+        var (before, round, messages) = (0, 0, 0)
         var random = SystemRandomNumberGenerator()
-        for round in 0..<140 {
+        while messages < 10_000 {
+            round += 1
             // Threads open what they need with the first of them.
             if round == 40 {
                 world.expectNoneHeld(butKept: 1)
@@ -114,8 +116,9 @@ import Testing
                 case 5: text += Client.request("blobs.get", World.params("none", ",\"as\":\"fd\""), id: id)
                 default: text += Client.request("storage.ping", id: id)
                 }
+                messages += 1
                 switch Int.random(in: 0..<5, using: &random) {
-                case 0: files.append(try world.file(World.bytes(40_000, seed: round)))
+                case 0: files.append(try world.file(contents[round % 50]))
                 case 1: files.append(try world.file([UInt8(truncatingIfNeeded: round)]))
                 case 2: files.append(open("/dev/null", O_RDONLY | O_CLOEXEC))
                 case 3: files.append(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
