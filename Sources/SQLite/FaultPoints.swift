@@ -23,6 +23,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case attachmentLinked = "attachment.linked"
     case attachmentRemove = "attachment.remove"
     case blobOpen = "blob.open"
+    case blobUnnamed = "blob.unnamed"
     case blobWrite = "blob.write"
     case blobLink = "blob.link"
     case blobTable = "blob.table"

@@ -28,10 +28,14 @@ final class BlobDraft: @unchecked Sendable {
         if let fault = FaultPoints.hit(.blobOpen)?.errno {
             throw .system(errno: fault, call: "open", path: directory)
         }
-        let unnamed = unsafe csys_unnamed_file(directory, 0o400)
-        if unnamed >= 0 {
-            descriptor = unnamed
-            return
+        if FaultPoints.hit(.blobUnnamed) == nil {
+            let unnamed = unsafe csys_unnamed_file(directory, 0o400)
+            if unnamed >= 0 {
+                descriptor = unnamed
+                return
+            }
+        } else {
+            errno = EOPNOTSUPP
         }
         guard errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL else {
             throw FileSystem.fail("open", directory)

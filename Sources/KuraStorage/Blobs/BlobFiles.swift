@@ -52,7 +52,7 @@ final class BlobFiles: Sendable {
             if let fault = FaultPoints.hit(.blobLink)?.errno {
                 throw .system(errno: fault, call: "link", path: place)
             }
-            if try name(draft, place) { return hold }
+            if name(draft, place) { return hold }
             switch errno {
             case EEXIST where FileSystem.size(place) == draft.bytes:
                 // Equal content: this one is not needed.
@@ -67,15 +67,10 @@ final class BlobFiles: Sendable {
     }
 
     /// - Returns: false with errno when the place is taken, or its directory is not there.
-    private func name(_ draft: BlobDraft, _ place: String) throws(StorageFault) -> Bool {
-        guard let temporary = draft.temporary else {
-            // Safety: the path is lent as a C string for the call.
-            return unsafe csys_name_file(draft.descriptor, place) == 0
-        }
-        guard try FileSystem.link(temporary, place) else {
-            errno = EEXIST
-            return false
-        }
+    private func name(_ draft: BlobDraft, _ place: String) -> Bool {
+        // Safety: the paths are lent as C strings for the calls.
+        guard let temporary = draft.temporary else { return unsafe csys_name_file(draft.descriptor, place) == 0 }
+        guard unsafe link(temporary, place) == 0 else { return false }
         FileSystem.tryToRemove(temporary)
         draft.wasNamed()
         return true
