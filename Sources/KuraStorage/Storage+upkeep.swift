@@ -101,6 +101,8 @@ extension Storage {
             reportFullAgainAt = time + 10_000_000_000
         }
         isDiskFull = true
+        // What caches hold is given up for what must last.
+        caches.noticeFullDisk()
         // Folded at once: what is folded can leave the log.
         firstUnfoldedAt = firstUnfoldedAt.map { _ in 0 }
         checkReserveAt = time + 250_000_000

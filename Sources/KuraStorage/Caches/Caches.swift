@@ -147,6 +147,13 @@ public final class Caches {
         return !space.isLow
     }
 
+    /// Somebody who must not lose anything has found no room: the space is looked at, though no cache is about to write.
+    func noticeFullDisk() {
+        guard !space.isLow else { return }
+        hasWritten = true
+        lookAt = 0
+    }
+
     /// Looks at the space now and then, and makes room while it is low.
     private func watchSpace(_ time: UInt64) -> UInt64? {
         let isLow = space.isLow
