@@ -15,13 +15,27 @@ extension Storage {
         if let relaxedDueAt { due = min(due ?? .max, relaxedDueAt) }
         // What has aged goes some a turn.
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
-        due = min(due ?? .max, aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
-        due = min(due ?? .max, scrubSecrets(time) ?? .max)
+        due = min(due ?? .max, tendRooms(time))
         if !rewrapWaits.isEmpty { due = min(due ?? .max, rewrapWaits.settle(secrets, time)) }
-        if let next = caches.upkeep(time) { due = min(due ?? .max, time + next) }
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }
+
+    /// What takes its time anyway: ages, migrations, the secrets' checks and keys, the caches. Not asked again within a millisecond, unless something is
+    /// due: it would be a tenth of a read.
+    /// - Returns: when the next turn is due for any of them.
+    private func tendRooms(_ time: UInt64) -> UInt64 {
+        if time < tending.nextAt, time - tending.lastAt < Self.tendingInterval {
+            return min(tending.nextAt, tending.lastAt + Self.tendingInterval)
+        }
+        var due = min(aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
+        due = min(due, scrubSecrets(time) ?? .max)
+        if let next = caches.upkeep(time) { due = min(due, time + next) }
+        tending = (time, due)
+        return due
+    }
+
+    private static let tendingInterval: UInt64 = 1_000_000
 
     private func keepUp(_ time: UInt64) -> UInt64? {
         ledger.trimCache()

@@ -80,6 +80,8 @@ public actor Storage {
     var hasPendingWAL = false
     var isCheckpointing = false
     var lastFoldAt: UInt64 = 0
+    /// When what need not be looked at in every turn was, and when it is due.
+    var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
     var nextTicket: UInt64 = 1
     var fault: StorageFault?
     /// A sync up to this revision has been asked for.
