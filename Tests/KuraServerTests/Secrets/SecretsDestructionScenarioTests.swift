@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 /// What is left of a version that was destroyed: nothing, as soon as the reply comes.
@@ -129,6 +130,69 @@ import Testing
         try daemon.waitUntilFolded()
         try daemon.connect().result("secrets.destroyVersion", Self.first)
         try check(remains, "recycled")
+    }
+
+    @Test func `nor in what was taken out of the log, whose blocks are overwritten before they are given back`() throws
+    {
+        let remains = try prepare()
+        try daemon.start()
+        // Who has a file open sees what becomes of its blocks.
+        let files = (TemporaryDaemon.names(daemon.data + "/log") ?? []).map {
+            open(daemon.data + "/log/" + $0, O_RDONLY | O_CLOEXEC)
+        }
+        defer { for file in files { close(file) } }
+        func found() -> Int {
+            let pieces = remains.gone.flatMap { row in
+                stride(from: 0, through: row.count - 24, by: 240).map { Array(row[$0..<$0 + 24]) }
+            }
+            return files.reduce(0) { sum, file in
+                let contents = BlobWorld.contents(of: file)
+                return contents.withBytes { contents in
+                    sum + pieces.count { DirectoryScan.contains(contents, $0) }
+                }
+            }
+        }
+        #expect(found() > 0)
+        try daemon.connect().result("secrets.destroyVersion", Self.first)
+        #expect(found() == 0)
+        try check(remains, "taken out")
+    }
+
+    @Test func `nor behind the last commit of a file of the log that was used again`() throws {
+        let text = String(repeating: "x", count: 20_000)
+        func putSetting(_ client: Client, _ number: Int) throws {
+            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(number)\(text)\"}")
+        }
+        // It lies far behind a segment's beginning.
+        for number in 0..<25 { try putSetting(daemon.connect(), number) }
+        try put("ada", String(repeating: "1", count: 60_000), service: "target")
+        let row = try #require(try rows().max { $0.value.count < $1.value.count }?.value)
+        let pieces = stride(from: 0, through: row.count - 24, by: 1500).map { Array(row[$0..<$0 + 24]) }
+        try daemon.start()
+        try put("ada", "2", service: "target")
+        let client = try daemon.connect()
+        func newest() -> Int {
+            let names = (TemporaryDaemon.names(daemon.data + "/log") ?? []).filter { $0.hasSuffix("-wal") }
+            return names.compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
+        }
+        func hasPieces(_ number: Int) throws -> Bool {
+            let names = try #require(TemporaryDaemon.names(daemon.data + "/log"))
+            let name = names.first { $0.hasSuffix("-wal") && Int($0.prefix { $0.isNumber }) == number }
+            let contents = name.flatMap { TemporaryDaemon.contents(daemon.data + "/log/" + $0) } ?? []
+            return contents.withBytes { contents in pieces.contains { DirectoryScan.contains(contents, $0) } }
+        }
+        // Settings alone, until the file that is written once had the version, and still has behind what it was used for.
+        var (last, used) = (newest(), 0)
+        for number in 0..<1000 where used == 0 || newest() == used {
+            try putSetting(client, number)
+            guard newest() > last else { continue }
+            last = newest()
+            if try hasPieces(last) { used = last }
+        }
+        #expect(try used > 0 && hasPieces(used))
+        try client.result("secrets.destroyVersion", Self.first)
+        let found = DirectoryScan.find(piecesOf: pieces, under: daemon.data)
+        #expect(found.isEmpty, "\(found.prefix(4))")
     }
 
     @Test(arguments: ["scrub.tables", "scrub.pages", "scrub.log", "scrub.segment", "scrub.zeros", "scrub.done"])
