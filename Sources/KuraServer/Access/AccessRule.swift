@@ -32,7 +32,7 @@ struct AccessRule {
     let writesDocuments: Bool
     /// Position of `accessGroup`; nil when there is none.
     private let group: Int?
-    /// It is about one secret, which is in no group when the request names none.
+    /// It is about secrets in no group when the request names none: it reads or changes some, and does not list what there is.
     private let namesSecret: Bool
     /// Position of `version`, by which a client declares what it knows.
     let version: Int?
@@ -76,7 +76,9 @@ struct AccessRule {
         version =
             method.store == .documents ? method.parameters.firstIndex { $0.name == "version" } : nil
         group = method.parameters.firstIndex { $0.name == "accessGroup" }
-        namesSecret = method.store == .secrets && method.parameters.contains { $0.name == "account" }
+        namesSecret =
+            method.store == .secrets
+            && (method.access == .write || method.parameters.contains { ["account", "accounts"].contains($0.name) })
     }
 
     // MARK: Deciding

@@ -44,8 +44,8 @@ final class Permissions: Sendable {
         grants.reduce([]) { $1.stores.contains(store) ? $0.union($1.verbs) : $0 }
     }
 
-    /// What is granted on a store that has no scopes: the grants for all of them.
-    func verbs(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes()) }
+    /// What is granted on a store that has no scopes: the grants for all of them, and not for access groups alone.
+    func verbs(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
 
     private static func verbs(
         _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes,

@@ -201,8 +201,14 @@ enum SecretsChanges {
                     .invalidParams, hint: "the service's installation, or its name when it has none",
                     parameter: call.reader.name(1)))
         }
+        // Secrets in groups that nobody has granted stay.
+        let isTheirs = { (group: Bytes) in
+            call.shows([.list, .delete], .secrets, service: service, group: .of(group))
+        }
+        let isBound = call.connection?.permissions != nil
         let (result, left) = try call.run { () throws(StoreError) in
-            try storage.secrets.clear(service: service, most: WireLimits.secretsPage)
+            try storage.secrets.clear(
+                service: service, most: WireLimits.secretsPage, where: isBound ? isTheirs : nil)
         }
         call.shows(result.rev)
         out.append("{\"rev\":")

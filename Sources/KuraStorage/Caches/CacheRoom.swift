@@ -57,3 +57,14 @@ final class ForgottenFiles: CacheJob {
 
     func run(_ files: CacheFiles) { for name in names { files.forget(name) } }
 }
+
+/// Looks at the room on the disk when all is done that was asked for before.
+final class SpaceLook: CacheJob {
+    private let space: FreeSpace
+
+    init(_ space: FreeSpace) {
+        self.space = space
+    }
+
+    func run(_ files: CacheFiles) { space.look() }
+}

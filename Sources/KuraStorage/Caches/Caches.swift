@@ -28,6 +28,8 @@ public final class Caches {
     private var hasWritten = false
     private var wasLow = false
     private var purgeAt: UInt64 = 0
+    /// What was given up last is still on its way off the disk.
+    private var isPurging = false
     /// Bytes that were given up for want of space since the start.
     public private(set) var purgedBytes = 0
 
@@ -119,6 +121,7 @@ public final class Caches {
                 forgetInReader(outcome.dropped)
                 for room in rooms { room.filesDropped(outcome.dropped) }
             }
+            if outcome.job is SpaceLook { isPurging = false }
             for room in rooms where room.take(outcome) { break }
         }
     }
@@ -178,8 +181,7 @@ public final class Caches {
                 if space.look() != was { wake() }
             }
         }
-        if isLow, space.missing > 0, time >= purgeAt {
-            // What has been given up shows when the thread is through with it.
+        if isLow, space.missing > 0, time >= purgeAt, !isPurging {
             purgeAt = time + Self.lookTime / 4
             var missing = space.missing
             for room in rooms where missing > 0 {
@@ -187,6 +189,9 @@ public final class Caches {
                 purgedBytes += given
                 missing -= given
             }
+            // What was given up shows when the thread is through with it: before that it would be given up once more.
+            isPurging = true
+            writer.submit(SpaceLook(space))
         }
         return max(lookAt, time) - time
     }

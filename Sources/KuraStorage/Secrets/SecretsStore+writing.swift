@@ -143,15 +143,31 @@ extension SecretsStore {
     }
 
     /// Deletes secrets of a service, so many at most.
-    /// - Returns: how many are left.
-    public func clear(service: Bytes, most: Int) throws(StoreError) -> (result: WriteResult, left: Int) {
+    /// - Parameters:
+    ///   - service: whose.
+    ///   - most: how many at most.
+    ///   - isWanted: whether one is to go, by its access group; nil: all are.
+    /// - Returns: how many are left of those that are to go.
+    /// - Throws: as `put`.
+    public func clear(service: Bytes, most: Int, where isWanted: ((Bytes) -> Bool)? = nil) throws(StoreError) -> (
+        result: WriteResult, left: Int
+    ) {
         guard let place = try find(service: service) else { return (absent(ledger.dropRev), 0) }
         defer { close() }
         var items: [ItemRef] = []
+        var left = isWanted == nil ? place.scope.count - 1 : 0
         var next = place.scope.members.oldest
-        while let item = next, items.count < most {
-            if !item.isTombstone, !item.key.equals(SecretRecords.key) { items.append(item) }
+        while let item = next, isWanted != nil || items.count < most {
             next = item.pointee.newer
+            guard !item.isTombstone, !item.key.equals(SecretRecords.key) else { continue }
+            if let isWanted {
+                // All are looked at, since nobody else can tell whose they are.
+                try open(item, place)
+                guard isWanted(head.name.group) else { continue }
+                left += 1
+                guard items.count < most else { continue }
+            }
+            items.append(item)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
             for item in items {
@@ -162,7 +178,7 @@ extension SecretsStore {
             }
         }
         guard let rev else { return (absent(place.scope.lastRev), 0) }
-        return (WriteResult(rev: rev, changed: items.count), place.scope.count - 1)
+        return (WriteResult(rev: rev, changed: items.count), left - items.count)
     }
 
     /// Says what a service is; what is nil stays as it was.

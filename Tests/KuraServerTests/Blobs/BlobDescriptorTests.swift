@@ -18,6 +18,7 @@ import Testing
         try World.put(client, "a", bytes)
         let passed = try #require(try World.open(client, "a").1)
         defer { close(passed) }
+        #expect(fcntl(passed, F_GETFL) & O_ACCMODE == O_RDONLY)
         var byte: UInt8 = 0xFF
         #expect(write(passed, &byte, 1) < 0)
         #expect(pwrite(passed, &byte, 1, 0) < 0)
@@ -53,7 +54,8 @@ import Testing
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair)
         let hostile = [
             open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC), open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-            open("/dev/zero", O_RDONLY | O_CLOEXEC), try world.file([1], flags: O_WRONLY),
+            open("/dev/zero", O_RDONLY | O_CLOEXEC), open("/dev/null", O_RDONLY | O_CLOEXEC),
+            try world.file([1], flags: O_WRONLY),
             try world.file([1], flags: 0o10000000), open("/proc/self/status", O_RDONLY | O_CLOEXEC), pair[0],
         ]
         for descriptor in hostile {
@@ -85,6 +87,27 @@ import Testing
             #expect(try World.read(client, "a") == nil)
         }
         #expect(size < 16_384 || reply["error"] != nil)
+    }
+
+    @Test func `a descriptor that nobody asked for is closed with its line, and is none of a later request's`() throws {
+        _ = try client.result("storage.ping")
+        let before = world.daemon.settledDescriptorCount
+        let file = try world.file([1, 2, 3])
+        defer { close(file) }
+        let calls = [
+            ("storage.ping", "{}"), ("blobs.get", World.params("none")),
+            ("blobs.put", World.params("b", World.data([9]))),
+        ]
+        for (method, params) in calls {
+            #expect(try client.call(method, params, descriptors: [file])["result"] != nil)
+            world.expectDescriptors(before)
+            let late = try client.call("blobs.put", World.params("a", ",\"fd\":true"))
+            #expect(late["error"]?["data"]?["kind"]?.text == "descriptorMissing", "\(method): \(late)")
+        }
+        #expect(try World.read(client, "a") == nil)
+        let reply = try client.call("blobs.put", World.params("a", ",\"fd\":true"), descriptors: [file])
+        #expect(reply["result"]?["stored"]?.bool == true)
+        #expect(try World.read(client, "a") == [1, 2, 3])
     }
 
     /// Lines and descriptors in every shape that a client may give them: none, too many, of the wrong kind, with the wrong line, in pieces,

@@ -1,4 +1,7 @@
 import Glibc
+import KuraBytes
+import KuraProtocol
+import SQLite
 import Testing
 
 /// How blobs live and go: over starts and kills, with their parents, for want of room, and when their files are damaged.
@@ -87,7 +90,7 @@ import Testing
 
     // MARK: Damage
 
-    @Test(arguments: ["short", "gone", "other bytes", "directory", "link"])
+    @Test(arguments: ["short", "long", "gone", "other bytes", "directory", "link"])
     func `a damaged or vanished file is a miss, is set aside, and can come again`(_ damage: String) throws {
         let world = try BlobWorld()
         let client = try world.connect()
@@ -98,6 +101,7 @@ import Testing
         chmod(path, 0o600)
         switch damage {
         case "short": truncate(path, 1000)
+        case "long": truncate(path, 80_001)
         case "gone": unlink(path)
         case "other bytes":
             let file = open(path, O_WRONLY | O_CLOEXEC)
@@ -141,6 +145,40 @@ import Testing
         let again = try world.connect()
         #expect(try World.read(again, "a") == nil)
         #expect(try World.read(again, "b") == World.bytes(70_000, seed: 5))
+    }
+
+    @Test func `a small content that was changed in the table is not shown`() throws {
+        let world = try BlobWorld()
+        try World.put(world.connect(), "a", World.bytes(9000))
+        try World.put(world.connect(), "b", World.bytes(8000, seed: 2))
+        #expect(world.daemon.terminate() == 0)
+        try Connection(path: world.daemon.data + "/cache/blobs.sqlite", mode: .readWrite).execute(
+            "UPDATE blobContents SET data = CAST(substr(data, 1, 8999) || x'00' AS BLOB) WHERE length(data) = 9000")
+        try world.daemon.start()
+        let client = try world.connect()
+        #expect(try World.read(client, "a") == nil)
+        #expect(try World.read(client, "b") == World.bytes(8000, seed: 2))
+        try World.put(client, "a", World.bytes(9000))
+        #expect(try World.read(client, "a") == World.bytes(9000))
+    }
+
+    // MARK: Sweeping
+
+    @Test func `a sweep removes what has expired, with its file, and nothing else`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        try World.put(client, "gone", World.bytes(50_000), ",\"ttlSeconds\":1")
+        try World.put(client, "small", [1], ",\"ttlSeconds\":1")
+        try World.put(client, "kept", World.bytes(40_000, seed: 2))
+        let stat = try client.result("blobs.stat", World.params("kept"))
+        #expect(stat["expiresAt"] != nil)
+        usleep(1_100_000)
+        let swept = try client.result("storage.sweep")
+        #expect(swept["running"]?.bool == false && swept["removed"]?.int == 2 && swept["bytes"]?.int == 50_001)
+        let described = try client.result("blobs.describe", "{\"namespace\":\"images\"}")
+        #expect(described["count"]?.int == 1 && described["expired"]?.int == 2 && described["bytes"]?.int == 40_000)
+        world.expectFiles(1)
+        #expect(try World.read(client, "kept") == World.bytes(40_000, seed: 2))
     }
 
     // MARK: Variants
@@ -231,6 +269,37 @@ import Testing
         for number in 0..<4 { try World.put(client, "l\(number)", World.bytes(40_000, seed: number)) }
         #expect(try client.result("blobs.describe", "{\"namespace\":\"images\"}")["bytes"]?.int ?? .max <= 100_000)
         world.expectFiles(2)
+    }
+
+    @Test func `the bound of all blobs holds at every moment, and the largest namespace gives`() throws {
+        let world = try BlobWorld(configuration: "{\"caches\":{\"blobBytes\":200000}}")
+        let client = try world.connect()
+        func described(_ namespace: String, _ member: String) throws -> Int {
+            try client.result("blobs.describe", "{\"namespace\":\"\(namespace)\"}")[member]?.int ?? .max
+        }
+        for (number, namespace) in ["a", "a", "a", "a", "a", "a", "b", "b", "b", "b"].enumerated() {
+            let stored = try World.put(
+                client, "k\(number)", World.bytes(40_000, seed: number + 1), namespace: namespace)
+            #expect(stored["stored"]?.bool == true, "\(stored)")
+            let bytes = try described("a", "bytes") + (namespace == "b" ? described("b", "bytes") : 0)
+            #expect(bytes <= 200_000, "\(number): \(bytes)")
+        }
+        #expect(try described("b", "count") >= 2 && described("a", "count") >= 2)
+        world.expectFiles(5)
+        let huge = try World.put(client, "huge", World.bytes(200_001))
+        #expect(huge["stored"]?.bool == false && huge["reason"]?.text == "overBudget")
+    }
+
+    @Test func `a blob lives seven days when nobody says`() throws {
+        let world = try BlobWorld()
+        let client = try world.connect()
+        try World.put(client, "a", [1])
+        let stat = try client.result("blobs.stat", World.params("a"))
+        func time(_ member: String) throws -> Int64 {
+            let text = Array(try #require(stat[member]?.text).utf8)
+            return try #require(text.withBytes { Timestamp.milliseconds($0) })
+        }
+        #expect(try time("expiresAt") - time("createdAt") == 7 * 86_400_000)
     }
 
     @Test func `a namespace's own time holds where a put does not say`() throws {

@@ -105,6 +105,48 @@ import Testing
         #expect(error["kind"] == .string("conflict") && error["currentRev"] == nil)
     }
 
+    @Test func `a grant for a group leads to nothing outside of it, by whatever method`() throws {
+        let group = """
+            {"grants":[{"store":"secrets","scope":"*","accessGroup":"team*",
+            "allow":["list","read","use","create","update","delete","admin"]}]}
+            """
+        let roles = [
+            "group": group,
+            "none": RoleDaemon.role(RoleDaemon.grant("secrets", "s", "list", "read", "delete")),
+        ]
+        let daemon = try RoleDaemon(roles)
+        let admin = try daemon.connect("admin")
+        for (account, more) in [("ada", ""), ("bob", ""), ("ada", ",\"accessGroup\":\"team1\"")] {
+            try admin.result(
+                "secrets.put", "{\"service\":\"s\",\"account\":\"\(account)\",\"secret\":\"x\"\(more)}")
+        }
+        let team = try daemon.connect("group")
+        // What names no group is about secrets in none, and what has none is about a whole service or all of them.
+        let calls = [
+            ("getMany", "{\"service\":\"s\",\"accounts\":[\"ada\"]}"),
+            ("get", "{\"service\":\"s\",\"account\":\"ada\"}"),
+            ("getMany", "{\"service\":\"s\",\"accounts\":[]}"), ("clear", "{\"service\":\"s\",\"confirm\":\"s\"}"),
+            ("configure", "{\"service\":\"s\",\"maxVersions\":1}"), ("lock", "{}"), ("slots", "{}"), ("audit", "{}"),
+            ("removeSlot", "{\"slot\":1}"), ("rotate", "{\"service\":\"s\"}"), ("verify", "{}"),
+            ("issueToken", "{\"service\":\"s\",\"account\":\"ada\",\"ttlSeconds\":9}"),
+            ("sign", "{\"service\":\"s\",\"account\":\"ada\",\"data\":\"x\"}"),
+        ]
+        for (method, params) in calls {
+            #expect(try team.refusal("secrets." + method, params)["kind"]?.text == "forbidden", "\(method) \(params)")
+        }
+        let found = try team.result(
+            "secrets.getMany", "{\"service\":\"s\",\"accounts\":[\"ada\",\"bob\"],\"accessGroup\":\"team1\"}")
+        #expect(found["secrets"]?.elements.count == 1 && found["missing"]?.elements.map(\.text) == ["bob"])
+        #expect(try admin.result("secrets.list")["items"]?.elements.count == 3)
+        // The other way round a service is emptied of what whoever does it may delete.
+        let cleared = try daemon.connect("none").result("secrets.clear", "{\"service\":\"s\",\"confirm\":\"s\"}")
+        #expect(cleared["deleted"]?.int == 2 && cleared["left"]?.int == 0)
+        let left = try admin.result("secrets.list")["items"]!.elements
+        #expect(left.map { $0["accessGroup"]?.text } == ["team1"])
+        #expect(
+            try admin.result("secrets.clear", "{\"service\":\"s\",\"confirm\":\"s\"}")["deleted"]?.int == 1)
+    }
+
     @Test func `the feed has names and revisions of secrets, and never values`() throws {
         try admin.result("secrets.delete", "{\"service\":\"t\",\"account\":\"ada\"}")
         try admin.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")

@@ -376,6 +376,35 @@ import Testing
         let client = try roles.connect("admin")
         let first = try client.result("secrets.auditVerify")
         #expect(first["newest"]?.int == 3)
+        // And that something is behind its end shows to whoever would be put there.
+        #expect(try client.refusal("secrets.get", name("b"))["kind"]?.text == "integrity")
+    }
+
+    @Test func `a block of another history in the place of one is named`() throws {
+        try fill(3)
+        let copy = daemon.root + "/copy"
+        #expect(try Outsider.run("cp -a \(daemon.data) \(copy)").status == 0)
+        func put(_ account: String) throws {
+            try restart()
+            try roles.connect("admin").result("secrets.put", name(account, ",\"secret\":\"x\""))
+            #expect(daemon.terminate() == 0)
+        }
+        try put("other")
+        // Whole, of the same store, and with the number of the one whose place it takes.
+        let other = try #require(try SecretsTables(daemon.data).rows(ofAudit: true).last)
+        #expect(try Outsider.run("rm -rf \(daemon.data) && mv \(copy) \(daemon.data)").status == 0)
+        try put("b")
+        let last = try #require(try SecretsTables(daemon.data).rows(ofAudit: true).last)
+        #expect(other.key == last.key && other.value != last.value)
+        try SecretsTables(daemon.data).write(other.value, to: last)
+        #expect(try judge()["valid"]?.bool == false)
+        try SecretsTables(daemon.data).write(last.value, to: last)
+        try put("c")
+        #expect(try judge()["valid"]?.bool == true)
+        daemon.kill()
+        try SecretsTables(daemon.data).write(other.value, to: last)
+        let check = try judge()
+        #expect(check["valid"]?.bool == false && check["firstBroken"]?.int == 5, "\(check)")
     }
 
     @Test func `the chain goes on over restarts, kills and another root key`() throws {

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 /// A thousand random secrets: written, read, rotated, destroyed, killed. None of their values and names is anywhere but in replies.
@@ -92,5 +93,63 @@ import Testing
         expectNothing("aborted")
         #expect(TemporaryDaemon.names(daemon.root)?.contains { $0.hasPrefix("core") } == false)
         #expect(TemporaryDaemon.names(".")?.contains("core.\(pid)") == false)
+    }
+
+    /// Not overwritten by what comes later: the same connection asks for nothing more, and others keep silent.
+    @Test func `once its reply has left nothing of a secret is in memory`() throws {
+        // Long, so that what is written over its beginning does not hide the rest.
+        func value() -> String { (0..<60).map { _ in Self.canary() }.joined() }
+        func piece(_ value: String) -> String { String(value.dropFirst(900).prefix(60)) }
+        func encoded(_ text: String) -> String {
+            var encoded = ByteBuffer()
+            Array(text.utf8).withBytes { Base64.encode($0, into: &encoded) }
+            return String(decoding: Array(encoded.bytes), as: UTF8.self)
+        }
+        func ask(_ method: String, _ params: String, of values: String...) throws -> JSON {
+            let client = try daemon.connect()
+            let reply = try client.call(method, params)
+            // The reply may be there before its turn ends.
+            let pieces = values.map(piece)
+            let deadline = now() + 2
+            var remains = MemoryScan.find(pieces, in: daemon.pid)
+            while !remains.isEmpty, now() < deadline {
+                usleep(20_000)
+                remains = MemoryScan.find(pieces, in: daemon.pid)
+            }
+            #expect(remains.isEmpty, "\(method): \(remains)")
+            return reply
+        }
+        let name = "{\"service\":\"s\",\"account\":\"a\""
+        let (text, bytes, refused, inside) = (value(), value(), value(), value())
+        let put = "\(name),\"secret\":\"\(text)\"}"
+        #expect(try ask("secrets.put", put, of: text)["result"] != nil)
+        #expect(try ask("secrets.get", name + "}", of: text)["result"]?["secret"]?.text == text)
+        let many = "{\"service\":\"s\",\"accounts\":[\"a\"]}"
+        #expect(try ask("secrets.getMany", many, of: text)["result"]?["secrets"]?[0]?["secret"]?.text == text)
+        let other = "{\"service\":\"s\",\"account\":\"b\",\"secretBase64\":\"\(encoded(bytes))\"}"
+        #expect(try ask("secrets.put", other, of: bytes, encoded(bytes))["result"] != nil)
+        let found = try ask("secrets.get", "{\"service\":\"s\",\"account\":\"b\"}", of: bytes, encoded(bytes))
+        #expect(found["result"]?["secretBase64"]?.text == encoded(bytes))
+        // What has escapes is resolved elsewhere than in its line.
+        let escaped = encoded(refused)
+        let third = "{\"service\":\"s\",\"account\":\"c\",\"secretBase64\":\"\\u0061\(escaped.dropFirst())\"}"
+        #expect(escaped.first == "a")
+        #expect(try ask("secrets.put", third, of: refused, escaped)["result"] != nil)
+        let conflict = "\(name),\"secret\":\"\(refused)\",\"ifRev\":9999}"
+        #expect(try ask("secrets.put", conflict, of: refused)["error"] != nil)
+        let operation = "{\"method\":\"secrets.put\",\"params\":\(name),\"secret\":{\"x\":\"\(inside)\"}}}"
+        #expect(try ask("transaction.apply", "{\"operations\":[\(operation)]}", of: inside)["result"] != nil)
+        let token = try ask("secrets.issueToken", name + ",\"ttlSeconds\":60}")["result"]?["token"]?.text ?? ""
+        let redeemed = try ask("secrets.redeemToken", "{\"token\":\"\(token)\"}", of: inside)
+        #expect(redeemed["result"]?["secret"]?["x"]?.text == inside)
+        let key = "{\"service\":\"s\",\"account\":\"k\""
+        _ = try ask("secrets.generate", key + ",\"kind\":\"key\",\"algorithm\":\"xchacha20-poly1305\"}")
+        let sealed = try ask("secrets.encrypt", key + ",\"data\":\"\(text)\"}")["result"]?["ciphertext"]?.text ?? ""
+        let opened = try ask("secrets.decrypt", key + ",\"ciphertext\":\"\(sealed)\"}", of: text)
+        #expect(opened["result"]?["data"]?.text == text)
+        // What is in memory is found.
+        let setting = try daemon.connect().result(
+            "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value())\"}")
+        #expect(setting["rev"] != nil && !MemoryScan.find([Self.mark], in: daemon.pid).isEmpty)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 /// What is left of a version that was destroyed: nothing, as soon as the reply comes.
@@ -129,6 +130,83 @@ import Testing
         try daemon.waitUntilFolded()
         try daemon.connect().result("secrets.destroyVersion", Self.first)
         try check(remains, "recycled")
+    }
+
+    @Test func `nor in what was taken out of the log, whose blocks are overwritten before they are given back`() throws
+    {
+        let remains = try prepare()
+        try daemon.start()
+        // Who has a file open sees what becomes of its blocks.
+        let files = (TemporaryDaemon.names(daemon.data + "/log") ?? []).map {
+            open(daemon.data + "/log/" + $0, O_RDONLY | O_CLOEXEC)
+        }
+        defer { for file in files { close(file) } }
+        func found() -> Int {
+            let pieces = remains.gone.flatMap { row in
+                stride(from: 0, through: row.count - 24, by: 240).map { Array(row[$0..<$0 + 24]) }
+            }
+            return files.reduce(0) { sum, file in
+                let contents = BlobWorld.contents(of: file)
+                return contents.withBytes { contents in
+                    sum + pieces.count { DirectoryScan.contains(contents, $0) }
+                }
+            }
+        }
+        #expect(found() > 0)
+        try daemon.connect().result("secrets.destroyVersion", Self.first)
+        #expect(found() == 0)
+        try check(remains, "taken out")
+    }
+
+    @Test func `nor behind the last commit of a file of the log that was used again`() throws {
+        let text = String(repeating: "x", count: 20_000)
+        func putSetting(_ number: Int) throws {
+            try daemon.connect().result(
+                "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"round\(number)z\(text)\"}")
+        }
+        func newest() -> Int {
+            let names = (TemporaryDaemon.names(daemon.data + "/log") ?? []).filter { $0.hasSuffix("-wal") }
+            return names.compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
+        }
+        func has(_ number: Int, _ wanted: [[UInt8]]) throws -> Bool {
+            let names = try #require(TemporaryDaemon.names(daemon.data + "/log"))
+            let name = names.first { $0.hasSuffix("-wal") && Int($0.prefix { $0.isNumber }) == number }
+            let contents = name.flatMap { TemporaryDaemon.contents(daemon.data + "/log/" + $0) } ?? []
+            return contents.withBytes { contents in wanted.contains { DirectoryScan.contains(contents, $0) } }
+        }
+        var (pieces, account, isUsed): ([[UInt8]], String, Bool) = ([], "", false)
+        // Of two files that leave the log at once one is used again: perhaps the other.
+        for attempt in 1...8 where !isUsed {
+            account = "ada\(attempt)"
+            let number = attempt * 1000
+            let before = Set(try rows().map(\.value))
+            try daemon.start()
+            // It lies far behind a segment's beginning.
+            for setting in 0..<25 { try putSetting(number + setting) }
+            try put(account, String(repeating: "1", count: 60_000), service: "target")
+            let row = try rows().filter { !before.contains($0.value) }.max { $0.value.count < $1.value.count }
+            let value = try #require(row?.value)
+            pieces = stride(from: 0, through: value.count - 24, by: 1500).map { Array(value[$0..<$0 + 24]) }
+            try daemon.start()
+            try put(account, "2", service: "target")
+            // Settings alone, until the file that is written is one that had the version, and has only begun to be used.
+            var (last, ready) = (newest(), 0)
+            for number in number + 100..<number + 400 where !isUsed {
+                try putSetting(number)
+                if number % 50 == 0 { try daemon.waitUntilFolded() }
+                if ready > 0, try has(ready, [Array("round\(number)z".utf8)]) {
+                    if try has(ready, pieces) { isUsed = true } else { ready = 0 }
+                }
+                guard newest() > last else { continue }
+                last = newest()
+                if try has(last, pieces) { ready = last }
+            }
+        }
+        #expect(isUsed)
+        try daemon.connect().result(
+            "secrets.destroyVersion", "{\"service\":\"target\",\"account\":\"\(account)\",\"version\":1}")
+        let found = DirectoryScan.find(piecesOf: pieces, under: daemon.data)
+        #expect(found.isEmpty, "\(found.prefix(4))")
     }
 
     @Test(arguments: ["scrub.tables", "scrub.pages", "scrub.log", "scrub.segment", "scrub.zeros", "scrub.done"])

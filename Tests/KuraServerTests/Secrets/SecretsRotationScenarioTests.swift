@@ -61,10 +61,14 @@ import Testing
     @Test func `a service gets another key, and the old one goes`() throws {
         let client = try daemon.connect()
         #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 1)
-        #expect(try client.result("secrets.rotate", "{\"service\":\"s\"}")["rev"]?.int != nil)
-        let service = try client.result("secrets.describe", "{\"service\":\"s\"}")
-        #expect(service["keyNumber"]?.int == 2 && service["rewrapping"]?.bool == true)
-        #expect(try client.refusal("secrets.rotate", "{\"service\":\"s\"}")["kind"]?.text == "overloaded")
+        // In one piece: a little later it may be done.
+        let methods = ["secrets.rotate", "secrets.describe", "secrets.rotate"]
+        client.send(methods.map { Client.request($0, "{\"service\":\"s\"}") }.joined())
+        let replies = try methods.map { _ in try client.reply() }
+        #expect(replies[0]["result"]?["rev"]?.int != nil)
+        let service = replies[1]["result"]
+        #expect(service?["keyNumber"]?.int == 2 && service?["rewrapping"]?.bool == true)
+        #expect(replies[2]["error"]?["data"]?["kind"]?.text == "overloaded")
         // What is written meanwhile is sealed with the new one.
         try client.result("secrets.put", Self.put(1, "fresh"))
         try checkAll("meanwhile", except: [1: "fresh"])

@@ -163,6 +163,10 @@ import Testing
         #expect(
             try again.result("secrets.get", "{\"service\":\"s\",\"account\":\"ada\"}")["secret"] == .string("three"))
         #expect(try again.result("secrets.describe", "{\"service\":\"s\"}")["count"]?.int == 1)
+        // Nor is anything of its values in the tables.
+        #expect(daemon.terminate() == 0)
+        let values = try SecretsTables(daemon.data).rows().filter { $0.table == "documents" && !$0.value.isEmpty }
+        #expect(values.count == 1)
     }
 
     // MARK: Versions

@@ -116,8 +116,11 @@ import Testing
         for row in before {
             guard let now = after.first(where: { $0.table == row.table && $0.condition == row.condition }), now != row
             else { continue }
-            try SecretsTables(daemon.data).write(row.value, rev: row.rev, to: now)
-            #expect(try judge("\(row.condition) set back") > 0)
+            // With the revision of that time, and under that of the newest.
+            for rev in Set([row.rev, now.rev]) {
+                try SecretsTables(daemon.data).write(row.value, rev: rev, to: now)
+                #expect(try judge("\(row.condition) set back") > 0)
+            }
             try SecretsTables(daemon.data).write(now.value, rev: now.rev, to: now)
         }
         // A service as a whole, which agrees with itself.

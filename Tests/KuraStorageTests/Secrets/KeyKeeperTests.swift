@@ -96,8 +96,13 @@ import Testing
         #expect(made.fault == nil && made.slot?.id == 2)
         let cost = try #require(made.slot?.cost)
         #expect(cost.memoryBytes == KeyWorld.memory / 2)
+        // Who has the file open sees what becomes of its block.
+        let file = open(world.rootKeyPath, O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
         #expect(KeyWorld.perform(.removeSlot(1), on: keeper).fault == nil)
         #expect(!FileSystem.exists(world.rootKeyPath))
+        var left = [UInt8](repeating: 1, count: 64)
+        #expect(pread(file, &left, left.count, 0) == 32 && left[..<32].allSatisfy { $0 == 0 })
         let other = world.keeper()
         #expect(other.ring.state == .sealed && other.ring.allSlots.map(\.id) == [2])
         #expect(throws: KeysFault.sealed) { try other.ring.key(.wrap) }

@@ -100,6 +100,25 @@ import Testing
         #expect(again.zeroed == 0)
     }
 
+    @Test func `the tables' scrub leaves nothing between the cells of pages, nor in the WAL`() throws {
+        var world = try churn("settings", rounds: 6000)
+        for _ in 0..<4 where try remains(world) == 0 {
+            world.connection.close()
+            for end in ["", "-wal", "-shm"] { unlink(path + end) }
+            world = try churn("settings", rounds: 6000)
+        }
+        #expect(try remains(world) > 0)
+        let connection = world.connection
+        try connection.execute("CREATE TABLE scopes(id INTEGER PRIMARY KEY, store INTEGER NOT NULL)")
+        let scrub = try TableScrub(connection, path: path) { (mode) throws(SQLiteError) in
+            _ = try connection.checkpoint(mode)
+        }
+        while try !scrub.work() {}
+        #expect(try remains(world) == 0)
+        #expect(FileSystem.size(path + "-wal") == 0)
+        #expect(try connection.scalar("SELECT count(*) FROM settings") == Int64(world.live.count))
+    }
+
     @Test(arguments: ["settings", "documents"])
     func `in pieces, with writes between them, nothing is left either`(table: StaticString) throws {
         var world = try churn("\(table)", rounds: 3000)
