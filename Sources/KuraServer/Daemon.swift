@@ -117,6 +117,8 @@ public enum Daemon {
                     ("profile", configuration.profile.rawValue), ("pid", String(getpid())),
                 ])
         }
+        // The end of the process frees it at once; to take it apart would free it item by item.
+        serving.withLock { $0 = storage }
         switch server.run() {
         case .drained:
             journal.log(.info, "stopped")
@@ -126,6 +128,8 @@ public enum Daemon {
             return 1
         }
     }
+
+    private static let serving = Guarded<Storage?>(nil)
 
     /// Where the keys of the secrets come from.
     private static func keySources(_ configuration: Configuration) throws -> KeySourcesConfiguration {

@@ -233,6 +233,8 @@ public final class Caches {
         for room in rooms { room.close() }
         reader.stop()
         writer.stop()
+        // They keep the caches, and the caches them.
+        rooms = []
         if let descriptor = try? FileSystem.open(configuration.cacheCleanPath, O_WRONLY | O_CREAT) {
             Glibc.close(descriptor)
         }

@@ -80,6 +80,11 @@ public final class ModelsStore {
         beginLoading()
     }
 
+    deinit {
+        // A free row has an empty one.
+        for place in 0..<rows.pointee.count { rows.pointee[place].block.release() }
+    }
+
     // MARK: Namespaces
 
     /// Requests have to wait until it is known which namespaces there are: some milliseconds after the start.

@@ -20,15 +20,19 @@ import Testing
     }
 
     @Test func `while somebody is served a few are let in a turn`() throws {
-        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"requestsPerTurn\":1}}")
-        let client = try daemon.connect()
-        let seen = try status(daemon, of: client, 6) { try (0..<Self.crowd).map { _ in try daemon.connect() } }
-        let open = seen.compactMap { $0["connections"]?["open"]?.int }
-        #expect(open.count == 6)
-        // A turn that had to wait for a processor takes in more: nobody has been served lately.
-        let steps = zip(open, open.dropFirst()).map { $1 - $0 }.sorted()
-        #expect(steps[2] <= 8, "\(open)")
-        #expect(open[5] > 1, "they are let in all the same: \(open)")
+        var seen: [[Int]] = []
+        // A turn that had to wait for a processor takes in more, since nobody has been served lately: one try without that is enough.
+        for _ in 0..<20 {
+            let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"requestsPerTurn\":1}}")
+            let client = try daemon.connect()
+            let states = try status(daemon, of: client, 6) { try (0..<Self.crowd).map { _ in try daemon.connect() } }
+            let open = states.compactMap { $0["connections"]?["open"]?.int }
+            #expect(open.count == 6)
+            #expect(open[5] > 1, "they are let in all the same: \(open)")
+            seen.append(open)
+            if zip(open, open.dropFirst()).allSatisfy({ $1 - $0 <= 8 }) { return }
+        }
+        Issue.record("crowds were let in at once: \(seen)")
     }
 
     @Test func `a crowd at one socket does not keep those at another waiting`() throws {
