@@ -45,14 +45,22 @@ extension ModelsHandlers {
         out.append("}")
     }
 
+    /// Bytes of copies of a value that leave at once.
+    private static let toldBytes = 32 << 20
+
     /// The value has come: those that wait for it get it, whether it is stored or not.
     /// `etag`: empty for none. `tags`: a list's JSON text; empty for none.
     static func settle(
         _ subject: CacheClaims.Subject, _ state: ModelState, _ value: Bytes, etag: Bytes, tags: Bytes, _ call: Call,
         _ storage: isolated Storage
     ) {
+        var left = toldBytes
         for waiter in storage.caches.claims.settle(subject) {
+            left -= value.count
+            // The others ask again, and find it.
+            let isGiven = left > 0
             call.tell(waiter) { out in
+                guard isGiven else { return out.append("\"state\":\"miss\",\"ageMs\":0") }
                 out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
                 out.append(value)
                 if !etag.isEmpty {

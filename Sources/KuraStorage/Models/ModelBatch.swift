@@ -106,6 +106,8 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
     // MARK: On the thread
 
     func run(_ files: CacheFiles) throws(SQLiteError) {
+        // The counter and the clock lie in the main file, whichever the changes are for.
+        if !self.files.contains(CacheFiles.main) { try note(files) }
         var reader = BatchReader(buffer.bytes)
         while !reader.isAtEnd {
             let name = self.files[reader.peekFile()]
@@ -120,6 +122,13 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
                 throw error
             }
         }
+    }
+
+    private func note(_ files: CacheFiles) throws(SQLiteError) {
+        guard !space.look() else { return }
+        let file = try files.file(CacheFiles.main)
+        let statements = try file.keep { (connection) throws(SQLiteError) in try ModelStatements(connection) }
+        try file.transaction { () throws(SQLiteError) in try statements.note(sequence: sequence, clock: clock) }
     }
 
     /// It gives more than it takes, so it goes on while space is low.

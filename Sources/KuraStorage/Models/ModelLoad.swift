@@ -161,6 +161,10 @@ extension ModelsStore {
         row.errorUntil = reader.number()
         let flags = ModelRow.Flags(rawValue: UInt8(truncatingIfNeeded: reader.number()))
         row.flags = flags.intersection([.stale, .failed]).union(.persisted)
+        // Nothing that an unclean stop has left is fresh, whatever the marks say.
+        if caches.isDoubtful { row.flags.insert(.stale) }
+        // What is written from now on is newer than all that is there.
+        sequence = max(sequence, row.sequence)
         row.valueCount = UInt32(truncatingIfNeeded: reader.number())
         let (key, etag, names) = (reader.bytes(), reader.bytes(), reader.bytes())
         guard Int(number) < namespaces.count, let namespace = namespaces[Int(number)], namespace.persists else {

@@ -12,7 +12,10 @@ extension ModelsStore {
 
     /// Hands over what has changed.
     func submit() {
-        guard !batch.isEmpty else { return }
+        if !batch.isEmpty { handOver() }
+    }
+
+    private func handOver() {
         batch.sequence = sequence
         batch.clock = caches.clock
         caches.writer.submit(batch, bytes: batch.bytes)
@@ -145,6 +148,8 @@ extension ModelsStore {
     func close() {
         submit()
         sendAll()
+        // The clock, and the counter that goes on there.
+        if !names.isEmpty { handOver() }
     }
 
     // MARK: Reading values

@@ -89,7 +89,11 @@ extension ModelsStore {
 
     /// Whether what was begun at `since` and would be stored under a key now has been invalidated meanwhile.
     public func isInvalidated(_ namespace: ModelNamespace, _ key: Bytes, tags: Bytes, since: UInt64) -> Bool {
-        namespace.marks(of: key, tags: tags, since: since).newest > since
+        if namespace.marks(of: key, tags: tags, since: since).newest > since { return true }
+        // What is there may have other tags.
+        let row = find(namespace.number, key, hash(namespace.number, key))
+        return row != 0
+            && namespace.marks(of: key, tags: rows.pointee[Int(row)].tags, since: since).newest > since
     }
 
     /// What the store has come to, for `isInvalidated`.

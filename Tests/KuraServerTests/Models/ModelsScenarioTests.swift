@@ -264,6 +264,34 @@ import Testing
         #expect((30...80).contains(first) && (30...80).contains(second) && first + second > 100, "\(first) \(second)")
     }
 
+    @Test func `what a partition kept over a stop can be invalidated`() throws {
+        try client.result("models.configure", "{\"namespace\":\"n\",\"ttlSeconds\":600,\"partition\":true}")
+        for number in 0..<10 { try put("k\(number)", value: "\(number)") }
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        let again = try daemon.connect()
+        func get(_ key: String) throws -> JSON {
+            try again.result("models.get", "{\"namespace\":\"n\",\"key\":\"\(key)\"}")
+        }
+        // Each is its own, also when one has been touched since.
+        try again.result("models.touch", "{\"namespace\":\"n\",\"key\":\"k9\"}")
+        let both = try again.result("models.getMany", "{\"namespace\":\"n\",\"keys\":[\"k0\",\"k9\"]}")
+        #expect(both["entries"]?.elements.compactMap { $0["value"]?.int } == [0, 9], "\(both)")
+        #expect(try get("k5")["state"]?.text == "fresh")
+        try again.result("models.invalidate", "{\"namespace\":\"n\"}")
+        for number in 0..<10 { #expect(try get("k\(number)")["state"]?.text == "stale", "k\(number)") }
+    }
+
+    @Test func `a touch by token does not pass over an invalidated tag`() throws {
+        try put("cart", ",\"ttlSeconds\":0,\"staleSeconds\":60,\"tags\":[\"user\"]", value: "1")
+        let token = try #require(try get("cart", ",\"claim\":true")["token"]?.text)
+        try client.result("models.invalidate", "{\"namespace\":\"n\",\"tag\":\"user\"}")
+        let touched = try client.result(
+            "models.touch", "{\"namespace\":\"n\",\"key\":\"cart\",\"ttlSeconds\":600,\"token\":\"\(token)\"}")
+        #expect(touched["stale"]?.bool == true, "\(touched)")
+        #expect(try state("cart") == "stale")
+    }
+
     @Test func `values that memory has no room for are read from the file`() throws {
         // The profile's memory is 4 MiB.
         let text = String(repeating: "v", count: 8000)
