@@ -2,7 +2,8 @@ extension Method {
     /// Contents of any kind that may be lost: by value, by descriptor, in pieces.
     static let blobsMethods: [Method] = [
         Method(
-            "blobs.get", .blobs, .read, needs: .scope(.read, "namespace"),
+            "blobs.get", .blobs, .read,
+            needs: .scope(.read, "namespace", also: [.init([.create, .update], with: "claim")]),
             "Reads a blob: as base64, or as a descriptor open for reading, without a copy.",
             parameters: [
                 .blobNamespace, .blobKey, .blobVariant,
@@ -22,7 +23,7 @@ extension Method {
                 ),
                 Field(
                     "leaseSeconds", .integer(1...86_400),
-                    "With `claim`: how long nobody else gets a token; it outlives the connection. Without: as long as the connection."
+                    "With `claim`: how long nobody else gets a token; it outlives the connection. Without: half a minute, or as long as the connection."
                 ),
             ],
             result: [

@@ -15,6 +15,7 @@ extension Call {
     /// `claim`, `lease`: positions of the parameters.
     func claimBlob(_ claim: Int, lease: Int, _ storage: isolated Storage) throws(Refusal) -> WinToken? {
         guard reader.boolean(claim), let connection else { return nil }
+        try admitClaim(storage)
         try keepTurn()
         let seconds = reader.integer(lease).map { UInt64($0) * 1_000_000_000 }
         let token = storage.caches.claims.claim(
