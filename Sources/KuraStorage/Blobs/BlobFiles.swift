@@ -23,12 +23,15 @@ final class BlobFiles: Sendable {
     private let state = Guarded(State())
     private let configuration: StorageConfiguration
     private let remover: CacheThread
+    /// Files may be here that an unclean stop has left, with other bytes.
+    private let isDoubtful: Bool
 
     /// Damaged files that are kept for whoever wants to know what has happened to them; of others the name is logged only.
     private static let setAsideLimit = 64
 
     /// `remover`: the thread that takes names away.
-    init(_ configuration: StorageConfiguration, remover: CacheThread) {
+    init(_ configuration: StorageConfiguration, remover: CacheThread, isDoubtful: Bool) {
+        self.isDoubtful = isDoubtful
         self.configuration = configuration
         self.remover = remover
     }
@@ -55,7 +58,8 @@ final class BlobFiles: Sendable {
             if name(draft, place) { return hold }
             switch errno {
             case EEXIST where FileSystem.size(place) == draft.bytes:
-                // Equal content: this one is not needed.
+                // Equal content: this one is not needed, unless nobody can tell what the other has become.
+                if isDoubtful { try replace(place, with: draft) }
                 return hold
             case EEXIST where attempts < 2: setAside(digest)
             case ENOENT where attempts < 2:
@@ -64,6 +68,20 @@ final class BlobFiles: Sendable {
             }
             attempts += 1
         }
+    }
+
+    /// Whoever reads the old file goes on with it.
+    private func replace(_ place: String, with draft: BlobDraft) throws(StorageFault) {
+        let name = draft.temporary ?? configuration.temporaryDirectory + "/blob-\(UInt64.random(in: 0...UInt64.max))"
+        // Safety: the path is lent as a C string for the call.
+        if draft.temporary == nil, unsafe csys_name_file(draft.descriptor, name) != 0 {
+            throw FileSystem.fail("link", name)
+        }
+        do throws(StorageFault) { try FileSystem.rename(name, place) } catch {
+            FileSystem.tryToRemove(name)
+            throw error
+        }
+        if draft.temporary != nil { draft.wasNamed() }
     }
 
     /// - Returns: false with errno when the place is taken, or its directory is not there.
