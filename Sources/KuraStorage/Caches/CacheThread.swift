@@ -19,7 +19,8 @@ struct CacheOutcome: Sendable {
 /// A thread that does jobs on the cache's files, in the order in which they come: `kura-cache`, the only writer of cache/*.sqlite and of the names in
 /// cache/blobs, and `kura-cacheread`, which looks up for whoever waits.
 ///
-/// Nothing that the loop answers waits for the writer: what waits to be written is bounded in bytes, and beyond that puts are not stored.
+/// Nothing that the loop answers waits for the writer: what waits to be written is bounded in bytes, and beyond that blobs are
+/// not stored, and models live in memory only.
 final class CacheThread: Sendable {
     private struct State {
         var jobs: [(job: any CacheJob, bytes: Int)] = []
