@@ -78,6 +78,8 @@ struct Crowd: ~Copyable {
     /// When somebody last had one request, and no more behind it.
     private var attentiveAt: UInt64 = 0
     private var now: UInt64 = 0
+    /// The turn in which somebody was last answered.
+    private var servedTurn: UInt32 = 0
 
     mutating func beginTurn() {
         turn &+= 1
@@ -112,8 +114,12 @@ struct Crowd: ~Copyable {
         isShared ? isAttentive ? Self.attentivePiece : Self.sharedPiece : alone
     }
 
-    /// Connections to accept in this turn.
-    var accepts: Int { monotonicNow() &- now < Self.presence ? Self.acceptsBusy : Self.acceptsIdle }
+    /// Connections to accept in this turn. Who was served in it, or has been put off, is here whatever the clock says: on a machine
+    /// that is short of processors a turn takes longer than anybody is remembered.
+    var accepts: Int {
+        let isBusy = servedTurn == turn || !deferred.isEmpty || monotonicNow() &- now < Self.presence
+        return isBusy ? Self.acceptsBusy : Self.acceptsIdle
+    }
 
     /// A slice begins.
     mutating func beginSlice(at time: UInt64) { sliceBegan = time }
@@ -130,8 +136,11 @@ struct Crowd: ~Copyable {
     /// - Returns: the time.
     mutating func noteSlice(of connection: Connection, since start: UInt64, answered: UInt64) -> UInt64 {
         now = monotonicNow()
-        if answered == 1, !connection.hasMore { attentiveAt = now }
         connection.crowd.spent += now - start
+        // Who only came, or sent half a line, takes nothing from anybody.
+        guard answered > 0 else { return now }
+        servedTurn = turn
+        if answered == 1, !connection.hasMore { attentiveAt = now }
         if connection.token != lastToken {
             if lastToken != 0 { sharedAt = now }
             lastToken = connection.token

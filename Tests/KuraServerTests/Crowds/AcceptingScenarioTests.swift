@@ -10,7 +10,9 @@ import Testing
     private func status(
         _ daemon: TemporaryDaemon, of client: Client, _ count: Int, crowd: () throws -> [Client]
     ) throws -> [JSON] {
+        // Whoever waited for the start counts as present for some milliseconds, and would have the client put off.
         try client.result("storage.ping")
+        usleep(20_000)
         Glibc.kill(daemon.pid, SIGSTOP)
         let guests = try crowd()
         for id in 0..<count { client.send(Client.request("storage.status", id: "\(id)")) }
@@ -20,19 +22,13 @@ import Testing
     }
 
     @Test func `while somebody is served a few are let in a turn`() throws {
-        var seen: [[Int]] = []
-        // A turn that had to wait for a processor takes in more, since nobody has been served lately: one try without that is enough.
-        for _ in 0..<20 {
-            let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"requestsPerTurn\":1}}")
-            let client = try daemon.connect()
-            let states = try status(daemon, of: client, 6) { try (0..<Self.crowd).map { _ in try daemon.connect() } }
-            let open = states.compactMap { $0["connections"]?["open"]?.int }
-            #expect(open.count == 6)
-            #expect(open[5] > 1, "they are let in all the same: \(open)")
-            seen.append(open)
-            if zip(open, open.dropFirst()).allSatisfy({ $1 - $0 <= 8 }) { return }
-        }
-        Issue.record("crowds were let in at once: \(seen)")
+        let daemon = try TemporaryDaemon(configuration: "{\"limits\":{\"requestsPerTurn\":1}}")
+        let client = try daemon.connect()
+        let states = try status(daemon, of: client, 6) { try (0..<Self.crowd).map { _ in try daemon.connect() } }
+        let open = states.compactMap { $0["connections"]?["open"]?.int }
+        #expect(open.count == 6)
+        #expect(open[5] > 1, "they are let in all the same: \(open)")
+        #expect(zip(open, open.dropFirst()).allSatisfy { $1 - $0 <= 8 }, "let in at once: \(open)")
     }
 
     @Test func `a crowd at one socket does not keep those at another waiting`() throws {
