@@ -12,7 +12,14 @@ private func processLimit(
     private static let half = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\""
 
     private func buffers(_ client: Client) throws -> JSON {
-        try #require(try client.result("storage.status")["buffers"])
+        let deadline = now() + 20
+        var status = try client.call("storage.status")
+        // Full buffers may refuse this reply too, for a while.
+        while status["error"]?["data"]?["kind"] == .string("overloaded"), now() < deadline {
+            usleep(5000)
+            status = try client.call("storage.status")
+        }
+        return try #require(status["result"]?["buffers"])
     }
 
     private func number(_ name: String, _ client: Client) throws -> Int {

@@ -43,6 +43,8 @@ import Testing
         #expect(crowd.piece(alone: 1 << 20) == Crowd.sharedPiece)
         #expect(crowd.accepts == Crowd.acceptsBusy)
         usleep(UInt32(Crowd.presence / 1000) + 1000)
+        #expect(crowd.accepts == Crowd.acceptsBusy, "the turn in which they were served has not ended")
+        crowd.beginTurn()
         #expect(crowd.accepts == Crowd.acceptsIdle)
     }
 
