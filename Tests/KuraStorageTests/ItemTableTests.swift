@@ -60,7 +60,7 @@ import Testing
             with("k\(row)") { bytes in
                 let hash = table.hash(scope: 1, key: bytes)
                 let found = table.find(scope: 1, key: bytes, hash: hash)
-                #expect(table.find(row: row) == found, "seed \(seed), step \(step)")
+                #expect(table.rows.find(row) == found, "seed \(seed), step \(step)")
                 if let found, Bool.random(using: &random) {
                     table.remove(found)
                     found.release()
@@ -79,7 +79,7 @@ import Testing
             }
         }
         for row in (1...2).flatMap({ scope in (0...3001).map { scope << 40 | $0 } }) as [Int64] {
-            #expect(table.find(row: row)?.pointee.rev == model[row])
+            #expect(table.rows.find(row)?.pointee.rev == model[row])
         }
     }
 

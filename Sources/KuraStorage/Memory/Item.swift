@@ -108,6 +108,22 @@ struct ItemRef: Hashable {
         unsafe csys_prefetch(UnsafeRawPointer(address) + 128)
     }
 
+    /// Has the head fetched, which is looked at soon.
+    func prefetchHead() {
+        unsafe csys_prefetch(UnsafeRawPointer(address))
+        unsafe csys_prefetch(UnsafeRawPointer(address) + 64)
+    }
+
+    /// Has key and value fetched, as far as the processor does not find out by itself that it is read on. The head is there.
+    func prefetchBody() {
+        var offset = 128
+        let end = min(size, 1024)
+        while offset < end {
+            unsafe csys_prefetch(UnsafeRawPointer(address) + offset)
+            offset += 64
+        }
+    }
+
     /// Where the item's link to the next one of its bucket lies.
     var chainAddress: UnsafeMutablePointer<ItemRef?> {
         unsafe (UnsafeMutableRawPointer(address) + Self.chainOffset).assumingMemoryBound(to: ItemRef?.self)

@@ -18,7 +18,7 @@ final class ItemTable {
     private var previousMask = 0
     private var moved = 0
     private(set) var count = 0
-    private let rows: RowTable
+    let rows: RowTable
     private let seed = UInt64.random(in: 0...UInt64.max)
 
     /// `rows`: about how many of the items will be documents.
@@ -50,9 +50,6 @@ final class ItemTable {
         }
         return nil
     }
-
-    /// The document of this row.
-    func find(row: Int64) -> ItemRef? { rows.find(row) }
 
     /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference. Its row does not change from now on.
     func insert(_ item: ItemRef) {

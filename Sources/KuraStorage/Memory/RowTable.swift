@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 
 /// Documents in memory by the numbers of their rows, by which indexes name them. Belongs to the loop, as a part of `ItemTable`.
@@ -33,6 +34,12 @@ final class RowTable {
         }
         return nil
     }
+
+    /// The first of two steps that have a document fetched from memory before it is looked for, while others are.
+    func prefetchBucket(of row: Int64) { unsafe csys_prefetch(bucket(of: row)) }
+
+    /// The second one.
+    func prefetchHead(of row: Int64) { unsafe bucket(of: row).pointee?.prefetchHead() }
 
     /// Puts in an item that has a row.
     func insert(_ item: ItemRef) {

@@ -71,6 +71,8 @@ final class CandidateScan {
     /// Candidates, and bytes of them, that may still be looked at.
     var budget = Int.max
     var byteBudget = Int.max
+    /// So many documents are wanted: a hint at how far to go ahead.
+    var wanted = Int.max
     /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
     var memory: Ledger?
     /// Why the walk has ended within a snapshot.
@@ -311,49 +313,89 @@ final class CandidateScan {
         if verdict != .refuse { cost.matched += 1 }
     }
 
+    /// Entries of an index that have been stepped over and not looked at.
+    private struct Ahead: ~Copyable {
+        private var rows = InlineArray<8, Int64>(repeating: 0)
+        private var ends = InlineArray<8, Int>(repeating: 0)
+        private var keys = ByteBuffer()
+        private(set) var count = 0
+
+        /// Steps over so many entries at most, and has their documents fetched from memory side by side, not one after the other: most of
+        /// what a document costs is to wait for it.
+        /// - Returns: false when there were fewer.
+        mutating func fill(
+            _ statement: borrowing Statement, keyColumn: Int32, atMost limit: Int, from table: RowTable
+        ) throws(SQLiteError) -> Bool {
+            keys.removeAll()
+            count = 0
+            let limit = min(limit, rows.count)
+            while count < limit, try statement.step() {
+                rows[count] = statement.int64(0)
+                table.prefetchBucket(of: rows[count])
+                keys.append(statement.bytes(keyColumn))
+                ends[count] = keys.count
+                count += 1
+            }
+            for index in 0..<count { table.prefetchHead(of: rows[index]) }
+            for index in 0..<count { table.find(rows[index])?.prefetchBody() }
+            return count == limit
+        }
+
+        func row(_ index: Int) -> Int64 { rows[index] }
+
+        func key(_ index: Int) -> Bytes { keys.bytes.extracting((index == 0 ? 0 : ends[index - 1])..<ends[index]) }
+    }
+
     /// Steps through an index on the loop, where most of what it names is in memory.
     private func walk(
         _ statement: borrowing Statement, keyColumn: Int32, in memory: Ledger, _ tables: TableReader, isDecided: Bool,
         _ visit: (FoundDocument) -> Verdict
     ) throws(SQLiteError) -> Outcome {
         // Not in the members, each use of which is checked for exclusivity.
-        var (left, leftBytes, keys, matched) = (budget, byteBudget, 0, 0)
+        var (left, leftBytes, wanted, keys, matched) = (budget, byteBudget, wanted, 0, 0)
         defer {
-            (budget, byteBudget) = (left, leftBytes)
+            (budget, byteBudget, self.wanted) = (left, leftBytes, wanted)
             cost.keys += keys
             cost.documents += keys
             cost.matched += matched
         }
-        while true {
-            guard left > 0, leftBytes > 0 else { return .stopped }
-            guard try statement.step() else { return .exhausted }
-            let row = statement.int64(0)
-            keys += 1
-            var found = memory.table.find(row: row)
-            if let found {
-                left -= 1
-                memory.markRead(found)
-            } else {
-                left -= Self.costOfRow
-                found = try read(row, into: memory, tables)
-            }
-            let key = statement.bytes(keyColumn)
-            var verdict = Verdict.goOn
-            if let item = found, !item.isTombstone {
-                let document = FoundDocument(
-                    row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: key)
-                leftBytes -= document.value.count
-                if isDecided || matches(document.value, document.id) {
-                    verdict = visit(document)
-                    if verdict == .refuse { return .stopped }
-                    matched += 1
+        let rows = memory.table.rows
+        var ahead = Ahead()
+        while left > 0, leftBytes > 0 {
+            let hasMore = try ahead.fill(statement, keyColumn: keyColumn, atMost: max(1, min(left, wanted)), from: rows)
+            for index in 0..<ahead.count {
+                guard left > 0, leftBytes > 0 else { return .stopped }
+                let row = ahead.row(index)
+                keys += 1
+                var found = rows.find(row)
+                if let found {
+                    left -= 1
+                    memory.markRead(found)
+                } else {
+                    left -= Self.costOfRow
+                    found = try read(row, into: memory, tables)
                 }
+                let key = ahead.key(index)
+                var verdict = Verdict.goOn
+                if let item = found, !item.isTombstone {
+                    let document = FoundDocument(
+                        row: row, id: item.key, rev: item.pointee.rev, value: item.value, key: key)
+                    leftBytes -= document.value.count
+                    if isDecided || matches(document.value, document.id) {
+                        verdict = visit(document)
+                        if verdict == .refuse { return .stopped }
+                        matched += 1
+                        wanted -= 1
+                    }
+                }
+                if failure != nil { return .stopped }
+                last.set(row, key)
+                if verdict == .stop { return .stopped }
+                if verdict == .lookAhead { left = min(left, 1) }
             }
-            if failure != nil { return .stopped }
-            last.set(row, key)
-            if verdict == .stop { return .stopped }
-            if verdict == .lookAhead { left = min(left, 1) }
+            guard hasMore else { return .exhausted }
         }
+        return .stopped
     }
 
     /// A document of the tables, put into the cache.

@@ -89,6 +89,8 @@ public final class DocumentQuery: @unchecked Sendable {
         scan.memory = storage.ledger
         scan.budget = Self.briefDocuments
         scan.byteBudget = Self.briefBytes
+        // And the one behind the page, which tells that there is one.
+        scan.wanted = min(limit, .max - 1) + 1
     }
 
     /// Offers the documents that match to `visit`, in their order; their bytes are good until it returns.
