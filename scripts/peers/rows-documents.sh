@@ -181,6 +181,17 @@ row_documents() {
         "PostgreSQL $(divide "$(cd / && as_postgres "$postgres_bin/psql" -h "$postgres_socket" -d postgres -Atc "SELECT pg_total_relation_size('cards')")" "$documents" 0) B, SQLite $(divide "$(stat -c %s "$data/direct.db")" "$documents" 0) B" \
         - - -
     stop_postgres
+}
+
+# Without a peer, for whoever wants this one figure: loading takes longer than measuring.
+row_scan() {
+    local set=$data/set
+    mkdir -m 755 "$set"
+    python3 "$root/scripts/peers/documents.py" "$documents" "$set"
+    start_kurad kura "" --profile large
+    "$bench" replay --target "$kura_target" --requests "$set/batches.jsonl" --connections 2 --once --json >/dev/null
+    kura_rooms >/dev/null
+    stop_kurad
     start_kurad kura "" --profile large
     beside_a_scan
 }

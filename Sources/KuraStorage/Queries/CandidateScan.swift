@@ -188,6 +188,7 @@ final class CandidateScan {
             return try walk(ranges, isDescending, snapshot) { (range) throws(SQLiteError) in
                 let isDecided = plan.isCovered && range.isExact
                 let isCounted = countsOnly && isDecided
+                if isCounted, last.row == nil, try count(range, of: index.number, tables) { return .exhausted }
                 if let memory, !isCounted, last.row == nil {
                     guard range.lower.lexicographicallyPrecedes(range.upper) else { return .exhausted }
                     let box = try tables.scans.keys(index.number, isDescending: isDescending)
@@ -223,6 +224,34 @@ final class CandidateScan {
             }
         }
     }
+
+    /// Counts the entries of a range at once, if they are few enough for one step of a statement.
+    /// - Returns: whether they are; nothing has been counted if not.
+    private func count(_ range: KeyRange, of index: Int64, _ tables: TableReader) throws(SQLiteError) -> Bool {
+        guard range.lower.lexicographicallyPrecedes(range.upper) else { return true }
+        let limit = min(budget, Self.countedAtOnce / Self.countedForOne) * Self.countedForOne
+        let box = try tables.scans.count(index)
+        defer { box.statement.reset() }
+        try range.lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
+        try range.upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, bytes: bytes) }
+        try box.statement.bind(3, Int64(limit))
+        guard try box.statement.step() else { return false }
+        let count = Int(box.statement.int64(0))
+        guard count < limit else {
+            // A thread counts again.
+            if memory != nil { budget = 0 }
+            return false
+        }
+        budget -= count / Self.countedForOne
+        cost.keys += count
+        cost.matched += count
+        return true
+    }
+
+    /// About two milliseconds.
+    private static let countedAtOnce = 50_000
+    /// So many entries are counted while one document is looked at.
+    private static let countedForOne = 8
 
     private static func least(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
         left.lexicographicallyPrecedes(right) ? left : right

@@ -15,6 +15,7 @@ final class ScanStatements {
         case rows, row, item, ids, idsDescending
         case index(Int64, isDescending: Bool, withDocuments: Bool)
         case keys(Int64, isDescending: Bool)
+        case count(Int64)
     }
     private var prepared: [Walk: Box] = [:]
     private let connection: Connection
@@ -78,6 +79,13 @@ final class ScanStatements {
             SELECT i.row, i.key FROM index_\(number) AS i WHERE i.key >= ?1 AND i.key < ?2
             ORDER BY i.key \(order), i.row \(order)
             """)
+    }
+
+    /// How many entries there are from the key ?1 on and before ?2, ?3 at most: counted where they lie, none is handed out.
+    func count(_ number: Int64) throws(SQLiteError) -> Box {
+        try box(
+            .count(number),
+            "SELECT count(*) FROM (SELECT 1 FROM index_\(number) AS i WHERE i.key >= ?1 AND i.key < ?2 LIMIT ?3)")
     }
 
     private static func range(isDescending: Bool) -> String {

@@ -29,6 +29,20 @@ import Testing
 
     private func ids(_ page: JSON) -> [String] { page["documents"]?.elements.compactMap { $0["id"]?.text } ?? [] }
 
+    @Test func `what keys decide is counted in the index, whatever there is of it`() throws {
+        // Around what is counted on the loop, and with several ranges, of which some are too large for it.
+        for size in [0, 1, 255, 256, 2047, 2048, 2049, 5000, 11_000] {
+            let counted = try ask("count", "\"where\":{\"n\":{\"$gte\":0,\"$lt\":\(size)}}")
+            #expect(counted["count"]?.int == size)
+            let told = try ask("count", "\"where\":{\"$or\":[{\"n\":{\"$lt\":\(size)}},{\"n\":{\"$gte\":10999}}]}")
+            #expect(told["count"]?.int == (size == 11_000 ? size : size + 1))
+        }
+        for values in [1, 3, 16, 17, 40, 100] {
+            let list = (0..<values).map(String.init).joined(separator: ",")
+            #expect(try ask("count", "\"where\":{\"m\":{\"$in\":[\(list)]}}")["count"]?.int == values * 110)
+        }
+    }
+
     @Test func `an index is walked where it leads, and no further`() throws {
         let found = try ask("find", #""where":{"n":{"$gte":500,"$lt":503}}"#)
         #expect(ids(found) == ["d500", "d501", "d502"])
