@@ -20,6 +20,8 @@ final class Connection {
     let use: UserUse
     /// What the client called itself in `session.hello`.
     var clientName: [UInt8] = []
+    /// Its number on the write bill; nil until it is asked for.
+    var billNumber: UInt16?
     /// Which installation of the application it says to be; empty when it does not.
     var installation: [UInt8] = []
     /// Settings that it has overridden for itself; nil without.

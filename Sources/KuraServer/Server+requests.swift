@@ -20,7 +20,7 @@ extension Server {
         }
         connection.state.overtaken = 0
         connection.state.isStuck = false
-        storage.setWriter(connection.clientName)
+        setWriter(connection, storage)
         storage.setWriterAccounts(connection.admission.accounts)
         var budget = crowd.slice(of: connection, atMost: limits.requestsPerTurn)
         var looks = 0
@@ -75,6 +75,18 @@ extension Server {
                 return
             }
         }
+    }
+
+    /// What is changed from now on is this client's.
+    func setWriter(_ connection: Connection, _ storage: isolated Storage) {
+        let number: UInt16
+        if let known = connection.billNumber {
+            number = known
+        } else {
+            number = storage.billNumber(of: connection.clientName, user: connection.peer?.uid ?? .max)
+            connection.billNumber = number
+        }
+        storage.setWriter(connection.clientName, number)
     }
 
     /// Answers what may be answered out of order while a request waits: its line is blanked, so that its turn passes.
@@ -213,6 +225,7 @@ extension Server {
         // What a request that waits has waited for is not for one that is answered ahead of it.
         connection.contents.begin(isAhead: connection.state.wait != .none)
         call.begin(connection, replyAt: start)
+        storage.setOperation(reader.methodIndex)
         defer { if call.holdsSecrets { call.wipeSecrets() } }
         if connection.state.gathering == nil {
             out.appendReplyHead(id: reader.replyID)

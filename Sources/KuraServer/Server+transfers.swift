@@ -7,6 +7,8 @@ import KuraTransport
 /// Requests that are answered out of band: begun when their turn is in the log, served in the turns that follow, answered
 /// when their thread has ended.
 extension Server {
+    private static let importOperation = MethodTable.standard.index(of: Bytes("documents.import"))!
+
     /// Takes a transfer on for the request that is being answered.
     /// - Returns: whether the connection goes on; in a batch it waits.
     func accept(_ work: any TransferWork, _ connection: Connection, _ out: inout ByteBuffer) -> Bool {
@@ -84,7 +86,8 @@ extension Server {
             transfer.channel.judge(.failed(.cancelled))
             return
         }
-        storage.setWriter(connection.clientName)
+        setWriter(connection, storage)
+        storage.setOperation(Self.importOperation)
         storage.setWriterAccounts(connection.admission.accounts)
         let result: WriteResult
         var position = 0

@@ -17,7 +17,7 @@ extension Server {
             connection.hasAhead = true
             return
         }
-        storage.setWriter(connection.clientName)
+        setWriter(connection, storage)
         storage.setWriterAccounts(connection.admission.accounts)
         let wait = connection.state.wait
         defer { connection.state.wait = wait }

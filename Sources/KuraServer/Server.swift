@@ -121,7 +121,8 @@ public final class Server {
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
             SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
-            ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, ChangesHandlers.all,
+            ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
+            ChangesHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -141,6 +142,7 @@ public final class Server {
         // same thread that uses it.
         nonisolated(unsafe) let server = self
         storage.assumeIsolated {
+            $0.setBilledOperations(MethodTable.standard.methods.map(\.name))
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
             unsafe server.apply(server.reload.first, $0)

@@ -105,6 +105,8 @@ public struct StorageConfiguration: Sendable {
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding goes on when it is full.
     var reserveBytes: Int { segmentBytes }
+    /// The history of the write bill.
+    var billPath: String { dataDirectory + "/writes" }
     var reservePath: String { dataDirectory + "/ballast" }
     var auditReservePath: String { dataDirectory + "/audit" }
     /// Tells that the last stop was clean.

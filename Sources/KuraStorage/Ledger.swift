@@ -12,6 +12,8 @@ import SQLite
 /// 3. A sync is asked for; replies that show a revision above `syncedRev` wait for it.
 final class Ledger {
     let configuration: StorageConfiguration
+    /// Who has what written.
+    let bill = WriteBill()
     let table: ItemTable
     let scopes: ScopeTable
     var cache: DocumentCache
@@ -234,6 +236,9 @@ final class Ledger {
         shape(new)
 
         scope.withName { name in
+            bill.note(
+                BilledStore(scope.store), scope: name, key: key, bytes: key.count + value.count,
+                isNamed: scope.store.isPublic)
             writer.withBytes { writer in
                 records.append(
                     LogRecord(

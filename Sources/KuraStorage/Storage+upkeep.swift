@@ -31,6 +31,7 @@ extension Storage {
         var due = min(aging.nextAt, timeToMigrate(time) ?? .max, timeToSecrets(time))
         due = min(due, scrubSecrets(time) ?? .max)
         if let next = caches.upkeep(time) { due = min(due, time + next) }
+        due = min(due, keepBill(time))
         tending = (time, due)
         return due
     }

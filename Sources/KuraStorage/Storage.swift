@@ -82,6 +82,7 @@ public actor Storage {
     var lastFoldAt: UInt64 = 0
     /// When what need not be looked at in every turn was, and when it is due.
     var tending: (lastAt: UInt64, nextAt: UInt64) = (0, 0)
+    var billing: Billing
     var nextTicket: UInt64 = 1
     var fault: StorageFault?
     /// A sync up to this revision has been asked for.
@@ -165,6 +166,8 @@ public actor Storage {
         contents = QueryPool(configuration, name: "kura-content", wake: wake)
         attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
         tablesRev = recovery.ledger.foldedRev
+        billing = Billing(configuration)
+        caches.bill = recovery.ledger.bill
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
         hasPendingWAL = folder.hasPendingWALAtStart
         if recovery.wasDiskFull {
@@ -208,9 +211,11 @@ public actor Storage {
     /// Milliseconds since 1970, as of the turn's beginning.
     public var now: Int64 { ledger.now }
 
-    /// Names the client whose requests follow, for the log.
-    public func setWriter(_ name: [UInt8]) {
+    /// Names the client whose requests follow, for the log and the write bill.
+    /// `number`: the client's on the bill (`WriteBill.number`).
+    public func setWriter(_ name: [UInt8], _ number: UInt16) {
         ledger.writer = name
+        ledger.bill.begin(writer: number)
     }
 
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
@@ -350,6 +355,7 @@ public actor Storage {
         logSync.stop()
         folder.stop()
         housekeeper.stop()
+        closeBill()
         if failure == nil, syncedRev >= ledger.committedRev, RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }

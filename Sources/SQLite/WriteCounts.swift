@@ -28,6 +28,8 @@ public enum FilePart: Int, CaseIterable, Sendable {
     case content
     /// Sorters and temporary tables that did not fit into memory.
     case temporary
+    /// Room that is written in advance, to be written over: zeros.
+    case room
 }
 
 /// How much was written and read, by role and part, since the process started.

@@ -4,6 +4,8 @@ import KuraStorage
 
 /// Deletions by a selector, a slice a turn, as imports store their batches.
 extension Server {
+    private static let deletionOperation = MethodTable.standard.index(of: Bytes("documents.deleteMany"))!
+
     /// Deletes a slice; what becomes of it is told when the turn is in the log.
     func delete(
         _ slice: [MatchedDocument], _ work: DocumentsDeletion, _ transfer: Transfer, _ storage: isolated Storage
@@ -22,7 +24,8 @@ extension Server {
             work.judge(.stored(rev: storage.rev, DocumentsDeletion.Sums()))
             return
         }
-        storage.setWriter(connection.clientName)
+        setWriter(connection, storage)
+        storage.setOperation(Self.deletionOperation)
         storage.setWriterAccounts(connection.admission.accounts)
         var deleted = 0
         do throws(StoreError) {

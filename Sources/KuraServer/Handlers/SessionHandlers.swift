@@ -2,6 +2,7 @@ import Glibc
 import KuraBytes
 import KuraProtocol
 import KuraStorage
+import KuraTransport
 import SQLite
 
 /// Answers `rpc.*`, `session.*` and `storage.*`: what a client learns about the daemon.
@@ -73,8 +74,10 @@ enum SessionHandlers {
             name.append(contentsOf: call.reader.string(1))
         }
         call.connection?.clientName = name
+        let number = storage.billNumber(of: name, user: call.connection?.peer?.uid ?? .max)
+        call.connection?.billNumber = number
         // Requests behind it may be answered in the same turn.
-        storage.setWriter(name)
+        storage.setWriter(name, number)
     }
 
     static func can(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -71,6 +71,7 @@ extension BlobsStore {
                     digest: content.digest, bytes: content.bytes, contentType: contentTypes[contentType],
                     createdAt: clock, expiresAt: expiresAt)))
         caches.tell(.blobs, CacheChange(.stored, of: name, in: namespace))
+        caches.note(.blobs, namespace.name, name.key, bytes: name.key.count + content.bytes)
         return .stored(facts(entry))
     }
 

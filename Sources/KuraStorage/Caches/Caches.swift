@@ -5,6 +5,8 @@ import SQLite
 /// The common ground of the rooms whose data may be lost: their threads, their clock, the room on the disk, and who makes what. Belongs to the loop.
 public final class Caches {
     public let claims = CacheClaims()
+    /// Who has what written.
+    weak var bill: WriteBill?
     public let changes = CacheChanges()
     public let space: FreeSpace
     /// The only writer of the cache's files.

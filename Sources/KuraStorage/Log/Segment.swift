@@ -182,7 +182,7 @@ final class Segment: @unchecked Sendable {
         while offset < capacity {
             let length = min(page.count, capacity - offset)
             try FileSystem.write(descriptor, page.bytes(0..<length), at: offset, path: wal)
-            CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: length)
+            CountingVFS.count(role: .log, part: .room, writes: 1, bytesWritten: length)
             // The sync below is through the same descriptor, and would not tell again.
             guard pacing.wrote(length, at: Int64(offset), to: { descriptor }) else {
                 throw FileSystem.fail("sync_file_range", wal)

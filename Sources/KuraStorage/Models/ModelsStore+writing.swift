@@ -42,6 +42,7 @@ extension ModelsStore {
         row.sequence = sequence
         setTimes(&row, namespace, lifetime)
         add(row, in: namespace, persists: persists)
+        if persists { caches.note(.models, namespace.name, key, bytes: key.count + value.count) }
         namespace.counts.puts += 1
         caches.tell(.models, CacheChange(.stored, of: key, in: namespace))
         return .stored

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import SQLite
 
 /// Room for the audit when the disk is full: a file of zeros, written in advance, which takes sealed blocks until the log has room again.
 ///
@@ -43,6 +44,7 @@ final class AuditReserve {
                 try zeros.withBytes { (zeros) throws(StorageFault) in
                     try FileSystem.write(descriptor, zeros, at: offset, path: path)
                 }
+                CountingVFS.count(role: .other, part: .room, writes: 1, bytesWritten: zeros.count)
             }
         } catch {
             FileSystem.tryToRemove(path)

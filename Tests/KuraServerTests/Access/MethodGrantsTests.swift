@@ -56,6 +56,7 @@ import Testing
         "blobs.beginUpload": ["create", "update"], "blobs.appendUpload": ["create", "update"],
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
+        "storage.diskWrites": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]

@@ -1,0 +1,128 @@
+import Glibc
+import Testing
+
+/// The write bill: what was written, for whom, and what is known of it later.
+@Suite struct DiskWritesScenarioTests {
+    private func ask(_ client: Client, by grouping: String, window: String = "hour") throws -> JSON {
+        try client.result("storage.diskWrites", "{\"window\":\"\(window)\",\"by\":\"\(grouping)\"}")
+    }
+
+    private func groups(_ bill: JSON) -> [String: (changes: Int, logical: Int, bytes: Int)] {
+        (bill["groups"]?.elements ?? []).reduce(into: [:]) { groups, group in
+            groups[group["name"]?.text ?? "?"] = (
+                group["changes"]?.int ?? -1, group["logicalBytes"]?.int ?? -1, group["bytes"]?.int ?? -1
+            )
+        }
+    }
+
+    private func write(_ client: Client, as name: String, _ count: Int) throws {
+        try client.result("session.hello", "{\"client\":\"\(name)\",\"version\":\"1\"}")
+        for number in 0..<count {
+            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\(number % 4)\",\"value\":\(number)}")
+        }
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(name)\",\"value\":\"\(name)\"}")
+        try client.result("models.put", "{\"namespace\":\"n\",\"key\":\"\(name)\",\"value\":[1,2,3]}")
+    }
+
+    @Test func `each change is on the bill of who asked for it, once`() throws {
+        let daemon = try TemporaryDaemon()
+        let (mail, notes) = (try daemon.connect(), try daemon.connect())
+        try write(mail, as: "mail", 30)
+        try write(notes, as: "notes", 10)
+        // Nothing is written for what changes nothing.
+        try notes.result("settings.put", "{\"domain\":\"d\",\"key\":\"k1\",\"value\":9}")
+        try notes.result("secrets.put", "{\"service\":\"hush\",\"account\":\"me\",\"secret\":\"s3cret\"}")
+        try daemon.waitUntilFolded()
+
+        let clients = groups(try ask(mail, by: "client"))
+        #expect(clients["mail/1"]?.changes == 32)
+        #expect((clients["notes/1"]?.changes ?? 0) >= 13, "a secret is more than one change")
+        let methods = groups(try ask(mail, by: "method"))
+        #expect(methods["settings.put"]?.changes == 40)
+        #expect(methods["documents.put"]?.changes == 2)
+        #expect(methods["models.put"]?.changes == 2)
+        #expect(Set(methods.keys) == ["settings.put", "documents.put", "models.put", "secrets.put"])
+        let users = groups(try ask(mail, by: "user"))
+        #expect(users.keys.first == "\(getuid())" && users.count == 1)
+
+        let bill = try ask(mail, by: "store")
+        let stores = groups(bill)
+        #expect(Set(stores.keys) == ["settings", "documents", "models", "secrets"])
+        let totals = try #require(bill["totals"])
+        #expect(totals["noOpWrites"]?.int == 1)
+        #expect(totals["changes"]?.int == stores.values.reduce(0) { $0 + $1.changes })
+        // What is not shared out is upkeep: together they are all.
+        let shared = stores.values.reduce(0) { $0 + $1.bytes } + (totals["upkeepBytes"]?.int ?? 0)
+        #expect(abs(shared - (totals["bytes"]?.int ?? 0)) <= 8, "\(shared) of \(totals)")
+        let parts = (bill["series"]?.elements ?? []).reduce(0) { $0 + ($1["bytes"]?.int ?? 0) }
+        #expect(parts == totals["bytes"]?.int)
+        let status = try #require(try mail.result("storage.status")["disk"])
+        #expect(status["log"]?["bytesWritten"]?.int ?? 0 >= totals["log"]?.int ?? .max)
+
+        for grouping in ["scope", "key"] {
+            let text = "\(try ask(mail, by: grouping))"
+            #expect(!text.contains("hush") && !text.contains("\"me\""), "names of secrets are nobody's business")
+        }
+        let scopes = groups(try ask(mail, by: "scope"))
+        #expect((30...48).contains(scopes["d"]?.changes ?? 0), "\(scopes)")
+    }
+
+    @Test func `the bill outlives a stop, and counts what the one before has counted`() throws {
+        let daemon = try TemporaryDaemon()
+        try write(try daemon.connect(), as: "mail", 20)
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        let client = try daemon.connect()
+        try write(client, as: "mail", 5)
+        let month = groups(try ask(client, by: "client", window: "month"))
+        #expect(month["mail/1"]?.changes == 29)
+        // Minutes are of this process.
+        #expect(groups(try ask(client, by: "client"))["mail/1"]?.changes == 7)
+        #expect(try ask(client, by: "client", window: "day")["totals"]?["changes"]?.int == 29)
+    }
+
+    @Test func `a history that was altered costs the history, and nothing else`() throws {
+        let daemon = try TemporaryDaemon()
+        try write(try daemon.connect(), as: "mail", 3)
+        #expect(daemon.terminate() == 0)
+        let file = open(daemon.data + "/writes", O_RDWR | O_CLOEXEC)
+        try #require(file >= 0)
+        var byte: UInt8 = 0
+        pread(file, &byte, 1, 40)
+        byte ^= 1
+        pwrite(file, &byte, 1, 40)
+        close(file)
+        try daemon.start()
+        let client = try daemon.connect()
+        #expect(try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k2\"}")["value"]?.int == 2)
+        #expect(try ask(client, by: "client", window: "month")["totals"]?["changes"]?.int == 0)
+    }
+
+    @Test func `what it tells is what the kernel has counted, within five percent`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        // Else the kernel keeps the numbers from everybody else, root too in a container.
+        try daemon.start(environment: ["KURA_DUMPABLE=1"])
+        let client = try daemon.connect()
+        // What the start has written besides: keys, reserves, marks.
+        let before = (kernel: try written(daemon), told: try ask(client, by: "store")["totals"]?["bytes"]?.int ?? 0)
+        let value = String(repeating: "v", count: 2000)
+        for round in 0..<60 {
+            let list = (0..<100).map { "{\"id\":\"\($0)\",\"value\":\"\(value)\(round)\"}" }.joined(separator: ",")
+            try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(list)]}")
+        }
+        try daemon.waitUntilFolded()
+        let kernel = try written(daemon) - before.kernel
+        // A file system in memory counts nothing.
+        guard kernel > 0 else { return }
+        let told = (try ask(client, by: "store")["totals"]?["bytes"]?.int ?? 0) - before.told
+        #expect(abs(told - kernel) * 20 <= kernel, "told \(told), kernel \(kernel)")
+    }
+
+    /// Bytes that the kernel counts as written by the daemon.
+    private func written(_ daemon: TemporaryDaemon) throws -> Int {
+        let bytes = try #require(TemporaryDaemon.contents("/proc/\(daemon.pid)/io"))
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("write_bytes: ") })
+        return try #require(Int(line.dropFirst("write_bytes: ".count)))
+    }
+}

@@ -1,0 +1,105 @@
+import KuraBytes
+import SQLite
+import Testing
+
+@testable import KuraStorage
+
+@Suite struct BillTests {
+    private static func group(_ client: String, _ operation: String, _ store: BilledStore) -> BillInterval.Group {
+        BillInterval.Group(client: Array(client.utf8), user: 7, operation: operation, store: store)
+    }
+
+    private static func interval(at start: Int64, log: Int, caches: Int = 0, changes: Int = 1) -> BillInterval {
+        var interval = BillInterval(startedAt: start, seconds: 60)
+        interval.disk[FileRole.log.rawValue].bytes = log
+        interval.disk[FileRole.log.rawValue].syncs = 3
+        interval.disk[FileRole.cache.rawValue].bytes = caches
+        interval.roomBytes = log / 2
+        interval.noOpWrites = 2
+        interval.groups[group("mail", "settings.put", .settings)] = WriteTally(changes: changes, bytes: 100 * changes)
+        return interval
+    }
+
+    @Test func `what is written is shared out by what was asked for, and nothing is left over`() {
+        var interval = Self.interval(at: 0, log: 1_000_000, caches: 5000)
+        interval.groups[Self.group("notes", "documents.put", .documents)] = WriteTally(changes: 3, bytes: 300)
+        #expect(interval.upkeepBytes == 500_000 + 5000, "no cache was asked for anything")
+        interval.groups[Self.group("notes", "models.put", .models)] = WriteTally(changes: 1, bytes: 1)
+        #expect(interval.upkeepBytes == 500_000)
+        let shares = interval.groups.map { interval.share(of: $1, $0.store) }
+        #expect(shares.sorted() == [5000, 125_000, 375_000])
+    }
+
+    @Test func `minutes, hours and days are kept as long as they are said to be`() throws {
+        var history = BillHistory()
+        for minute in 0..<Int64(60 * 24 * 100) { history.add(Self.interval(at: minute * 60, log: 10), at: minute * 60) }
+        for grain in BillHistory.Grain.allCases { #expect(history.intervals[grain]?.count == grain.limit) }
+        let day = try #require(history.intervals[.day]?.last)
+        #expect(day.startedAt / 86_400 == 99)
+        #expect(day.seconds == 86_400)
+        #expect(day.total.bytes == 14_400)
+        let hours: [Int64] = history.since(2397 * 3600, .hour).map { $0.startedAt / 3600 }
+        #expect(hours == [2397, 2398, 2399])
+        // A clock that has been put back makes no second interval of the same time.
+        history.add(Self.interval(at: 0, log: 1), at: 5)
+        #expect(history.intervals[.day]?.count == 90)
+        #expect(history.intervals[.day]?.last?.total.bytes == 14_401)
+    }
+
+    @Test func `an interval keeps the groups that count, and the sum of the rest`() {
+        var interval = BillInterval(startedAt: 0)
+        for number in 1...500 {
+            interval.groups[Self.group("c\(number)", "settings.put", .settings)] = WriteTally(changes: 1, bytes: number)
+        }
+        interval.bound()
+        #expect(interval.groups.count <= BillInterval.groupLimit)
+        #expect(interval.asked == WriteTally(changes: 500, bytes: 500 * 501 / 2))
+        #expect(interval.groups[Self.group("c500", "settings.put", .settings)]?.bytes == 500)
+        #expect(interval.groups[Self.group("c1", "settings.put", .settings)] == nil)
+    }
+
+    @Test func `a history is read as it was written, and one that was altered is none`() throws {
+        var history = BillHistory()
+        for hour in 0..<Int64(5) { history.add(Self.interval(at: hour * 3600, log: 100 + Int(hour)), at: hour * 3600) }
+        let bytes = history.encoded()
+        let read = try #require(BillHistory(bytes))
+        for grain in [BillHistory.Grain.hour, .day] {
+            let (mine, its) = (history.intervals[grain] ?? [], read.intervals[grain] ?? [])
+            #expect(mine.count == its.count && mine.count > 0)
+            for (mine, its) in zip(mine, its) {
+                #expect(mine.startedAt == its.startedAt && mine.seconds == its.seconds)
+                #expect(mine.disk == its.disk && mine.groups == its.groups)
+                #expect(mine.noOpWrites == its.noOpWrites && mine.roomBytes == its.roomBytes)
+            }
+        }
+        for place in bytes.indices {
+            var altered = bytes
+            altered[place] ^= 0x10
+            #expect(BillHistory(altered) == nil, "byte \(place)")
+        }
+        for length in 0..<bytes.count { #expect(BillHistory(Array(bytes.prefix(length))) == nil, "\(length) bytes") }
+    }
+
+    @Test func `names that are written most are found among very many`() {
+        var most = HeavyHitters()
+        var random = SystemRandomNumberGenerator()
+        for number in 0..<20_000 {
+            let key = number % 4 == 0 ? "hot" : "k\(UInt32.random(in: 0...UInt32.max, using: &random))"
+            with("scope", key) { most.note(.settings, $0, $1, WriteTally(changes: 1, bytes: 10)) }
+        }
+        let first = most.top(1)
+        #expect(first.map { String(decoding: $0.key, as: UTF8.self) } == ["hot"])
+        #expect((5000...5400).contains(first[0].tally.changes), "\(first[0].tally)")
+        for _ in 0..<20 { most.fade() }
+        #expect(most.top(9).isEmpty)
+    }
+
+    @Test func `programs are told apart, as many as there is room for`() {
+        let bill = WriteBill()
+        let numbers = (0..<1000).map { bill.number(of: Array("client \($0)".utf8), user: 1) }
+        #expect(Set(numbers.prefix(WriteBill.writerLimit)).count == WriteBill.writerLimit)
+        #expect(Set(numbers.dropFirst(WriteBill.writerLimit)) == [0])
+        #expect(bill.number(of: Array("client 3".utf8), user: 1) == numbers[3])
+        #expect(bill.number(of: Array("client 3".utf8), user: 2) == 0)
+    }
+}
