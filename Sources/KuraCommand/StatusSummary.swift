@@ -124,18 +124,5 @@ private struct Numbers {
         return "\(value) \(noun)\(value == 1 ? "" : "s")"
     }
 
-    /// Bytes in the largest binary unit that leaves at least one, with one digit behind the point.
-    func size(_ name: String) -> String {
-        let bytes = number(name)
-        var unit = 0
-        var scale: Int64 = 1
-        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
-        while unit + 1 < units.count, bytes / 1024 >= scale {
-            scale *= 1024
-            unit += 1
-        }
-        if unit == 0 { return "\(bytes) B" }
-        let tenths = bytes * 10 / scale
-        return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-    }
+    func size(_ name: String) -> String { ByteText.size(number(name)) }
 }

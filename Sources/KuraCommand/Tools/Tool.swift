@@ -41,7 +41,8 @@ struct Tool {
     var usage: String { usageWords.joined(separator: " ") }
 
     static let all = [
-        ExecCommand.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool, SecretsAuditVerify.tool,
+        ExecCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
+        SecretsAuditVerify.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.
