@@ -39,6 +39,16 @@ final class CacheFiles {
     /// Whether there is such a file, open or not.
     func exists(_ name: String) -> Bool { open[name] != nil || FileSystem.size(directory + "/" + name) > 0 }
 
+    /// Names of the files that there are, open or not, or of which there is a part.
+    func names(beginningWith prefix: String) -> [String] {
+        let names = (try? FileSystem.names(in: directory)) ?? []
+        return Set(
+            names.filter { $0.hasPrefix(prefix) }.compactMap { name in
+                name.firstRange(of: ".sqlite").map { String(name[..<$0.upperBound]) }
+            }
+        ).sorted()
+    }
+
     /// Removes a file and all that is in it: an unlink.
     /// `isExpected`: nobody has to be told.
     func drop(_ name: String, isExpected: Bool = false) {

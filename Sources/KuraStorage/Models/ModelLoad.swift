@@ -41,10 +41,56 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
     var reader: BatchReader { BatchReader(heads.bytes) }
 
     func run(_ files: CacheFiles) throws(SQLiteError) {
+        // Whatever keeps the names from being read, files that none of those that were read is about are nobody's.
+        defer { if file == nil { dropUnnamed(files) } }
         guard files.exists(file ?? CacheFiles.main) else { return }
         let opened = try files.file(file ?? CacheFiles.main)
-        try opened.noticing { () throws(SQLiteError) in
-            if file == nil { try readBeginning(opened.connection) } else { try readHeads(opened.connection) }
+        guard file == nil else {
+            try opened.noticing { () throws(SQLiteError) in try readHeads(opened.connection) }
+            return
+        }
+        do throws(SQLiteError) {
+            try opened.noticing { () throws(SQLiteError) in try readBeginning(opened.connection) }
+            try removeUnnamed(opened)
+        } catch {
+            // Its namespaces would come back beside those that are made now, and under the same numbers.
+            (spaces, marks, sequence, clock) = ([], [], 0, 0)
+            files.drop(CacheFiles.main)
+            throw error
+        }
+    }
+
+    /// Drops the partitions that no namespace has: another one that got the number would show what is in them.
+    private func dropUnnamed(_ files: CacheFiles) {
+        let named = spaces.compactMap { space -> String? in
+            let configuration = space.configuration.withBytes { ModelConfiguration(text: $0) }
+            return configuration.isPartition && configuration.persists
+                ? ModelNamespace.partitionFile(space.number) : nil
+        }
+        for name in files.names(beginningWith: ModelNamespace.partitionPrefix) where !named.contains(name) {
+            files.drop(name, isExpected: true)
+        }
+    }
+
+    /// The same of what lies in the main file.
+    private func removeUnnamed(_ file: CacheFile) throws(SQLiteError) {
+        var unnamed: [UInt32] = []
+        for table in ["model_heads", "model_values", "model_marks"] {
+            let next = try file.connection.prepare("SELECT min(namespace) FROM \(table) WHERE namespace > ?1")
+            var number: Int64 = -1
+            while true {
+                try next.bind(1, number)
+                guard try next.step(), !next.isNull(0) else { break }
+                number = next.int64(0)
+                next.reset()
+                let found = UInt32(truncatingIfNeeded: number)
+                if !spaces.contains(where: { $0.number == found }), !unnamed.contains(found) { unnamed.append(found) }
+            }
+        }
+        guard !unnamed.isEmpty else { return }
+        let statements = try file.keep { (connection) throws(SQLiteError) in try ModelStatements(connection) }
+        try file.transaction { () throws(SQLiteError) in
+            for number in unnamed { try statements.deleteAll(of: number) }
         }
     }
 
@@ -122,6 +168,7 @@ extension ModelsStore {
             guard Int(mark.namespace) < namespaces.count, let namespace = namespaces[Int(mark.namespace)] else {
                 continue
             }
+            sequence = max(sequence, mark.marks.newest)
             switch mark.kind {
             case 1: if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.mark(tag: tag, mark.marks) }
             case 2: _ = namespace.mark(prefix: mark.name, mark.marks)

@@ -38,7 +38,7 @@ public final class ModelNamespace {
 
     init(number: UInt32, name: [UInt8], configuration: ModelConfiguration, places: CachePlaces) {
         self.number = number
-        partitionFile = "models-\(number).sqlite"
+        partitionFile = Self.partitionFile(number)
         self.name = name
         self.configuration = configuration
         order = CacheOrder(places)
@@ -52,6 +52,8 @@ public final class ModelNamespace {
     /// The file that it is written to.
     var file: String { configuration.isPartition ? partitionFile : CacheFiles.main }
     private let partitionFile: String
+    static let partitionPrefix = "models-"
+    static func partitionFile(_ number: UInt32) -> String { "\(partitionPrefix)\(number).sqlite" }
     var persists: Bool { configuration.persists && !configuration.isScratch }
 
     // MARK: Tags
@@ -98,6 +100,13 @@ public final class ModelNamespace {
     }
 
     var hasPrefixes: Bool { !prefixes.isEmpty }
+
+    /// Calls `body` with kind and name of each mark there is, as files have them.
+    func forEachMark(_ body: (Int64, [UInt8], ModelMarks) -> Void) {
+        if marks.newest > 0 { body(0, [], marks) }
+        for tag in tags where tag.marks.newest > 0 { body(1, tag.name, tag.marks) }
+        for (prefix, marks) in prefixes { body(2, prefix, marks) }
+    }
 
     /// All entries have been looked at since then: what was marked before need not be known any more.
     /// `forgotten`: is told the kind and the name of each mark that was.

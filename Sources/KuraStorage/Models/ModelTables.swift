@@ -117,13 +117,23 @@ final class ModelStatements {
                 try putMark.bind(5, dropBefore)
                 try putMark.run()
             }
-        case .dropNamespace:
-            try deleteHeads.bind(1, number)
-            try deleteHeads.run()
-            try deleteValues.bind(1, number)
-            try deleteValues.run()
+        case .dropNamespace: try deleteEntries(of: number)
         case .dropFile, .shrink: break
         }
+    }
+
+    private func deleteEntries(of namespace: Int64) throws(SQLiteError) {
+        try deleteHeads.bind(1, namespace)
+        try deleteHeads.run()
+        try deleteValues.bind(1, namespace)
+        try deleteValues.run()
+    }
+
+    /// Takes out what there is of a namespace that has no name.
+    func deleteAll(of namespace: UInt32) throws(SQLiteError) {
+        try deleteEntries(of: Int64(namespace))
+        try deleteMarks.bind(1, Int64(namespace))
+        try deleteMarks.run()
     }
 
     private func delete(_ namespace: Int64, _ key: Bytes) throws(SQLiteError) {

@@ -24,6 +24,10 @@ extension ModelsStore {
 
     /// Writes what is in memory of a namespace to the file that it has now; what is not in memory is gone.
     private func move(_ namespace: ModelNamespace) {
+        // Whatever has the file's name is not of this namespace.
+        if namespace.persists, namespace.configuration.isPartition {
+            batch.drop(namespace, file: namespace.file, isPartition: true)
+        }
         for place in 1..<max(rows.pointee.count, 1) where rows.pointee[place].namespace == namespace.number {
             let row = UInt32(place)
             rows.pointee[place].flags.remove(.persisted)

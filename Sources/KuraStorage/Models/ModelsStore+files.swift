@@ -87,6 +87,15 @@ extension ModelsStore {
         namespace.configuration.text.withBytes { batch.note(namespace, configuration: $0) }
     }
 
+    /// The same with its marks: entries that are in a file of its own are held against them at the next start.
+    private func writeAll(of namespace: ModelNamespace) {
+        write(namespace)
+        guard namespace.persists else { return }
+        namespace.forEachMark { kind, name, marks in
+            name.withBytes { batch.mark(namespace, kind: kind, name: $0, marks) }
+        }
+    }
+
     // MARK: Outcomes
 
     func take(_ outcome: CacheOutcome) -> Bool {
@@ -142,7 +151,7 @@ extension ModelsStore {
         caches.openErrors += 1
         // Entries whose values are not in memory turn out to be gone when they are asked for.
         guard names.contains(CacheFiles.main) else { return }
-        for namespace in namespaces.compactMap({ $0 }) { write(namespace) }
+        for namespace in namespaces.compactMap({ $0 }) { writeAll(of: namespace) }
     }
 
     func close() {
