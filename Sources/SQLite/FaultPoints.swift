@@ -27,6 +27,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case blobWrite = "blob.write"
     case blobLink = "blob.link"
     case blobTable = "blob.table"
+    case modelTable = "model.table"
     case spaceLook = "space.look"
     case keysWrite = "keys.write"
     case keysSync = "keys.sync"

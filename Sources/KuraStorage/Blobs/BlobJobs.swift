@@ -14,6 +14,14 @@ final class BlobWrites: CacheJob, @unchecked Sendable {
     init(_ changes: [BlobChange]) { self.changes = changes }
 
     func run(_ files: CacheFiles) throws(SQLiteError) {
+        do throws(SQLiteError) { try write(files) } catch {
+            // At once: nobody may come to read it without what it lacks.
+            files.drop(BlobTable.file)
+            throw error
+        }
+    }
+
+    private func write(_ files: CacheFiles) throws(SQLiteError) {
         if let fault = FaultPoints.hit(.blobTable)?.errno {
             throw SQLiteError(extendedCode: fault == ENOSPC ? 13 : 10, message: "fault")
         }

@@ -235,8 +235,12 @@ public final class Caches {
         for room in rooms { room.close() }
         reader.stop()
         writer.stop()
+        // What came of the last jobs keeps the rooms as well.
+        _ = reader.takeDone()
+        let isWhole = !(writer.takeDone() ?? []).contains { $0.error != nil }
         // They keep the caches, and the caches them.
         rooms = []
+        guard isWhole else { return report("the caches could not be written to their end") }
         if let descriptor = try? FileSystem.open(configuration.cacheCleanPath, O_WRONLY | O_CREAT) {
             Glibc.close(descriptor)
         }

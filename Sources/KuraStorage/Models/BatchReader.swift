@@ -33,6 +33,24 @@ struct BatchReader {
         for _ in 0..<count { _ = bytes() }
     }
 
+    /// Passes over what comes next.
+    mutating func skipChange() {
+        switch begin().0 {
+        case .put:
+            skip(numbers: 0, bytes: 1)
+            skip(numbers: 6, bytes: 3)
+        case .touch:
+            skip(numbers: 0, bytes: 1)
+            skip(numbers: 6, bytes: 0)
+        case .delete: skip(numbers: 0, bytes: 1)
+        case .namespace: skip(numbers: 0, bytes: 2)
+        case .mark:
+            skip(numbers: 0, bytes: 1)
+            skip(numbers: 3, bytes: 0)
+        case .dropNamespace, .dropFile, .shrink: break
+        }
+    }
+
     mutating func number() -> Int64 {
         defer { position += 8 }
         return Int64(littleEndian: buffer.loadUnaligned(fromByteOffset: position, as: Int64.self))

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import SQLite
 
@@ -106,23 +107,38 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
     // MARK: On the thread
 
     func run(_ files: CacheFiles) throws(SQLiteError) {
+        var fault: SQLiteError?
         // The counter and the clock lie in the main file, whichever the changes are for.
-        if !self.files.contains(CacheFiles.main) { try note(files) }
+        if !self.files.contains(CacheFiles.main) {
+            do throws(SQLiteError) { try note(files) } catch { fail(CacheFiles.main, files, &fault, error) }
+        }
         var reader = BatchReader(buffer.bytes)
         while !reader.isAtEnd {
             let name = self.files[reader.peekFile()]
+            // Of a file that has been dropped nothing has to go, and what was to come stays in memory.
+            if failedFiles.contains(name), reader.peekChange() != .dropFile {
+                reader.skipChange()
+                continue
+            }
             let isLow = space.look() && !isRelief
             if isLow { isUnwritten = true }
             do throws(SQLiteError) { try carryOut(&reader, files, name, isLow: isLow) } catch {
-                // What is not deleted would come back: rather nothing of the file does.
-                isUnwritten = true
-                guard error.isFull else { throw error }
-                files.drop(name)
-                if !space.look() { continue }
-                throw error
+                fail(name, files, &fault, error)
             }
         }
+        if let fault { throw fault }
     }
+
+    /// What is not deleted or marked would come back as it was: rather nothing of the file does.
+    private func fail(_ name: String, _ files: CacheFiles, _ fault: inout SQLiteError?, _ error: SQLiteError) {
+        isUnwritten = true
+        failedFiles.insert(name)
+        files.drop(name)
+        fault = fault ?? error
+    }
+
+    /// Files that could not be written, and have been dropped.
+    private var failedFiles: Set<String> = []
 
     private func note(_ files: CacheFiles) throws(SQLiteError) {
         guard !space.look() else { return }
@@ -155,6 +171,9 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
             return
         default: break
         }
+        if name == CacheFiles.main, let fault = FaultPoints.hit(.modelTable)?.errno {
+            throw SQLiteError(extendedCode: fault == ENOSPC ? 13 : 10, message: "fault")
+        }
         let file = try files.file(name)
         let statements = try file.keep { (connection) throws(SQLiteError) in try ModelStatements(connection) }
         let first = reader.peekFile()
@@ -176,18 +195,14 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
     func forEachEntry(_ body: (UInt32, Bytes) -> Void) {
         var reader = BatchReader(buffer.bytes)
         while !reader.isAtEnd {
-            let (change, namespace) = reader.begin()
-            switch change {
-            case .put, .touch:
-                body(namespace, reader.bytes())
-                reader.skip(numbers: 6, bytes: change == .put ? 3 : 0)
-            case .delete: reader.skip(numbers: 0, bytes: 1)
-            case .namespace: reader.skip(numbers: 0, bytes: 2)
-            case .mark:
-                _ = reader.bytes()
-                reader.skip(numbers: 3, bytes: 0)
-            case .dropNamespace, .dropFile, .shrink: break
+            let change = reader.peekChange()
+            guard change == .put || change == .touch else {
+                reader.skipChange()
+                continue
             }
+            let namespace = reader.begin().namespace
+            body(namespace, reader.bytes())
+            reader.skip(numbers: 6, bytes: change == .put ? 3 : 0)
         }
     }
 }

@@ -15,6 +15,8 @@ struct ModelRow: BitwiseCopyable {
         static let stale = Flags(rawValue: 8)
         /// It is in memory, and in no batch yet: what is written over by then is written once.
         static let unsent = Flags(rawValue: 16)
+
+        var isPersistedAndSent: Bool { contains(.persisted) && !contains(.unsent) }
     }
 
     // What a look-up reads comes first, in one cache line.
@@ -36,7 +38,7 @@ struct ModelRow: BitwiseCopyable {
     var freshUntil: Int64 = 0
     var staleUntil: Int64 = 0
     var errorUntil: Int64 = 0
-    /// The batch that has its last change.
+    /// The batch that has its value; 0 when none has.
     var batch: UInt64 = 0
 
     var key: Bytes { block.bytes(0..<Int(keyCount)) }
@@ -58,6 +60,12 @@ struct ModelRow: BitwiseCopyable {
 
     /// The end of its time, come what may.
     var livesUntil: Int64 { flags.contains(.failed) ? max(staleUntil, errorUntil) : staleUntil }
+}
+
+/// A row whose value is in a batch.
+struct SentRow: BitwiseCopyable {
+    var row: UInt32
+    var batch: UInt64
 }
 
 /// Up to which sequence entries are stale, and gone: how a whole namespace, tag or prefix is invalidated at once.

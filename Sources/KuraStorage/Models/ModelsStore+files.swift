@@ -70,7 +70,7 @@ extension ModelsStore {
             rows.pointee[place].sequence > namespace.unlinkedBefore
         else { return }
         rows.pointee[place].batch = batch.number
-        unwritten.append(number)
+        unwritten.append(SentRow(row: number, batch: batch.number))
         tagNames.removeAll()
         eachTag(of: number) { tag in
             let name = namespace.tagName(tag)
@@ -85,6 +85,17 @@ extension ModelsStore {
     func write(_ namespace: ModelNamespace) {
         guard !namespace.configuration.isScratch else { return }
         namespace.configuration.text.withBytes { batch.note(namespace, configuration: $0) }
+    }
+
+    /// The main file has been dropped, and lacks what namespaces are. Where it cannot be written it is not tried all the time.
+    /// - Returns: nanoseconds until it is tried.
+    private func nameAgain(_ time: UInt64) -> UInt64? {
+        guard isUnnamed else { return nil }
+        guard time >= namesAgainAt else { return namesAgainAt - time }
+        namesAgainAt = time + 1_000_000_000
+        isUnnamed = false
+        for namespace in namespaces.compactMap({ $0 }) { writeAll(of: namespace) }
+        return nil
     }
 
     /// The same with its marks: entries that are in a file of its own are held against them at the next start.
@@ -119,12 +130,13 @@ extension ModelsStore {
     /// Values that are in a file now may leave memory.
     private func noteWritten() {
         var done = 0
-        for row in unwritten {
-            let place = Int(row)
-            if rows.pointee[place].batch > writtenBatch { break }
+        for sent in unwritten {
+            if sent.batch > writtenBatch { break }
             done += 1
-            let flags = rows.pointee[place].flags
-            guard flags.isSuperset(of: [.persisted, .resident]), !flags.contains(.unsent), !memoryPlaces.holds(row)
+            let (row, place) = (sent.row, Int(sent.row))
+            // It may have another value by now, or be another entry's: that one comes later.
+            guard rows.pointee[place].batch == sent.batch, rows.pointee[place].flags.isPersistedAndSent,
+                rows.pointee[place].flags.contains(.resident), !memoryPlaces.holds(row)
             else { continue }
             memoryOrder.insert(row, bytes: Int(rows.pointee[place].valueCount), limit: limits.memory)
         }
@@ -136,25 +148,26 @@ extension ModelsStore {
     private func keepInMemory(_ written: ModelBatch) {
         written.forEachEntry { namespace, key in
             let row = find(namespace, key, hash(namespace, key))
-            guard row != 0, rows.pointee[Int(row)].batch == written.number,
-                !rows.pointee[Int(row)].flags.contains(.unsent)
+            guard row != 0, rows.pointee[Int(row)].batch <= written.number, let owner = namespaces[Int(namespace)],
+                rows.pointee[Int(row)].flags.isPersistedAndSent
             else { return }
+            // Whatever came of it, the file is not to have it either: nobody would delete it there.
+            if owner.persists { batch.delete(key, of: owner) }
             rows.pointee[Int(row)].flags.remove(.persisted)
             memoryOrder.remove(row)
-            if !rows.pointee[Int(row)].flags.contains(.resident), let owner = namespaces[Int(namespace)] {
-                withdraw(row, owner)
-            }
+            if !rows.pointee[Int(row)].flags.contains(.resident) { withdraw(row, owner) }
         }
+        submitIfLarge()
     }
 
     func filesDropped(_ names: [String]) {
         caches.openErrors += 1
         // Entries whose values are not in memory turn out to be gone when they are asked for.
-        guard names.contains(CacheFiles.main) else { return }
-        for namespace in namespaces.compactMap({ $0 }) { writeAll(of: namespace) }
+        if names.contains(CacheFiles.main) { isUnnamed = true }
     }
 
     func close() {
+        _ = nameAgain(.max / 2)
         submit()
         sendAll()
         // The clock, and the counter that goes on there.
@@ -176,9 +189,9 @@ extension ModelsStore {
     // MARK: By and by
 
     func upkeep(_ time: UInt64) -> UInt64? {
+        let naming = nameAgain(time)
         submit()
-        let sending = send(time)
-        guard let sweeping = sweep(time) else { return sending }
-        return min(sending ?? .max, sweeping)
+        let due = min(naming ?? .max, send(time) ?? .max, sweep(time) ?? .max)
+        return due == .max ? nil : due
     }
 }

@@ -74,9 +74,7 @@ extension ModelsStore {
     /// Its times or marks have changed, not its value.
     func noteTouched(_ number: UInt32, _ namespace: ModelNamespace) {
         let place = Int(number)
-        let flags = rows.pointee[place].flags
-        guard flags.contains(.persisted), !flags.contains(.unsent) else { return }
-        rows.pointee[place].batch = batch.number
+        guard rows.pointee[place].flags.isPersistedAndSent else { return }
         batch.touch(rows.pointee[place], of: namespace)
         submitIfLarge()
     }

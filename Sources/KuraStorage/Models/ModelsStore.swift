@@ -40,9 +40,12 @@ public final class ModelsStore {
     let limits: (bytes: Int, memory: Int)
 
     var batch: ModelBatch
-    /// Rows whose values are on their way to a file, in the order of their batches; some may be others' by now.
-    var unwritten: [UInt32] = []
+    /// Rows whose values are on their way to a file, with the batches that have them, in their order; some may be others' by now.
+    var unwritten: [SentRow] = []
     var writtenBatch: UInt64 = 0
+    /// The main file does not know the namespaces any more, and when it may be told them next.
+    var isUnnamed = false
+    var namesAgainAt: UInt64 = 0
     /// Rows that are in no batch yet, in the order of their writing; some may be others' by now.
     var unsent: [UInt32] = []
     /// Bytes of their values.

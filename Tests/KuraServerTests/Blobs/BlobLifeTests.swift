@@ -88,6 +88,17 @@ import Testing
         #expect(try World.read(world.connect(), "c") == [3])
     }
 
+    @Test func `what was to be deleted by a write that failed is gone after a stop`() throws {
+        let world = try BlobWorld()
+        try World.put(world.connect(), "a", [1])
+        #expect(world.daemon.terminate() == 0)
+        try world.daemon.start(faults: "blob.table:fail:1")
+        try world.connect().result("blobs.delete", World.params("a"))
+        #expect(world.daemon.terminate() == 0)
+        try world.daemon.start()
+        #expect(try World.read(world.connect(), "a") == nil)
+    }
+
     // MARK: Damage
 
     @Test(arguments: ["short", "long", "gone", "other bytes", "directory", "link"])

@@ -83,4 +83,79 @@ import Testing
         #expect(try get(client, "k", in: "second")["state"]?.text == "miss")
         #expect(try get(client, "other", in: "second")["value"]?.int == 2)
     }
+
+    // MARK: Writes that fail
+
+    private func keys(_ numbers: Range<Int>) -> String { numbers.map { "\"k\($0)\"" }.joined(separator: ",") }
+
+    @Test func `what a write that failed half-way was to delete does not come back`() throws {
+        var client = try daemon.connect()
+        let entries = (0..<1000).map { "{\"key\":\"k\($0)\",\"value\":\($0)}" }.joined(separator: ",")
+        try client.result("models.putMany", "{\"namespace\":\"n\",\"entries\":[\(entries)],\"ttlSeconds\":600}")
+        client = try restart(faults: "model.table:fail:2")
+        let deleted = try client.result("models.deleteMany", "{\"namespace\":\"n\",\"keys\":[\(keys(0..<1000))]}")
+        #expect(deleted["deleted"]?.int == 1000)
+        try put(client, "later", 1, in: "n")
+        client = try restart()
+        let found = try client.result("models.getMany", "{\"namespace\":\"n\",\"keys\":[\(keys(0..<1000))]}")
+        #expect(found["entries"]?.elements.count == 0)
+        #expect(try get(client, "later", in: "n")["value"]?.int == 1)
+    }
+
+    @Test func `a touch behind a put that could not be written brings no old value back`() throws {
+        var client = try daemon.connect()
+        try put(client, "k", 1, in: "n")
+        client = try restart(faults: "model.table:sleep=1000:1,model.table:fail:2")
+        // While the first is written the next two wait.
+        try put(client, "x", 1, in: "n")
+        usleep(300_000)
+        try put(client, "k", 2, in: "n")
+        usleep(300_000)
+        try client.result("models.touch", "{\"namespace\":\"n\",\"key\":\"k\",\"ttlSeconds\":600}")
+        usleep(800_000)
+        #expect(try get(client, "k", in: "n")["value"]?.int == 2)
+        client = try restart()
+        #expect(try get(client, "k", in: "n")["value"]?.int ?? 2 == 2)
+    }
+
+    @Test func `what was invalidated stays so when the file that says so is lost`() throws {
+        var client = try daemon.connect()
+        for namespace in ["all", "tag", "prefix"] {
+            try configure(client, namespace)
+            try client.result(
+                "models.put",
+                "{\"namespace\":\"\(namespace)\",\"key\":\"k\",\"value\":1,\"ttlSeconds\":600,\"tags\":[\"t\"]}")
+        }
+        try put(client, "before", 1, in: "main")
+        client = try restart(faults: "model.table:fail:4")
+        for more in ["all\"", "tag\",\"tag\":\"t\"", "prefix\",\"prefix\":\"k\""] {
+            try client.result("models.invalidate", "{\"namespace\":\"\(more)}")
+            // Each is a write of its own.
+            usleep(50_000)
+        }
+        // The main file is dropped with this one.
+        try put(client, "k", 1, in: "main")
+        usleep(500_000)
+        client = try restart()
+        #expect(try get(client, "k", in: "main")["state"]?.text == "miss")
+        for namespace in ["all", "tag", "prefix"] {
+            let state = try get(client, "k", in: namespace)["state"]?.text
+            #expect(state == "stale", "\(namespace)")
+        }
+    }
+
+    @Test func `a stop that could not write its last changes is no clean one`() throws {
+        var client = try daemon.connect()
+        try put(client, "k", 1, in: "n")
+        #expect(daemon.terminate() == 0)
+        #expect(access(daemon.data + "/cache/clean", F_OK) == 0)
+        try daemon.start(faults: "model.table:fail:1")
+        client = try daemon.connect()
+        try put(client, "k", 2, in: "n")
+        #expect(daemon.terminate() == 0)
+        #expect(access(daemon.data + "/cache/clean", F_OK) != 0)
+        try daemon.start()
+        client = try daemon.connect()
+        #expect(try get(client, "k", in: "n")["state"]?.text == "miss")
+    }
 }

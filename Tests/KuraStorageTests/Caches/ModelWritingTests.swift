@@ -69,10 +69,19 @@ import Testing
         }
 
         /// Whether there is such an entry, in memory or in the file.
-        func has(_ key: String) -> Bool {
+        func has(_ key: String) -> Bool { row(key) != 0 }
+
+        func row(_ key: String) -> UInt32 {
             with("n", key) { name, key in
-                guard let namespace = models.namespace(name) else { return false }
-                return models.find(namespace.number, key, models.hash(namespace.number, key)) != 0
+                guard let namespace = models.namespace(name) else { return 0 }
+                return models.find(namespace.number, key, models.hash(namespace.number, key))
+            }
+        }
+
+        func touch(_ key: String) {
+            with("n", key) { name, key in
+                guard let namespace = models.namespace(name) else { return }
+                #expect(models.touch(namespace, key, ModelLifetime(), etag: nil))
             }
         }
     }
@@ -125,5 +134,27 @@ import Testing
         #expect(world.models.unsentBytes == 0)
         try world.reopen()
         for number in 0..<130 { #expect(world.has("k\(number)") == (number >= 50), "k\(number)") }
+    }
+
+    @Test(arguments: [false, true]) func `a key that changes all the time holds up no other one's leaving`(isPut: Bool)
+        throws
+    {
+        let world = try World()
+        for number in 0..<20 { #expect(try world.put("k\(number)", "\(number)") == .stored) }
+        var rounds = 0
+        var wasSent = false
+        repeat {
+            if isPut, world.models.unsent.isEmpty {
+                #expect(try world.put("k0", "\(rounds)") == .stored)
+                world.models.sendAll()
+            } else if !isPut {
+                world.touch("k0")
+            }
+            world.turn()
+            usleep(1000)
+            rounds += 1
+            if world.models.unwritten.contains(where: { $0.row == world.row("k1") }) { wasSent = true }
+        } while rounds < 2000 && !world.models.memoryPlaces.holds(world.row("k1"))
+        #expect(wasSent && world.models.memoryPlaces.holds(world.row("k1")), "\(rounds) rounds")
     }
 }
