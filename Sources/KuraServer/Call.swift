@@ -3,6 +3,7 @@ import KuraJSON
 import KuraProtocol
 import KuraStorage
 import KuraTransport
+import SQLite
 
 /// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all
 /// requests, one after the other.
@@ -250,6 +251,10 @@ extension Refusal {
             self = .error(error)
         case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
         case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
+        case .unreadable(let error) where error.isWant:
+            self = .error(
+                RPCError(
+                    .overloaded, hint: "the tables cannot be read now: too many files are open, or memory is short"))
         case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
         case .cancelled: self = .error(RPCError(.shuttingDown))
         case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))

@@ -31,6 +31,9 @@ public struct SQLiteError: Error, Sendable {
             || (extendedCode == ResultCode.ioErrorWrite && (systemErrno == ENOSPC || systemErrno == EDQUOT))
     }
 
+    /// There were no descriptors, or no memory: nothing is wrong with the file.
+    public var isWant: Bool { code == SQLITE_NOMEM || [EMFILE, ENFILE, ENOMEM].contains(systemErrno) }
+
     public var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
     public var isIOError: Bool { code == SQLITE_IOERR }
     public var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }

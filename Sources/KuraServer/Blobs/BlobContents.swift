@@ -69,6 +69,7 @@ enum BlobContents {
             call.connection?.contents.discardLast()
             throw .query(ticket: storage.read(smallBlob: digest))
         }
+        guard !read.isUnavailable else { throw .error(unavailable) }
         guard let bytes = read.bytes else {
             storage.blobs.noteDamaged(digest)
             return nil
@@ -88,12 +89,18 @@ enum BlobContents {
             call.connection?.contents.discardLast()
             throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies))
         }
+        guard !read.isUnavailable else { throw .error(unavailable) }
         guard !read.isDamaged else {
             storage.blobs.noteDamaged(read.digest)
             return nil
         }
         if read.isVerified { storage.blobs.noteVerified(read.digest) }
         return read
+    }
+
+    /// Nothing was found out about the content: it is not damaged for that.
+    private static var unavailable: RPCError {
+        RPCError(.overloaded, hint: "it cannot be read now: too many files are open, or memory is short")
     }
 
     private static func sealed(_ bytes: [UInt8]) throws(Refusal) -> BlobContents {

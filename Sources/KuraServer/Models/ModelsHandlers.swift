@@ -50,7 +50,14 @@ enum ModelsHandlers {
         case .entry(let view):
             try call.refuseUnlessRoom(for: view.value.count)
             return view
-        case .cold: return nil
+        case .cold:
+            // Read once more, it would fail once more, as fast as it can.
+            guard call.reading?.isUnavailable != true else {
+                throw .error(
+                    RPCError(
+                        .overloaded, hint: "it cannot be read now: too many files are open, or memory is short"))
+            }
+            return nil
         case .unknown: throw .query(ticket: storage.awaitModels())
         }
     }

@@ -164,6 +164,8 @@ public final class BlobSmallRead: BlobLook, @unchecked Sendable {
     public let digest: ContentDigest
     /// Nil when it is not there, or not what it was.
     public private(set) var bytes: [UInt8]?
+    /// The table could not be opened or read, though it is not damaged: nothing is known of the content.
+    public private(set) var isUnavailable = false
 
     init(_ digest: ContentDigest, ticket: UInt64) {
         self.digest = digest
@@ -171,10 +173,17 @@ public final class BlobSmallRead: BlobLook, @unchecked Sendable {
     }
 
     override func run(_ files: CacheFiles) throws(SQLiteError) {
-        let file = try files.file(BlobTable.file)
-        guard let found = try file.noticing({ () throws(SQLiteError) in try BlobTable.content(digest, file) }) else {
-            return
+        let found: [UInt8]?
+        do throws(SQLiteError) {
+            let file = try files.file(BlobTable.file)
+            found = try file.noticing { () throws(SQLiteError) in try BlobTable.content(digest, file) }
+        } catch {
+            // The next look opens what is there then.
+            files.forget(BlobTable.file)
+            isUnavailable = !error.isCorrupt
+            throw error
         }
+        guard let found else { return }
         var hash = GenericHash()
         found.withBytes { hash.update($0) }
         if ContentDigest(hash.finish()) == digest { bytes = found }

@@ -30,6 +30,8 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
     private var buffer = ByteBuffer()
     /// The content is not there, or not what it was.
     public private(set) var isDamaged = false
+    /// It could not be looked at, for want of descriptors or memory, say: nothing is known of it.
+    public private(set) var isUnavailable = false
     /// All of it has been hashed, and is what it was.
     public private(set) var isVerified = false
 
@@ -70,14 +72,13 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
 
     /// `isEnding`: asked between pieces.
     private func look(_ isEnding: () -> Bool) throws(StoreError) {
-        defer { if form != .descriptor || isDamaged { closeFile() } }
+        defer { if form != .descriptor || isDamaged || isUnavailable { closeFile() } }
         do throws(StorageFault) {
             file = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
             var information = stat()
             // Safety: the kernel fills one `stat`, which is ours.
-            guard unsafe fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-                Int(information.st_size) == bytes
-            else {
+            guard unsafe fstat(file, &information) == 0 else { throw FileSystem.fail("fstat", path) }
+            guard information.st_mode & S_IFMT == S_IFREG, Int(information.st_size) == bytes else {
                 isDamaged = true
                 return
             }
@@ -93,7 +94,7 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
             if case .inline(let range) = form { try read(range, isEnding) }
         } catch {
             if isEnding() { throw .cancelled }
-            isDamaged = true
+            if error.isOfTheFile { isDamaged = true } else { isUnavailable = true }
         }
     }
 
@@ -132,6 +133,14 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
             Base64.encode(piece.bytes, into: &buffer)
             done += piece.count
         }
+    }
+}
+
+extension StorageFault {
+    /// The file is not there, is something else, or the disk cannot read it. Whatever else fails says nothing about the file.
+    fileprivate var isOfTheFile: Bool {
+        guard case .system(let code, _, _) = self else { return false }
+        return [ENOENT, ENOTDIR, ELOOP, EISDIR, EIO].contains(code)
     }
 }
 

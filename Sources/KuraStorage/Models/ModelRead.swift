@@ -14,6 +14,9 @@ public final class ModelRead: CacheJob, TableQuery, @unchecked Sendable {
     /// Where the values are, by the sequences of their entries; empty for those that the file does not have.
     private var places: [UInt64: Range<Int>] = [:]
 
+    /// The file could not be opened or read: nothing is known of the values.
+    public private(set) var isUnavailable = false
+
     private static let limit = 32 << 20
 
     enum Answer {
@@ -40,23 +43,29 @@ public final class ModelRead: CacheJob, TableQuery, @unchecked Sendable {
             for (_, sequence) in wanted { places[sequence] = 0..<0 }
             return
         }
-        let opened = try files.file(file)
-        do throws(SQLiteError) {
-            try opened.noticing { () throws(SQLiteError) in
-                let statement = try opened.keep { (connection) throws(SQLiteError) in
-                    try ModelValueStatement(connection)
-                }
-                // No reply holds more.
-                for (key, sequence) in wanted where values.count <= Self.limit {
-                    let start = values.count
-                    try statement.read(namespace, key, into: &values)
-                    places[sequence] = start..<values.count
-                }
-            }
-        } catch {
-            // The file was begun anew under this connection: the next look opens what is there.
+        do throws(SQLiteError) { try read(files) } catch {
+            // The file was begun anew under this connection: what is there now is opened.
             files.forget(file)
-            throw error
+            do throws(SQLiteError) { try read(files) } catch {
+                files.forget(file)
+                isUnavailable = !error.isCorrupt
+                // What damage hides is gone.
+                for (_, sequence) in wanted where !isUnavailable && places[sequence] == nil { places[sequence] = 0..<0 }
+                throw error
+            }
+        }
+    }
+
+    private func read(_ files: CacheFiles) throws(SQLiteError) {
+        let opened = try files.file(file)
+        try opened.noticing { () throws(SQLiteError) in
+            let statement = try opened.keep { (connection) throws(SQLiteError) in try ModelValueStatement(connection) }
+            // No reply holds more.
+            for (key, sequence) in wanted where values.count <= Self.limit {
+                let start = values.count
+                try statement.read(namespace, key, into: &values)
+                places[sequence] = start..<values.count
+            }
         }
     }
 
