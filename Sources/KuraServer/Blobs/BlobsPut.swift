@@ -14,6 +14,11 @@ enum BlobsPut {
         guard let copy = try call.contentAtHand(BlobCopy.self) else {
             return try begin(name, call, &out, storage)
         }
+        if let reason = copy.fault?.declines(copy.bound) {
+            storage.blobs.noteDeclined(name)
+            append(.declined(reason), &out)
+            return call.endBlobClaim(11, storage)
+        }
         let content = try content(of: copy, call)
         try check(content, against: call.digest(9), named: 9, call)
         try storeClaimed(name, content, options(call), call, &out, storage)
@@ -60,7 +65,10 @@ enum BlobsPut {
             call.endBlobClaim(11, storage)
             return
         }
-        if let source { throw .query(ticket: storage.takeIn(blob: source, limit: BlobLimits.byteLimit)) }
+        if let source {
+            let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
+            throw .query(ticket: storage.takeIn(blob: source, within: bound))
+        }
         call.scratch.removeAll()
         let mayBeSmall = reader.string(8).count <= Base64.length(of: BlobLimits.smallBytes)
         guard !mayBeSmall || Base64.decode(reader.string(8), into: &call.scratch) else {
@@ -68,8 +76,8 @@ enum BlobsPut {
         }
         // Texts of one length stand for up to three lengths.
         guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
-            throw .query(
-                ticket: storage.takeIn(blob: .text(Array(reader.string(8))), limit: WireLimits.inlineBlobBytes))
+            let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
+            throw .query(ticket: storage.takeIn(blob: .text(Array(reader.string(8))), within: bound))
         }
         let content = BlobContent(small: call.scratch.bytes)
         try check(content, against: digest, named: 9, call)
@@ -110,12 +118,28 @@ enum BlobsPut {
         case .noFile: throw .error(RPCError(.transferFailed, hint: "the descriptor is of no regular file"))
         case .changed: throw .error(RPCError(.transferFailed, hint: "the file changed its size while it was read"))
         case .unreadable: throw .error(RPCError(.transferFailed, hint: "the descriptor could not be read"))
-        case .tooLarge: throw .error(RPCError(.valueTooLarge, limit: copy.limit))
+        case .tooLarge: throw .error(tooLarge(copy.bound))
         case .badBase64: throw .error(RPCError(.invalidParams, hint: "base64 with padding"))
         case .noSpace: throw .error(RPCError(.noSpace, hint: "nothing is stored, and nothing else is touched"))
+        case .lowStorage: throw .error(lowStorage)
+        case .crowded: throw .error(crowded)
         case .ending: throw .error(RPCError(.shuttingDown))
         case .failed, nil: throw .error(RPCError(.internalError, hint: "the content could not be written"))
         }
+    }
+
+    static func tooLarge(_ bound: BlobBound) -> RPCError {
+        switch bound.reason {
+        case .content: RPCError(.valueTooLarge, limit: bound.bytes)
+        case .budget: RPCError(.valueTooLarge, hint: "the namespace, or all blobs, may have no more", limit: bound.bytes)
+        case .account(let limit): .quotaExceeded(limit: limit, of: .bytes)
+        }
+    }
+
+    static var lowStorage: RPCError { RPCError(.noSpace, hint: "the disk is nearly full: caches store nothing") }
+
+    static var crowded: RPCError {
+        RPCError(.overloaded, hint: "contents that are on their way in are as many bytes as all blobs may have")
     }
 
     static func check(
@@ -173,6 +197,18 @@ enum BlobsPut {
     }
 }
 
+extension BlobCopy.Fault {
+    /// Why a put is declined whose content was not taken; nil when that is an error.
+    fileprivate func declines(_ bound: BlobBound) -> BlobStored.Reason? {
+        switch (self, bound.reason) {
+        case (.tooLarge, .budget): .overBudget
+        case (.lowStorage, _): .lowStorage
+        case (.crowded, _): .busy
+        default: nil
+        }
+    }
+}
+
 /// A file that a blob comes from, as the request names it.
 final class PassedBlob: BlobSource {
     private struct State {
@@ -204,6 +240,10 @@ final class PassedBlob: BlobSource {
 }
 
 extension Call {
+    func bound(of name: BlobName, atMost most: Int, _ storage: isolated Storage) -> BlobBound {
+        storage.blobs.bound(of: name, atMost: most, for: connection?.admission.accounts ?? [])
+    }
+
     /// The digest that a parameter states.
     func digest(_ parameter: Int) throws(Refusal) -> ContentDigest? {
         guard reader.has(parameter) else { return nil }

@@ -19,13 +19,20 @@ enum BlobsUploads {
             BlobsPut.append(.declined(reason), &out)
             return
         }
+        let bytes = reader.integer(6).map { Int($0) }
+        let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
+        if let bytes, bytes > bound.bytes {
+            guard case .budget = bound.reason else { throw .error(BlobsPut.tooLarge(bound)) }
+            storage.blobs.noteDeclined(name)
+            return BlobsPut.append(.declined(.overBudget), &out)
+        }
+        let owner = call.connection?.token ?? 0
+        if let limit = call.server.uploads.limit(of: owner) {
+            throw .error(RPCError(.overloaded, hint: "too many uploads are under way", limit: limit))
+        }
         try call.keepTurn()
         let upload = call.server.uploads.begin(
-            name, put, bytes: reader.integer(6).map { Int($0) }, digest: digest, owner: call.connection?.token ?? 0,
-            leaseSeconds: reader.integer(9).map { Int($0) })
-        guard let upload else {
-            throw .error(RPCError(.overloaded, hint: "too many uploads are under way", limit: BlobUploads.limit))
-        }
+            name, put, bytes: bytes, digest: digest, owner: owner, leaseSeconds: reader.integer(9).map { Int($0) })
         out.append("{\"upload\":")
         upload.token.withBytes { out.append(quoted: $0) }
         out.append("}")
@@ -40,18 +47,22 @@ enum BlobsUploads {
                 throw .error(gap(received, "pieces come one after the other: go on at `offset`", call))
             }
             try call.keepTurn()
-            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload))
+            let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
+            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload, within: bound))
         }
         switch piece.fault {
         case nil: break
         case .badBase64:
             throw .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: reader.name(2)))
         case .tooLarge:
+            guard case .content = piece.bound.reason else { throw .error(BlobsPut.tooLarge(piece.bound)) }
             throw .error(
                 RPCError(
                     .valueTooLarge, hint: "more than was announced; what came before this piece is kept",
                     parameter: reader.name(2), limit: piece.upload.limit))
         case .noSpace: throw .error(RPCError(.noSpace))
+        case .lowStorage: throw .error(BlobsPut.lowStorage)
+        case .crowded: throw .error(BlobsPut.crowded)
         default: throw .error(RPCError(.internalError, hint: "the piece could not be written"))
         }
         call.server.uploads.extend(piece.upload)
@@ -69,7 +80,7 @@ enum BlobsUploads {
             }
             try call.keepTurn()
             call.server.uploads.end(upload)
-            throw .query(ticket: storage.takeIn(blob: .upload(upload), limit: upload.limit))
+            throw .query(ticket: storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit)))
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
         let content = try BlobsPut.content(of: copy, call)

@@ -26,10 +26,15 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
         case closed
         /// The file changed its size while it was read.
         case changed
+        /// More than its bound.
         case tooLarge
         case badBase64
         case unreadable
         case noSpace
+        /// The disk is nearly full.
+        case lowStorage
+        /// More contents are on their way in than all blobs may have.
+        case crowded
         /// The storage's own disk failed.
         case failed
         case ending
@@ -41,17 +46,16 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
     public let upload: BlobUpload?
     private let files: BlobFiles
     private let configuration: StorageConfiguration
-    /// Most bytes that it may have.
-    public let limit: Int
+    public let bound: BlobBound
     public private(set) var fault: Fault?
     /// Set when there is no fault.
     public private(set) var content: BlobContent?
 
-    init(_ source: Source, limit: Int, _ files: BlobFiles, _ configuration: StorageConfiguration) {
+    init(_ source: Source, within bound: BlobBound, _ files: BlobFiles, _ configuration: StorageConfiguration) {
         self.source = source
         if case .file(let file) = source { self.file = file } else { file = nil }
         if case .upload(let upload) = source { self.upload = upload } else { upload = nil }
-        self.limit = limit
+        self.bound = bound
         self.files = files
         self.configuration = configuration
     }
@@ -84,7 +88,7 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
         guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
         guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
         let size = Int(information.st_size)
-        guard size <= limit else { throw .tooLarge }
+        guard size <= bound.bytes else { throw .tooLarge }
         if size <= BlobLimits.smallBytes {
             var buffer = ByteBuffer(capacity: size + 1)
             while buffer.count <= size {
@@ -100,7 +104,7 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
             return
         }
         let draft = try makeDraft()
-        try draft.take(descriptor, size: size) { tables.isEnding }
+        try draft.take(descriptor, size: size, within: bound) { tables.isEnding }
         try finish(draft)
     }
 
@@ -110,9 +114,6 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
         // Whole groups; padding is for the last one.
         let step = BlobDraft.piece / 3 * 4
         let draft = try makeDraft()
-        func write(_ bytes: Bytes) throws(Fault) {
-            do throws(StorageFault) { try draft.append(bytes) } catch { throw error.isFull ? .noSpace : .failed }
-        }
         var start = 0
         while start < text.count {
             if tables.isEnding { throw .ending }
@@ -120,14 +121,14 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
             let before = decoded.count
             let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
             guard isGood, end == text.count || decoded.count - before == step / 4 * 3 else { throw .badBase64 }
-            guard draft.bytes + decoded.count <= limit else { throw .tooLarge }
+            guard draft.bytes + decoded.count <= bound.bytes else { throw .tooLarge }
             if decoded.count >= piece {
-                try write(decoded.bytes(0..<piece))
+                try draft.append(decoded.bytes(0..<piece), within: bound)
                 decoded.removeFirst(piece)
             }
             start = end
         }
-        if !decoded.isEmpty { try write(decoded.bytes) }
+        if !decoded.isEmpty { try draft.append(decoded.bytes, within: bound) }
         try finish(draft)
     }
 

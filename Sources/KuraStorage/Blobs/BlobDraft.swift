@@ -17,12 +17,14 @@ final class BlobDraft: @unchecked Sendable {
     private(set) var bytes = 0
     private var hash: GenericHash?
     private let files: BlobFiles
+    private let isUpload: Bool
 
     static let piece = 256 << 10
     private static let numbers = Guarded(0)
 
-    init(_ configuration: StorageConfiguration, _ files: BlobFiles) throws(StorageFault) {
+    init(_ configuration: StorageConfiguration, _ files: BlobFiles, isUpload: Bool = false) throws(StorageFault) {
         self.files = files
+        self.isUpload = isUpload
         hash = GenericHash()
         let directory = configuration.blobsDirectory
         if let fault = FaultPoints.hit(.blobOpen)?.errno {
@@ -49,23 +51,50 @@ final class BlobDraft: @unchecked Sendable {
         temporary = path
     }
 
-    deinit { files.letGo(descriptor, temporary: temporary) }
+    deinit {
+        files.note(draftBytes: -bytes, ofUpload: isUpload)
+        files.letGo(descriptor, temporary: temporary)
+    }
 
     /// It has a name of its own now.
     func wasNamed() { temporary = nil }
 
-    /// Adds what follows.
-    func append(_ piece: Bytes) throws(StorageFault) {
-        if let fault = FaultPoints.hit(.blobWrite)?.errno { throw .system(errno: fault, call: "write", path: "") }
-        try FileSystem.write(descriptor, piece, at: bytes, path: "")
+    /// Adds what follows, all of it or nothing.
+    func append(_ piece: Bytes, within bound: BlobBound) throws(BlobCopy.Fault) {
+        guard bytes + piece.count <= bound.bytes else { throw .tooLarge }
+        try admit(piece.count)
+        do throws(StorageFault) {
+            if let fault = FaultPoints.hit(.blobWrite)?.errno {
+                // A full disk takes a part.
+                try FileSystem.write(descriptor, piece.extracting(0..<piece.count / 2), at: bytes, path: "")
+                throw StorageFault.system(errno: fault, call: "write", path: "")
+            }
+            try FileSystem.write(descriptor, piece, at: bytes, path: "")
+        } catch {
+            // What was written of it would lie behind a shorter piece that comes in its stead.
+            ftruncate(descriptor, off_t(bytes))
+            throw error.isFull ? .noSpace : .failed
+        }
         hash?.update(piece)
         note(piece.count)
     }
 
+    /// Whether there is room for so many bytes more, in the file system and among all that is on its way in.
+    private func admit(_ count: Int) throws(BlobCopy.Fault) {
+        guard files.admits(draftBytes: count, ofUpload: isUpload) else { throw .crowded }
+        unlooked += count
+        guard unlooked >= BlobLimits.lookBytes else { return }
+        unlooked = 0
+        if files.space.look() { throw .lowStorage }
+    }
+
+    /// Bytes since the file system was asked last.
+    private var unlooked = 0
+
     /// Takes a file in as it is now, from its beginning, by position: what others do with the descriptor is of no matter.
     /// `size`: what it should have.
     /// `isEnding`: asked between pieces.
-    func take(_ source: Int32, size: Int, isEnding: () -> Bool) throws(BlobCopy.Fault) {
+    func take(_ source: Int32, size: Int, within bound: BlobBound, isEnding: () -> Bool) throws(BlobCopy.Fault) {
         if csys_clone_file(source, descriptor) == 0 {
             try hashClone(size, isEnding)
             return
@@ -82,7 +111,8 @@ final class BlobDraft: @unchecked Sendable {
                     source, atMost: min(piece, size - bytes + 1), at: bytes, into: &buffer, path: "")
             } catch { throw .unreadable }
             if count == 0 { break }
-            do throws(StorageFault) { try append(buffer.bytes) } catch { throw error.isFull ? .noSpace : .failed }
+            guard bytes + count <= size else { throw .changed }
+            try append(buffer.bytes, within: bound)
         }
         guard bytes == size else { throw .changed }
     }
@@ -107,6 +137,7 @@ final class BlobDraft: @unchecked Sendable {
             if count == 0 { break }
             hash?.update(buffer.bytes)
             bytes += count
+            files.note(draftBytes: count, ofUpload: isUpload)
         }
         guard bytes == size else { throw .changed }
     }
@@ -114,6 +145,7 @@ final class BlobDraft: @unchecked Sendable {
     private func note(_ count: Int) {
         CountingVFS.count(role: .cache, part: .content, writes: 1, bytesWritten: count)
         bytes += count
+        files.note(draftBytes: count, ofUpload: isUpload)
     }
 
     /// The digest of all that has been added; once.

@@ -2,6 +2,7 @@ import CSyscalls
 import Glibc
 import KuraBytes
 import SQLite
+import Synchronization
 
 /// The contents of large blobs as files: DATA/cache/blobs/ab/cdef…, named by their digests, one of equal contents, for reading only.
 ///
@@ -23,6 +24,10 @@ final class BlobFiles: Sendable {
     private let state = Guarded(State())
     private let configuration: StorageConfiguration
     private let remover: CacheThread
+    let space: FreeSpace
+    /// Bytes of contents that are on their way in: as uploads, which may take their time, and otherwise.
+    private let uploadBytes = Atomic<Int>(0)
+    private let copyBytes = Atomic<Int>(0)
     /// Files may be here that an unclean stop has left, with other bytes.
     private let isDoubtful: Bool
 
@@ -30,8 +35,9 @@ final class BlobFiles: Sendable {
     private static let setAsideLimit = 64
 
     /// `remover`: the thread that takes names away.
-    init(_ configuration: StorageConfiguration, remover: CacheThread, isDoubtful: Bool) {
+    init(_ configuration: StorageConfiguration, remover: CacheThread, space: FreeSpace, isDoubtful: Bool) {
         self.isDoubtful = isDoubtful
+        self.space = space
         self.configuration = configuration
         self.remover = remover
     }
@@ -42,6 +48,21 @@ final class BlobFiles: Sendable {
     }
 
     // MARK: Coming
+
+    /// Whether contents that are on their way in may take so much more: together no more than all blobs may have.
+    func admits(draftBytes count: Int, ofUpload isUpload: Bool) -> Bool {
+        let taken = isUpload ? uploadBytes.load(ordering: .relaxed) : copyBytes.load(ordering: .relaxed)
+        return taken + count <= configuration.blobBytes
+    }
+
+    /// From any thread.
+    func note(draftBytes count: Int, ofUpload isUpload: Bool) {
+        if isUpload {
+            uploadBytes.wrappingAdd(count, ordering: .relaxed)
+        } else {
+            copyBytes.wrappingAdd(count, ordering: .relaxed)
+        }
+    }
 
     /// Gives a content that is whole its name. On a thread that may wait.
     /// Returns: what keeps it.

@@ -71,6 +71,26 @@ public enum BlobStored: Sendable {
     }
 }
 
+/// How large a content may be that is on its way in, and what says so.
+public struct BlobBound: Sendable {
+    public enum Reason: Sendable {
+        /// The longest that there can be, or that was announced.
+        case content
+        /// What the namespace, or all blobs, may have.
+        case budget
+        /// A quota of so many bytes.
+        case account(limit: Int)
+    }
+    public private(set) var bytes: Int
+    public private(set) var reason = Reason.content
+
+    public init(bytes: Int) { self.bytes = bytes }
+
+    mutating func narrow(to bytes: Int?, _ reason: Reason) {
+        if let bytes, bytes < self.bytes { (self.bytes, self.reason) = (bytes, reason) }
+    }
+}
+
 /// What a namespace is configured to be; nil: the room's own.
 public struct BlobNamespaceSettings: Sendable, Equatable {
     public var ttlSeconds: Int?
@@ -115,6 +135,8 @@ public struct BlobCounts: Sendable, Equatable {
 public enum BlobLimits {
     /// A content up to here lies in the table and in memory; a longer one has a file.
     public static let smallBytes = 16 << 10
+    /// Bytes that are written of a content before the file system is asked again how much it has left.
+    static let lookBytes = 4 << 20
     /// Longest content.
     public static let byteLimit = 4 << 30
     /// What a blob lives when neither its put nor its namespace says.

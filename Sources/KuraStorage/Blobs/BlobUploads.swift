@@ -16,8 +16,10 @@ public final class BlobUpload: @unchecked Sendable {
     /// Bytes that it is to have; nil when nobody said.
     public let bytes: Int?
     public let digest: ContentDigest?
+    /// The connection that has begun it.
+    let beginner: UInt64
     /// The connection that it goes with; nil when it has a lease.
-    let owner: UInt64?
+    var owner: UInt64? { leaseSeconds == nil ? beginner : nil }
     /// Seconds that it stays without a piece; nil when it goes with its connection.
     public let leaseSeconds: Int?
     fileprivate(set) var expiresAt: UInt64 = .max
@@ -47,7 +49,7 @@ public final class BlobUpload: @unchecked Sendable {
         self.put = put
         self.bytes = bytes
         self.digest = digest
-        self.owner = leaseSeconds == nil ? owner : nil
+        beginner = owner
         self.leaseSeconds = leaseSeconds
     }
 }
@@ -55,21 +57,27 @@ public final class BlobUpload: @unchecked Sendable {
 /// Blobs that come in pieces. They end with a commit, with their connection or their lease, and with the daemon; nothing is left of them.
 public struct BlobUploads {
     private var all: [[UInt8]: BlobUpload] = [:]
-    /// Uploads that there can be.
+    /// Uploads that there can be, and that one connection has begun of them.
     public static let limit = 256
+    public static let limitOfOne = 32
     public static let longestLeaseSeconds = 86_400
 
     public init() {}
 
     public var count: Int { all.count }
 
-    /// Begins one; nil when there are too many.
+    /// How many there may be of those that would be too many with one more of this connection; nil when there may be one more.
+    public mutating func limit(of owner: UInt64) -> Int? {
+        dropExpired()
+        if all.count >= Self.limit { return Self.limit }
+        return all.values.count { $0.beginner == owner } >= Self.limitOfOne ? Self.limitOfOne : nil
+    }
+
+    /// Begins one.
     /// `owner`: number of the connection that it goes with, unless it has a lease.
     public mutating func begin(
         _ name: BlobName, _ put: BlobPut, bytes: Int?, digest: ContentDigest?, owner: UInt64, leaseSeconds: Int?
-    ) -> BlobUpload? {
-        dropExpired()
-        guard all.count < Self.limit else { return nil }
+    ) -> BlobUpload {
         // 128 bits that nobody guesses: who has it may go on with it.
         let token = Self.token()
         let upload = BlobUpload(
@@ -136,8 +144,13 @@ public final class BlobAppend: TableQuery, @unchecked Sendable {
     public private(set) var fault: BlobCopy.Fault?
     /// Bytes that the upload has now.
     public private(set) var received = 0
+    public let bound: BlobBound
 
-    init(_ text: [UInt8], _ upload: BlobUpload, _ files: BlobFiles, _ configuration: StorageConfiguration) {
+    init(
+        _ text: [UInt8], _ upload: BlobUpload, within bound: BlobBound, _ files: BlobFiles,
+        _ configuration: StorageConfiguration
+    ) {
+        self.bound = bound
         self.text = text
         self.upload = upload
         self.files = files
@@ -157,11 +170,11 @@ public final class BlobAppend: TableQuery, @unchecked Sendable {
         guard let text else { throw .failed }
         var piece = ByteBuffer(capacity: text.count / 4 * 3)
         guard text.withBytes({ Base64.decode($0, into: &piece) }) else { throw .badBase64 }
-        guard (upload.draft?.bytes ?? 0) + piece.count <= upload.limit else { throw .tooLarge }
+        guard (upload.draft?.bytes ?? 0) + piece.count <= bound.bytes else { throw .tooLarge }
         do throws(StorageFault) {
-            if upload.draft == nil { upload.draft = try BlobDraft(configuration, files) }
-            try upload.draft?.append(piece.bytes)
+            if upload.draft == nil { upload.draft = try BlobDraft(configuration, files, isUpload: true) }
         } catch { throw error.isFull ? .noSpace : .failed }
+        try upload.draft?.append(piece.bytes, within: bound)
     }
 }
 

@@ -18,6 +18,21 @@ extension BlobsStore {
         return nil
     }
 
+    /// How large a content may be that is to get a name: what its namespace, all blobs and the quotas that bind the writer leave to it.
+    /// `most`: bytes that it may have anyway.
+    public func bound(of name: BlobName, atMost most: Int, for binding: [QuotaAccount]) -> BlobBound {
+        var bound = BlobBound(bytes: most)
+        let namespace = namespaces.find(name.namespace)
+        bound.narrow(to: configuration.blobBytes, .budget)
+        bound.narrow(to: namespace?.settings.maxBytes, .budget)
+        guard !binding.isEmpty else { return bound }
+        let freed = namespace.flatMap { index.find(hash(name, $0)) }.map { index.content(of: $0).bytes } ?? 0
+        for account in namespaces.accounts(of: name.namespace) where binding.contains(where: { $0 === account }) {
+            bound.narrow(to: account.bytesLeft.map { $0 + freed }, .account(limit: account.bytesLimit ?? 0))
+        }
+        return bound
+    }
+
     /// Gives a name to a content, in the place of what had it. All is known (`isReady`).
     /// `binding`: the quotas of whoever asks.
     /// Throws: `.quotaExceeded` when there are too many namespaces, `.accountFull`.

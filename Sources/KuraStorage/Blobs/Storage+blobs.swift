@@ -10,10 +10,10 @@ extension Storage {
         return ticket
     }
 
-    /// Begins to take a content in, of `limit` bytes at most.
+    /// Begins to take a content in.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobCopy`.
-    public func takeIn(blob source: BlobCopy.Source, limit: Int) -> UInt64 {
-        submit(content: BlobCopy(source, limit: limit, blobs.files, configuration))
+    public func takeIn(blob source: BlobCopy.Source, within bound: BlobBound) -> UInt64 {
+        submit(content: BlobCopy(source, within: bound, blobs.files, configuration))
     }
 
     /// Begins to open the file of a content, or to read it.
@@ -52,8 +52,8 @@ extension Storage {
 
     /// Begins to add a piece to an upload.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobAppend`.
-    public func append(_ text: [UInt8], to upload: BlobUpload) -> UInt64 {
+    public func append(_ text: [UInt8], to upload: BlobUpload, within bound: BlobBound) -> UInt64 {
         upload.beginPiece()
-        return submit(content: BlobAppend(text, upload, blobs.files, configuration))
+        return submit(content: BlobAppend(text, upload, within: bound, blobs.files, configuration))
     }
 }

@@ -39,6 +39,9 @@ public final class QuotaAccount {
         if more > 0, let bytesLimit, bytes + more > bytesLimit { throw .accountFull(limit: bytesLimit, of: .bytes) }
     }
 
+    /// Bytes that it has left; nil without a bound.
+    var bytesLeft: Int? { bytesLimit.map { max($0 - bytes, 0) } }
+
     /// The same for items that are not in the table of scopes.
     func admitting(bytes: Int, items: Int, isNewScope: Bool = false) throws(StoreError) {
         try admit(bytes: bytes, items: items, isNewScope: isNewScope)

@@ -43,6 +43,12 @@ import Testing
         #expect(many["declined"]?.elements.map { $0["reason"]?.text } == ["quotaExceeded"])
         let upload = try client.result("blobs.beginUpload", BlobWorld.params("r", namespace: "mine1"))["upload"]?.text
         #expect(quota(try client.call("blobs.commitUpload", "{\"upload\":\"\(upload ?? "")\"}")) == 4)
+        // So is a piece of what would grow over it, before it is written.
+        let begun = try client.result("blobs.beginUpload", BlobWorld.params("p", namespace: "mine1"))
+        let large = try #require(begun["upload"]?.text)
+        let piece = "{\"upload\":\"\(large)\",\"offset\":0\(BlobWorld.data(BlobWorld.bytes(90_000)))}"
+        #expect(quota(try client.call("blobs.appendUpload", piece)) == 100_000)
+        try client.result("blobs.abortUpload", "{\"upload\":\"\(large)\"}")
         // What is there may change, within the bound of bytes.
         #expect(quota(try blob(client, "mine1", "p", 70_000)) == nil)
         #expect(quota(try blob(client, "mine1", "q", 40_000)) == 100_000)

@@ -102,7 +102,51 @@ import Testing
                 #expect(refused["kind"]?.text == "uploadNotFound")
             }
         }
-        for number in 0..<256 { _ = try begin(client, "k\(number)") }
-        #expect(try client.refusal("blobs.beginUpload", World.params("more"))["kind"]?.text == "overloaded")
+        var others: [Client] = []
+        for number in 0..<256 {
+            if number % 32 == 0 { others.append(try world.connect()) }
+            _ = try begin(others[number / 32], "k\(number)", number % 2 == 0 ? ",\"leaseSeconds\":60" : "")
+            guard number == 31 else { continue }
+            let refused = try others[0].refusal("blobs.beginUpload", World.params("more"))
+            #expect(refused["kind"]?.text == "overloaded" && refused["limit"]?.int == 32)
+        }
+        let refused = try client.refusal("blobs.beginUpload", World.params("more"))
+        #expect(refused["kind"]?.text == "overloaded" && refused["limit"]?.int == 256)
+    }
+
+    @Test(arguments: ["full", "fail"]) func `a piece of which a part was written leaves nothing of it`(_ fault: String)
+        throws
+    {
+        let world = try BlobWorld(faults: "blob.write:\(fault):2")
+        let client = try world.connect()
+        let bytes = World.bytes(200_000)
+        let upload = try begin(client, "a")
+        try client.result("blobs.appendUpload", piece(upload, 0, bytes[..<50_000]))
+        let refused = try client.refusal("blobs.appendUpload", piece(upload, 50_000, bytes[50_000...]))
+        #expect(refused["kind"]?.text == (fault == "full" ? "noSpace" : "internalError"))
+        try client.result("blobs.appendUpload", piece(upload, 50_000, bytes[50_000..<60_000]))
+        try client.result("blobs.commitUpload", "{\"upload\":\"\(upload)\"}")
+        #expect(try World.read(client, "a") == Array(bytes[..<60_000]))
+        #expect(try World.read(client, "a", ",\"verify\":true") == Array(bytes[..<60_000]))
+    }
+
+    @Test func `what is more than its namespace may have is refused before it is written`() throws {
+        // Whoever writes a byte of it ends.
+        let world = try BlobWorld(faults: "blob.write:kill:1")
+        let client = try world.connect()
+        try client.result("blobs.configure", "{\"namespace\":\"images\",\"maxBytes\":100000}")
+        let bytes = World.bytes(300_000)
+        let file = try world.file(bytes)
+        defer { close(file) }
+        for more in [",\"fd\":true", World.data(bytes)] {
+            let descriptors = more.contains("fd") ? [file] : []
+            let declined = try client.call("blobs.put", World.params("a", more), descriptors: descriptors)["result"]
+            #expect(declined?["stored"]?.bool == false && declined?["reason"]?.text == "overBudget")
+        }
+        let declined = try client.result("blobs.beginUpload", World.params("a", ",\"bytes\":100001"))
+        #expect(declined["reason"]?.text == "overBudget")
+        let upload = try begin(client, "a")
+        let refused = try client.refusal("blobs.appendUpload", piece(upload, 0, bytes))
+        #expect(refused["kind"]?.text == "valueTooLarge" && refused["limit"]?.int == 100_000)
     }
 }

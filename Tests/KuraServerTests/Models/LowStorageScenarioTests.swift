@@ -26,11 +26,15 @@ private final class SmallDisk {
         umount2(daemon.data, Int32(MNT_DETACH))
     }
 
-    /// Somebody else takes room until so much is left.
-    func fill(leaving mebibytes: Int) {
+    /// Bytes that are left.
+    var free: Int {
         var information = statvfs()
         statvfs(daemon.data, &information)
-        let free = Int(information.f_bavail) * Int(information.f_frsize)
+        return Int(information.f_bavail) * Int(information.f_frsize)
+    }
+
+    /// Somebody else takes room until so much is left.
+    func fill(leaving mebibytes: Int) {
         let file = open(daemon.data + "/tmp/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(file) }
         posix_fallocate(file, lseek(file, 0, SEEK_END), off_t(max(free - mebibytes * Self.mebibyte, 0)))
@@ -148,5 +152,24 @@ private final class SmallDisk {
         #expect(try putModel("b", "1")["reason"]?.text == "lowStorage" && isLow() == true)
         disk.release()
         try wait("stored again") { try putModel("b", "1")["stored"]?.bool == true }
+    }
+
+    @Test func `contents on their way in end where space becomes low`() throws {
+        let upload = try client.result("blobs.beginUpload", BlobWorld.params("a"))["upload"]?.text ?? ""
+        let bytes = BlobWorld.bytes(3 << 20)
+        var (offset, kind) = (0, String?.none)
+        while kind == nil, offset < 64 << 20 {
+            let piece = "{\"upload\":\"\(upload)\",\"offset\":\(offset)\(BlobWorld.data(bytes))}"
+            kind = try client.call("blobs.appendUpload", piece)["error"]?["data"]?["kind"]?.text
+            if kind == nil { offset += bytes.count }
+        }
+        #expect(kind == "noSpace" && disk.free >= 8 << 20, "\(kind ?? "-"): \(disk.free)")
+        try client.result("blobs.abortUpload", "{\"upload\":\"\(upload)\"}")
+        try wait("fine again") { try isLow() == false }
+        let file = open(disk.daemon.root + "/input", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        #expect(ftruncate(file, 100 << 20) == 0)
+        let reply = try client.call("blobs.put", BlobWorld.params("b", ",\"fd\":true"), descriptors: [file])
+        #expect(reply["result"]?["reason"]?.text == "lowStorage", "\(reply)")
     }
 }
