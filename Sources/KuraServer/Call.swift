@@ -37,8 +37,8 @@ final class Call {
     var keepsTurn = false
     /// What the request has had read of the model cache: views point into it.
     var reading: ModelRead?
-    /// Replies to other requests, which this turn has brought about.
-    var parkedReplies: [ParkedReply] = []
+    /// Replies to other requests, which this turn or earlier ones have brought about.
+    var parkedReplies = ParkedReplies()
     /// The reply waits until the turn is in the audit.
     var isAudited = false
     /// The secret that the request was about, when its parameters do not name it: service, account and group, the latter two from there on.

@@ -15,11 +15,12 @@ extension Call {
     /// `claim`, `lease`: positions of the parameters.
     func claimBlob(_ claim: Int, lease: Int, _ storage: isolated Storage) throws(Refusal) -> WinToken? {
         guard reader.boolean(claim), let connection else { return nil }
-        try admitClaim(storage)
+        try admitClaim(connection, storage)
         try keepTurn()
         let seconds = reader.integer(lease).map { UInt64($0) * 1_000_000_000 }
         let token = storage.caches.claims.claim(
-            claimed(), owner: connection.token, lease: seconds, since: 0, now: monotonicNow())
+            claimed(), owner: connection.token, role: connection.admission.role, lease: seconds, since: 0,
+            now: monotonicNow())
         if token != nil, seconds == nil { connection.holdsCaches = true }
         return token
     }

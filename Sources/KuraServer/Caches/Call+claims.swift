@@ -2,19 +2,6 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// Rooms whose keys can be claimed, as `CacheClaims.Subject` has them.
-enum ClaimRoom: UInt8 {
-    case models = 1
-    case blobs = 2
-}
-
-/// A reply to a request that was parked: it leaves when its turn is through.
-struct ParkedReply {
-    /// The connection.
-    var token: UInt64
-    var line: [UInt8]
-}
-
 extension Call {
     /// What a parameter's win token is worth for a subject.
     /// - Throws: `tokenInvalid`.
@@ -56,10 +43,16 @@ extension Call {
     static let parkedBytes = 1024
 
     /// - Throws: `overloaded` when there are too many claims.
-    func admitClaim(_ storage: isolated Storage) throws(Refusal) {
-        guard storage.caches.claims.isFull else { return }
-        throw .error(
-            RPCError(.overloaded, hint: "too many keys are being fetched at once", limit: CacheClaims.limit))
+    func admitClaim(_ connection: Connection, _ storage: isolated Storage) throws(Refusal) {
+        let limit = storage.caches.claims.limit(of: connection.token, role: connection.admission.role)
+        guard let limit else { return }
+        let hint: StaticString =
+            switch limit {
+            case CacheClaims.limitOfOne: "this connection has claimed too many keys, and brought none of them yet"
+            case CacheClaims.limitOfRole: "this role has claimed too many keys, and brought none of them yet"
+            default: "too many keys are being fetched at once"
+            }
+        throw .error(RPCError(.overloaded, hint: hint, limit: limit))
     }
 
     /// - Throws: `overloaded`.
@@ -73,12 +66,18 @@ extension Call {
 
     /// Answers a request that was parked with the members that `render` appends.
     func tell(_ waiter: CacheClaims.Waiter, _ render: (inout ByteBuffer) -> Void) {
-        var line = ByteBuffer()
-        waiter.request.withBytes { line.appendReplyHead(id: $0) }
-        line.append("\"result\":{")
-        render(&line)
-        line.append("}}\n")
-        parkedReplies.append(ParkedReply(token: waiter.owner, line: Array(line.bytes)))
+        parkedReplies.append(waiter, Self.text(render))
+    }
+
+    /// The same of many, by their numbers: what they are told is rendered once.
+    func tell(_ numbers: [UInt64], _ render: (inout ByteBuffer) -> Void) {
+        if !numbers.isEmpty { parkedReplies.append(numbers, Self.text(render)) }
+    }
+
+    private static func text(_ render: (inout ByteBuffer) -> Void) -> [UInt8] {
+        var text = ByteBuffer()
+        render(&text)
+        return Array(text.bytes)
     }
 
     /// What the request is about to change is not in the log, and would not be taken back with the turn: so the turn is not

@@ -1,32 +1,59 @@
 import KuraBytes
+import KuraProtocol
 import KuraStorage
 
 /// Telling those who wait for what others fetch.
 extension Server {
-    /// Ends what connections that are gone have held, and leases and waits whose time is over; then everybody who is concerned is told.
-    /// Comes at the end of a turn, when nothing of it is taken back any more.
+    /// Nanoseconds of a turn that the ends of claims and the replies to those who wait may take, each, and how many are looked at between two
+    /// looks at the clock.
+    private static let turnTime: UInt64 = 1_000_000
+    private static let piece = 32
+
+    /// Ends what connections that are gone have held, and leases and waits whose time is over; then everybody who is concerned is told: a part of
+    /// it when that is much. Comes at the end of a turn, when nothing of it is taken back any more.
     func tellClaims(_ storage: isolated Storage) {
         let claims = storage.caches.claims
         guard !departed.isEmpty || claims.nextDue != nil || !call.parkedReplies.isEmpty else { return }
         let now = monotonicNow()
-        for token in departed { tell(storage.leaveCaches(token, now: now), storage) }
-        departed.removeAll(keepingCapacity: true)
-        if let due = claims.nextDue, due <= now { tell(claims.expire(since: storage.models.moment, now: now), storage) }
-        if drainDeadline != nil, claims.waiters > 0 { tell(claims.endAll(), storage) }
-        guard !call.parkedReplies.isEmpty else { return }
-        let replies = call.parkedReplies
-        call.parkedReplies.removeAll(keepingCapacity: true)
-        for reply in replies {
-            guard let connection = connections[reply.token], !connection.isClosed else { continue }
+        var left = 0
+        while left < departed.count, left == 0 || monotonicNow() - now < Self.turnTime {
+            tell(storage.leaveCaches(departed[left], now: now), storage)
+            left += 1
+        }
+        departed.removeFirst(left)
+        while let due = claims.nextDue, due <= now, monotonicNow() - now < Self.turnTime {
+            tell(claims.expire(since: storage.models.moment, now: now, atMost: Self.piece), storage)
+        }
+        // What is on its way is better than to hear of the end.
+        if drainDeadline != nil, claims.waiters > 0, !call.parkedReplies.isDue {
+            tell(claims.endAll(atMost: 1024), storage)
+        }
+        if !call.parkedReplies.isEmpty { tellParked(claims, storage) }
+    }
+
+    private func tellParked(_ claims: CacheClaims, _ storage: isolated Storage) {
+        let start = monotonicNow()
+        var told = 0
+        call.parkedReplies.releaseHeld()
+        while told % Self.piece != 0 || told == 0 || monotonicNow() - start < Self.turnTime,
+            let (waiter, text) = call.parkedReplies.next(claims)
+        {
+            told += 1
+            guard let connection = connections[waiter.owner], !connection.isClosed else { continue }
             // Nothing comes into the middle of a batch's line.
             guard !connection.state.isComposing else {
-                call.parkedReplies.append(reply)
+                call.parkedReplies.hold(waiter, text)
                 continue
             }
             // One that has hung up has none any more.
             connection.parked = max(connection.parked - 1, 0)
             supply(connection)
-            connection.output.append(reply.line)
+            waiter.request.withBytes { connection.output.appendReplyHead(id: $0) }
+            connection.output.append("\"result\":{")
+            // Memory that is short is for those who have asked for something.
+            let isGiven = text.count <= 4096 || !facts.buffers.isTight
+            connection.output.append(isGiven ? text : ParkedReplies.miss)
+            connection.output.append("}}\n")
             settle(connection, storage.syncedRev)
         }
     }
@@ -46,7 +73,8 @@ extension Server {
 
     /// Nanoseconds until a lease or a wait ends, or somebody is to be told; nil when there is nothing.
     func timeToClaims(at time: UInt64, _ storage: isolated Storage) -> UInt64? {
-        if !departed.isEmpty { return 0 }
+        if !departed.isEmpty || call.parkedReplies.isDue { return 0 }
+        if drainDeadline != nil, storage.caches.claims.waiters > 0 { return 0 }
         guard let due = storage.caches.claims.nextDue else { return nil }
         return due > time ? due - time : 0
     }

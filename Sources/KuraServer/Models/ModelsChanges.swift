@@ -45,33 +45,27 @@ extension ModelsHandlers {
         out.append("}")
     }
 
-    /// Bytes of copies of a value that leave at once.
-    private static let toldBytes = 32 << 20
-
     /// The value has come: those that wait for it get it, whether it is stored or not.
     /// `etag`: empty for none. `tags`: a list's JSON text; empty for none.
     static func settle(
         _ subject: CacheClaims.Subject, _ state: ModelState, _ value: Bytes, etag: Bytes, tags: Bytes, _ call: Call,
         _ storage: isolated Storage
     ) {
-        var left = toldBytes
-        for waiter in storage.caches.claims.settle(subject) {
-            left -= value.count
-            // The others ask again, and find it.
-            let isGiven = left > 0
-            call.tell(waiter) { out in
-                guard isGiven else { return out.append("\"state\":\"miss\",\"ageMs\":0") }
-                out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
-                out.append(value)
-                if !etag.isEmpty {
-                    out.append(",\"etag\":")
-                    out.append(quoted: etag)
-                }
-                out.append(",\"ageMs\":0")
-                if !tags.isEmpty {
-                    out.append(",\"tags\":")
-                    out.append(tags)
-                }
+        let numbers = storage.caches.claims.settle(subject)
+        let isFull = call.parkedReplies.isFull
+        call.tell(numbers) { out in
+            // They ask again, and find it.
+            guard !isFull else { return out.append(ParkedReplies.miss) }
+            out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
+            out.append(value)
+            if !etag.isEmpty {
+                out.append(",\"etag\":")
+                out.append(quoted: etag)
+            }
+            out.append(",\"ageMs\":0")
+            if !tags.isEmpty {
+                out.append(",\"tags\":")
+                out.append(tags)
             }
         }
     }
@@ -120,7 +114,7 @@ extension ModelsHandlers {
             namespace, key, call.lifetime(2), etag: call.reader.has(5) ? call.reader.string(5) : nil, isStale: isLate)
         if hasToken { claims.spend(call.reader.string(6)) }
         if isTouched, let subject, !isLate || claims.isHolder(call.reader.string(6), of: subject) {
-            for waiter in claims.settle(subject) { tell(.timedOut(subject, waiter), call, storage) }
+            call.tell(claims.settle(subject)) { append(nothingOf: key, namespace, &$0, call, storage) }
         } else if !isTouched, hasToken, let subject, claims.isHolder(call.reader.string(6), of: subject),
             let news = claims.giveUp(subject, since: storage.models.moment, now: monotonicNow())
         {

@@ -19,11 +19,12 @@ extension ModelsHandlers {
         if let until = claims.heldUntil(subject, now: now) {
             retryAfter = until - now
         } else if let connection = call.connection {
-            try call.admitClaim(storage)
+            try call.admitClaim(connection, storage)
             try call.keepTurn()
             let lease = call.reader.integer(5).map { UInt64($0) * 1_000_000_000 }
             token = claims.claim(
-                subject, owner: connection.token, lease: lease, since: storage.models.moment, now: now)
+                subject, owner: connection.token, role: connection.admission.role, lease: lease,
+                since: storage.models.moment, now: now)
             if token != nil, lease == nil { connection.holdsCaches = true }
             let wait = UInt64(call.reader.integer(4) ?? 0) * 1_000_000
             // Replies of a batch leave together: none of them can come later.
@@ -34,8 +35,8 @@ extension ModelsHandlers {
                 claims.wait(
                     subject,
                     .init(
-                        owner: connection.token, request: Array(call.reader.replyID), deadline: now + wait, lease: lease
-                    ))
+                        owner: connection.token, role: connection.admission.role,
+                        request: Array(call.reader.replyID), deadline: now + wait, lease: lease))
                 connection.holdsCaches = true
                 connection.parked += 1
                 call.isDeferred = true
@@ -75,12 +76,10 @@ extension ModelsHandlers {
             let pause = UInt64(seconds) * 1_000_000_000
             let waiters = claims.settle(subject)
             claims.hold(subject, until: now + pause, now: now)
-            for waiter in waiters {
-                call.tell(waiter) { out in
-                    subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
-                    out.append(",\"retryAfterMs\":")
-                    out.append(unsigned: pause / 1_000_000)
-                }
+            call.tell(waiters) { out in
+                subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
+                out.append(",\"retryAfterMs\":")
+                out.append(unsigned: pause / 1_000_000)
             }
         } else if let news = claims.giveUp(subject, since: storage.models.moment, now: now) {
             tell(news, call, storage)
@@ -94,7 +93,7 @@ extension ModelsHandlers {
         case .won(let subject, let waiter, let token):
             call.tell(waiter) { out in
                 let namespace = storage.models.namespace(number: subject.scope)
-                subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
+                subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
                 out.append(",\"token\":\"")
                 storage.caches.claims.append(token, to: &out)
                 out.append("\"")
@@ -102,17 +101,23 @@ extension ModelsHandlers {
         case .timedOut(let subject, let waiter):
             call.tell(waiter) { out in
                 let namespace = storage.models.namespace(number: subject.scope)
-                subject.key.withBytes { append(nothingOf: $0, namespace, &out, storage) }
+                subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
             }
         }
     }
 
     /// What there is of a key that no value has come for: perhaps one that another client has put as stale.
-    private static func append(
-        nothingOf key: Bytes, _ namespace: ModelNamespace?, _ out: inout ByteBuffer, _ storage: isolated Storage
+    static func append(
+        nothingOf key: Bytes, _ namespace: ModelNamespace?, _ out: inout ByteBuffer, _ call: Call,
+        _ storage: isolated Storage
     ) {
         var view = ModelView.miss
-        if let namespace, case .entry(let found) = storage.models.get(namespace, key, maxAge: nil) { view = found }
+        // While many values wait to leave they ask for it.
+        if !call.parkedReplies.isFull, let namespace,
+            case .entry(let found) = storage.models.get(namespace, key, maxAge: nil)
+        {
+            view = found
+        }
         out.append(view, of: namespace)
     }
 }

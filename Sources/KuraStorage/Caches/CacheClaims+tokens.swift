@@ -35,21 +35,36 @@ extension CacheClaims {
 
     // MARK: Pauses
 
-    /// Keys that can be held at once; when there are more, all are let go.
+    /// Keys that can be held at once; when there are more, the one whose time is over first is let go.
     private static let heldLimit = 65_536
 
     /// Nobody is to make it before `until`: no token is given for it.
     public func hold(_ subject: Subject, until: UInt64, now: UInt64) {
-        if held.count >= Self.heldLimit { held = held.filter { $0.value > now } }
-        if held.count >= Self.heldLimit { held = [:] }
-        held[subject] = until
+        endPause(subject)
+        // Two go for one that comes, until none is over its time.
+        for _ in 0..<2 {
+            guard let first = pauses.first, first.at <= now || held.count >= Self.heldLimit,
+                let subject = heldSubjects[first.number]
+            else { break }
+            endPause(subject)
+        }
+        lastClaim += 1
+        held[subject] = Pause(until: until, due: pauses.insert(.init(at: until, isClaim: false, number: lastClaim)))
+        heldSubjects[lastClaim] = subject
+        count(subject, by: 1)
+    }
+
+    func endPause(_ subject: Subject) {
+        guard let pause = held.removeValue(forKey: subject) else { return }
+        heldSubjects[pauses.remove(pause.due)] = nil
+        count(subject, by: -1)
     }
 
     /// Until when nobody is to make it; nil when anybody may.
     public func heldUntil(_ subject: Subject, now: UInt64) -> UInt64? {
-        guard !held.isEmpty, let until = held[subject] else { return nil }
-        if until > now { return until }
-        held[subject] = nil
+        guard !held.isEmpty, let pause = held[subject] else { return nil }
+        if pause.until > now { return pause.until }
+        endPause(subject)
         return nil
     }
 

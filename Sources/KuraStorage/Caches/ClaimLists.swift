@@ -14,6 +14,11 @@ struct SpentNumbers {
 
     mutating func insert(_ number: UInt64) {
         guard isKnown(number) else { return }
+        if number - min(newest, number) >= Self.window {
+            // None of those that the ring has is in the window any more.
+            for word in bits.indices { bits[word] = 0 }
+            newest = number
+        }
         while newest < number {
             newest += 1
             let place = newest % Self.window
@@ -24,43 +29,76 @@ struct SpentNumbers {
     }
 }
 
-/// Moments in the order in which they come, a binary heap. What is over before its time stays in it until then.
+/// Moments in the order in which they come: a binary heap of places, so that what is over before its time leaves it at once.
 struct DeadlineHeap {
     struct Entry {
         var at: UInt64
         var isClaim: Bool
         var number: UInt64
+        /// Where in the heap it stands.
+        fileprivate var position = 0
+
+        init(at: UInt64, isClaim: Bool, number: UInt64) {
+            self.at = at
+            self.isClaim = isClaim
+            self.number = number
+        }
     }
     private var entries: [Entry] = []
+    private var free: [Int32] = []
+    private var heap: [Int32] = []
 
-    var first: Entry? { entries.first }
-    var count: Int { entries.count }
+    var first: Entry? { heap.first.map { entries[Int($0)] } }
+    var count: Int { heap.count }
 
-    /// Forgets all that `isWanted` is false of.
-    mutating func keep(_ isWanted: (Entry) -> Bool) {
-        // A sorted row is a heap.
-        entries = entries.filter(isWanted).sorted { $0.at < $1.at }
+    /// - Returns: its place, by which it is removed.
+    mutating func insert(_ entry: Entry) -> Int32 {
+        let place = free.popLast() ?? Int32(entries.count)
+        if Int(place) == entries.count { entries.append(entry) } else { entries[Int(place)] = entry }
+        heap.append(place)
+        rise(heap.count - 1)
+        return place
     }
 
-    mutating func insert(_ entry: Entry) {
-        var child = entries.count
-        entries.append(entry)
-        while child > 0, entries[child].at < entries[(child - 1) / 2].at {
-            entries.swapAt(child, (child - 1) / 2)
+    /// - Returns: the number of what was there.
+    @discardableResult
+    mutating func remove(_ place: Int32) -> UInt64 {
+        let position = entries[Int(place)].position
+        free.append(place)
+        if let last = heap.popLast(), position < heap.count {
+            heap[position] = last
+            sink(position)
+            rise(entries[Int(last)].position)
+        }
+        return entries[Int(place)].number
+    }
+
+    private func at(_ position: Int) -> UInt64 { entries[Int(heap[position])].at }
+
+    private mutating func rise(_ start: Int) {
+        var child = start
+        while child > 0, at(child) < at((child - 1) / 2) {
+            swap(child, (child - 1) / 2)
             child = (child - 1) / 2
         }
+        entries[Int(heap[child])].position = child
     }
 
-    mutating func removeFirst() {
-        guard let last = entries.popLast(), !entries.isEmpty else { return }
-        entries[0] = last
-        var parent = 0
-        while parent * 2 + 1 < entries.count {
+    private mutating func sink(_ start: Int) {
+        var parent = start
+        while parent * 2 + 1 < heap.count {
             var child = parent * 2 + 1
-            if child + 1 < entries.count, entries[child + 1].at < entries[child].at { child += 1 }
-            guard entries[child].at < entries[parent].at else { return }
-            entries.swapAt(child, parent)
+            if child + 1 < heap.count, at(child + 1) < at(child) { child += 1 }
+            guard at(child) < at(parent) else { break }
+            swap(child, parent)
             parent = child
         }
+        entries[Int(heap[parent])].position = parent
+    }
+
+    private mutating func swap(_ first: Int, _ second: Int) {
+        heap.swapAt(first, second)
+        entries[Int(heap[first])].position = first
+        entries[Int(heap[second])].position = second
     }
 }

@@ -28,7 +28,7 @@ import Testing
         for owner in 2...4 as ClosedRange<UInt64> { claims.wait(subject, waiter(owner)) }
         #expect(winner(claims.giveUp(subject, since: 6, now: 0)) == 2)
         #expect(winner(claims.leave(2, since: 7, now: 0).first) == 3)
-        #expect(claims.settle(subject).map(\.owner) == [4])
+        #expect(claims.settle(subject).compactMap { claims.take($0)?.owner } == [4])
         #expect(claims.count == 0 && claims.waiters == 0 && claims.isIdle)
     }
 
@@ -117,5 +117,100 @@ import Testing
         for number in stride(from: 140_000 as UInt64, through: 199_999, by: 1) {
             #expect(spent.contains(number) == (number % 3 == 1))
         }
+    }
+
+    @Test func `very many that wait for one key end in no time, so many at once as is wanted`() {
+        _ = claims.claim(subject, owner: 1, lease: nil, since: 0, now: 0)
+        let count = 60_000
+        for number in 0..<count {
+            claims.wait(subject, waiter(2 + UInt64(number % 60), until: UInt64(1000 + number)))
+        }
+        let began = monotonicNanoseconds()
+        #expect(claims.expire(since: 0, now: 1 << 30, atMost: 100).count == 100)
+        #expect(claims.waiters == count - 100 && claims.nextDue == 1100)
+        // Half of them leave, half are told.
+        for owner in 2..<32 as Range<UInt64> { #expect(claims.leave(owner, since: 0, now: 0).isEmpty) }
+        #expect(claims.expire(since: 0, now: 1 << 30).count == count / 2 - 40)
+        #expect(claims.waiters == 0)
+        // A second for each would be two thousand millions of looks.
+        #expect(monotonicNanoseconds() - began < 5_000_000_000)
+    }
+
+    @Test func `those whose value has come are told one by one, and may still leave`() {
+        _ = claims.claim(subject, owner: 1, lease: nil, since: 0, now: 0)
+        for owner in 2...5 as ClosedRange<UInt64> { claims.wait(subject, waiter(owner, until: owner * 100)) }
+        let numbers = claims.settle(subject)
+        #expect(numbers.count == 4 && claims.waiters == 4)
+        // Somebody claims it anew, and another one waits for that.
+        _ = claims.claim(subject, owner: 6, lease: nil, since: 0, now: 0)
+        claims.wait(subject, waiter(7))
+        #expect(claims.take(numbers[0])?.owner == 2)
+        #expect(claims.leave(3, since: 0, now: 0).isEmpty)
+        #expect(claims.expire(since: 0, now: 400).count == 1)
+        #expect(numbers.compactMap { claims.take($0)?.owner } == [5])
+        #expect(winner(claims.leave(6, since: 0, now: 0).first) == 7)
+        #expect(claims.waiters == 0 && claims.count == 1)
+    }
+
+    @Test func `one connection and one role can claim so much, and others go on`() {
+        func claim(_ number: Int, _ owner: UInt64, _ role: String, lease: UInt64? = nil) -> Bool {
+            guard claims.limit(of: owner, role: role) == nil else { return false }
+            let key = (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+            return claims.claim(
+                .init(room: 1, scope: 1, key: key), owner: owner, role: role, lease: lease, since: 0, now: 0) != nil
+        }
+        for number in 0..<1024 { #expect(claim(number, 1, "app", lease: number % 2 == 0 ? 1000 : nil)) }
+        #expect(claims.limit(of: 1, role: "app") == CacheClaims.limitOfOne)
+        // Leases outlast their connection, and count on for its role.
+        #expect(claims.leave(1, since: 0, now: 0).isEmpty && claims.count == 512)
+        #expect(claim(2000, 1, "app"))
+        _ = claims.expire(since: 0, now: 1000)
+        #expect(claims.count == 1)
+        for number in 3000..<3000 + CacheClaims.limitOfRole - 1 {
+            #expect(claim(number, UInt64(2 + number / 1000), "app"))
+        }
+        #expect(claims.limit(of: 900, role: "app") == CacheClaims.limitOfRole)
+        #expect(claim(1_000_000, 900, "other"))
+        #expect(claims.leave(10, since: 0, now: 0).isEmpty)
+        #expect(claim(1_000_001, 900, "app"))
+    }
+
+    @Test func `a scope is concerned while something of it is claimed or held`() {
+        #expect(!claims.concerns(.models, scope: 2))
+        _ = claims.claim(subject, owner: 1, lease: nil, since: 0, now: 0)
+        claims.hold(subject, until: 100, now: 0)
+        #expect(claims.concerns(.models, scope: 2) && !claims.concerns(.blobs, scope: 2))
+        _ = claims.leave(1, since: 0, now: 0)
+        #expect(claims.concerns(.models, scope: 2))
+        #expect(claims.heldUntil(subject, now: 200) == nil && !claims.concerns(.models, scope: 2))
+    }
+
+    @Test func `the pause that ends first makes room for another one`() {
+        func key(_ number: Int) -> CacheClaims.Subject {
+            .init(room: 1, scope: 1, key: (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) })
+        }
+        for number in 0..<65_536 { claims.hold(key(number), until: UInt64(1_000_000 - number), now: 0) }
+        claims.hold(key(70_000), until: 2_000_000, now: 0)
+        #expect(claims.heldUntil(key(65_535), now: 0) == nil)
+        for number in [0, 30_000, 60_000, 70_000] { #expect(claims.heldUntil(key(number), now: 0) != nil, "\(number)") }
+        #expect(claims.held.count <= 65_536)
+    }
+
+    @Test func `moments leave the heap in their order, whoever has left before`() {
+        var heap = DeadlineHeap()
+        var places: [UInt64: Int32] = [:]
+        var state: UInt64 = 1
+        for number in 0..<5000 as Range<UInt64> {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            places[number] = heap.insert(.init(at: state >> 40, isClaim: false, number: number))
+            if number % 3 == 2 { #expect(heap.remove(places.removeValue(forKey: number - 1)!) == number - 1) }
+        }
+        var last: UInt64 = 0
+        while let first = heap.first {
+            #expect(first.at >= last)
+            last = first.at
+            heap.remove(places.removeValue(forKey: first.number)!)
+        }
+        #expect(places.isEmpty && heap.count == 0)
     }
 }
