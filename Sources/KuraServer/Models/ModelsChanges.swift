@@ -27,6 +27,7 @@ extension ModelsHandlers {
                     namespace, key, value, call.lifetime(3), etag: call.reader.string(6), tags: tags,
                     ifAbsent: call.reader.boolean(9), isStale: isLate, for: call.connection?.admission.accounts ?? [])
             }
+            if outcome == .makingRoom { throw .pause }
         }
         if hasToken { claims.spend(call.reader.string(8)) }
         // A winner that has lost its claim leaves the next one's alone.

@@ -17,6 +17,16 @@ enum ModelsMany {
         }
         let namespace = try call.namespace(storage)
         try call.keepTurn()
+        var (new, more) = (0, 0)
+        try reader.forEach(call) { (entry, _) throws(Refusal) in
+            let bytes = entry.etag.count + entry.value.count + (entry.tags.isEmpty ? 0 : WireLimits.tags * 4)
+            let (needed, isNew) = storage.models.more(
+                namespace, entry.key, bytes: bytes, ifAbsent: call.reader.boolean(5))
+            more += needed
+            new += isNew ? 1 : 0
+        }
+        // Nothing is stored before there is room for all: it is begun again meanwhile.
+        guard storage.models.prepare(namespace, entries: new, more: more) else { throw .pause }
         var stored = 0
         call.scratch.removeAll()
         try reader.forEach(call) { (entry, _) throws(Refusal) in
@@ -54,10 +64,12 @@ enum ModelsMany {
         var outcome: ModelStored?
         if hasTags {
             do throws(StoreError) {
-                outcome = try storage.models.put(
-                    namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
-                    tags: call.otherScratch.bytes,
-                    ifAbsent: call.reader.boolean(5), for: call.connection?.admission.accounts ?? [])
+                repeat {
+                    outcome = try storage.models.put(
+                        namespace, entry.key, entry.value, call.lifetime(2), etag: entry.etag,
+                        tags: call.otherScratch.bytes,
+                        ifAbsent: call.reader.boolean(5), for: call.connection?.admission.accounts ?? [])
+                } while outcome == .makingRoom
             } catch {
                 guard case .accountFull = error else { throw Refusal(error, call: call) }
             }
@@ -97,6 +109,7 @@ extension ModelStored {
         case .exists: "exists"
         case .overBudget: "overBudget"
         case .lowStorage: "lowStorage"
+        case .makingRoom: "busy"
         }
     }
 }

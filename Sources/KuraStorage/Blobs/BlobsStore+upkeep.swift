@@ -37,6 +37,8 @@ extension BlobsStore: CacheRoom {
         files.stop()
     }
 
+    func purgeEnded() {}
+
     func upkeep(_ time: UInt64) -> UInt64? {
         if !changes.isEmpty, writesUnderWay < Self.writesAtOnce { flushChanges() }
         memory.trim(index)

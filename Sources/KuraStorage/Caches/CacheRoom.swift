@@ -11,9 +11,11 @@ protocol CacheRoom: AnyObject {
     func take(_ outcome: CacheOutcome) -> Bool
     /// These files are empty now.
     func filesDropped(_ names: [String])
-    /// Gives up about so many bytes of the disk.
+    /// Gives up about so many bytes of the disk, as far as the turn has time for it.
     /// - Returns: bytes that it has given up; 0 when it has nothing left.
     func purge(bytes: Int) -> Int
+    /// That was all that it was asked for.
+    func purgeEnded()
     /// Begins to remove what nobody can see any more; it goes on with `upkeep`.
     func beginSweep()
     var sweepProgress: CacheSweep { get }
@@ -22,6 +24,28 @@ protocol CacheRoom: AnyObject {
     func upkeep(_ time: UInt64) -> UInt64?
     /// Hands everything that is not written yet to the thread.
     func close()
+}
+
+/// Something that may take a turn's time: a little of it is always done, so that it comes to an end.
+struct CacheEffort {
+    private let caches: Caches
+    private var left: Int
+
+    /// `atLeast`: steps that are taken in any case.
+    init(_ caches: Caches, atLeast: Int = 32) {
+        self.caches = caches
+        left = atLeast
+    }
+
+    /// Asked before each step, of about a microsecond.
+    mutating func goesOn() -> Bool {
+        if left == 0 {
+            guard caches.hasTime() else { return false }
+            left = 8
+        }
+        left -= 1
+        return true
+    }
 }
 
 /// How a sweep of a room stands.

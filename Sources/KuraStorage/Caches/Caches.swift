@@ -30,6 +30,8 @@ public final class Caches {
     private var hasWritten = false
     private var wasLow = false
     private var purgeAt: UInt64 = 0
+    /// Bytes that are still to be given up.
+    private var purgeLeft = 0
     /// What was given up last is still on its way off the disk.
     private var isPurging = false
     /// Bytes that were given up for want of space since the start.
@@ -37,6 +39,7 @@ public final class Caches {
 
     /// Requests that wait for a sweep to end.
     private var sweepTickets: [UInt64] = []
+    private var effortEnd: UInt64 = 0
     private var turnClock: Int64 = 0
     private var clockBase: Int64 = 0
     private var clockStart: UInt64 = 0
@@ -110,6 +113,7 @@ public final class Caches {
 
     func beginTurn() {
         turnClock = 0
+        effortEnd = 0
         if let done = writer.takeDone() { take(done) }
         if let done = reader.takeDone() { take(done) }
     }
@@ -139,6 +143,16 @@ public final class Caches {
     func takeAnswers() -> [QueryAnswer] {
         defer { answers = [] }
         return answers
+    }
+
+    /// Nanoseconds of a turn for what can as well be done in a later one, of all rooms together.
+    private static let effortTime: UInt64 = 2_000_000
+
+    /// Whether there is still some of it.
+    func hasTime() -> Bool {
+        let time = monotonicNanoseconds()
+        if effortEnd == 0 { effortEnd = time + Self.effortTime }
+        return time < effortEnd
     }
 
     // MARK: Space
@@ -183,19 +197,26 @@ public final class Caches {
                 if space.look() != was { wake() }
             }
         }
-        if isLow, space.missing > 0, time >= purgeAt, !isPurging {
+        if isLow, space.missing > 0, time >= purgeAt, !isPurging, purgeLeft == 0 {
             purgeAt = time + Self.lookTime / 4
-            var missing = space.missing
-            for room in rooms where missing > 0 {
-                let given = room.purge(bytes: missing)
-                purgedBytes += given
-                missing -= given
-            }
-            // What was given up shows when the thread is through with it: before that it would be given up once more.
-            isPurging = true
-            writer.submit(SpaceLook(space))
+            purgeLeft = space.missing
         }
-        return max(lookAt, time) - time
+        if !isLow { purgeLeft = 0 }
+        if purgeLeft > 0 { purge() }
+        return purgeLeft > 0 ? 0 : max(lookAt, time) - time
+    }
+
+    /// Has the rooms give up some of what is still to be: as much as there is time for.
+    private func purge() {
+        var given = 0
+        for room in rooms where given == 0 { given = room.purge(bytes: purgeLeft) }
+        purgedBytes += given
+        purgeLeft = given == 0 ? 0 : max(purgeLeft - given, 0)
+        guard purgeLeft == 0 else { return }
+        for room in rooms { room.purgeEnded() }
+        // What was given up shows when the thread is through with it: before that it would be given up once more.
+        isPurging = true
+        writer.submit(SpaceLook(space))
     }
 
     func upkeep(_ time: UInt64) -> UInt64? {

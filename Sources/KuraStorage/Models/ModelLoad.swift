@@ -171,7 +171,7 @@ extension ModelsStore {
             sequence = max(sequence, mark.marks.newest)
             switch mark.kind {
             case 1: if let tag = mark.name.withBytes({ namespace.tag($0) }) { namespace.mark(tag: tag, mark.marks) }
-            case 2: _ = namespace.mark(prefix: mark.name, mark.marks)
+            case 2: namespace.mark(prefix: mark.name, mark.marks)
             default: namespace.marks.join(mark.marks)
             }
         }
@@ -183,6 +183,7 @@ extension ModelsStore {
                 batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)
             }
         }
+        freeNumbers = namespaces.indices.dropFirst().filter { namespaces[$0] == nil }.map { UInt32($0) }
         filesToLoad = load.spaces.isEmpty ? [] : Array(Set(namespaces.compactMap { $0 }.map(\.file))).sorted()
         loading = .entries
         loadNextFile()

@@ -18,10 +18,16 @@ public final class ModelNamespace {
     /// The newest mark of any tag: entries that are younger need not look.
     private(set) var newestTagMark: UInt64 = 0
     private var prefixes: [[UInt8]: ModelMarks] = [:]
-    private var prefixLengths: [Int] = []
+    private(set) var prefixLengths: [Int] = []
     private var newestPrefixMark: UInt64 = 0
+    /// The newest mark of a tag or prefix that is not known any more: what was begun before it may have been invalidated.
+    private(set) var forgottenMark: UInt64 = 0
+    /// What it had been put when a sweep found nothing in it that somebody would miss; nil when that was not so.
+    var unusedAt: Int?
     /// Connections that hold it, when it is scratch.
-    var holders: Set<UInt64> = []
+    var holders = 0
+    /// It has no name any more, and goes as soon as its entries have.
+    var isLeaving = false
     /// Quotas that count it.
     public var accounts: [QuotaAccount] = []
 
@@ -31,8 +37,10 @@ public final class ModelNamespace {
         var uses = 0
     }
 
-    /// Prefixes that are invalidated and not swept; one more invalidates the namespace.
+    /// Prefixes that are invalidated and not swept; one more invalidates the namespace. They are of so many lengths; what would be of another
+    /// one is cut to one of them.
     static let prefixLimit = 4096
+    static let lengthLimit = 32
     /// Tags that a namespace can have.
     static let tagLimit = 65_536
 
@@ -90,13 +98,22 @@ public final class ModelNamespace {
     func marks(ofTag number: UInt32) -> ModelMarks { tags[Int(number)].marks }
     func marks(ofPrefix prefix: Bytes) -> ModelMarks { prefixes[Array(prefix)] ?? ModelMarks() }
 
-    /// - Returns: false when there are too many already.
-    func mark(prefix: [UInt8], _ marks: ModelMarks) -> Bool {
-        guard prefixes.count < Self.prefixLimit || prefixes[prefix] != nil else { return false }
+    /// The prefix that is marked for one that is invalidated: a shorter one where there are too many lengths, which each entry is held against;
+    /// nil when there are too many prefixes already.
+    func markable(_ prefix: Bytes) -> [UInt8]? {
+        var length = prefix.count
+        if prefixLengths.count >= Self.lengthLimit, !prefixLengths.contains(length) {
+            guard let shorter = prefixLengths.filter({ $0 < length }).max() else { return nil }
+            length = shorter
+        }
+        let markable = Array(prefix.extracting(0..<length))
+        return prefixes.count < Self.prefixLimit || prefixes[markable] != nil ? markable : nil
+    }
+
+    func mark(prefix: [UInt8], _ marks: ModelMarks) {
         prefixes[prefix, default: ModelMarks()].join(marks)
         if !prefixLengths.contains(prefix.count) { prefixLengths.append(prefix.count) }
         newestPrefixMark = max(newestPrefixMark, marks.newest)
-        return true
     }
 
     var hasPrefixes: Bool { !prefixes.isEmpty }
@@ -108,20 +125,31 @@ public final class ModelNamespace {
         for (prefix, marks) in prefixes { body(2, prefix, marks) }
     }
 
-    /// All entries have been looked at since then: what was marked before need not be known any more.
+    /// All entries have been looked at since then: what was marked before need not be known any more, and tags that no entry has.
+    /// `start`: the tag to begin with. `limit`: tags that are looked at.
     /// `forgotten`: is told the kind and the name of each mark that was.
-    func forgetMarks(before sequence: UInt64, _ forgotten: (Int64, [UInt8]) -> Void) {
-        if !prefixes.isEmpty {
-            for (prefix, marks) in prefixes where marks.newest <= sequence { forgotten(2, prefix) }
+    /// - Returns: the tag to go on with; nil when all have been looked at.
+    func forgetMarks(
+        before sequence: UInt64, from start: Int, atMost limit: Int, _ forgotten: (Int64, [UInt8]) -> Void
+    ) -> Int? {
+        func forget(_ kind: Int64, _ name: [UInt8], _ marks: ModelMarks) {
+            forgottenMark = max(forgottenMark, marks.newest)
+            forgotten(kind, name)
+        }
+        if start == 0, !prefixes.isEmpty {
+            for (prefix, marks) in prefixes where marks.newest <= sequence { forget(2, prefix, marks) }
             prefixes = prefixes.filter { $0.value.newest > sequence }
             prefixLengths = Array(Set(prefixes.keys.map(\.count)))
         }
-        for (number, tag) in tags.enumerated() where tag.uses == 0 && tag.marks.newest <= sequence {
+        let end = min(start + limit, tags.count)
+        for number in start..<end where tags[number].uses == 0 && tags[number].marks.newest <= sequence {
+            let tag = tags[number]
             guard tagNumbers.removeValue(forKey: tag.name) != nil else { continue }
-            if tag.marks.newest > 0 { forgotten(1, tag.name) }
+            if tag.marks.newest > 0 { forget(1, tag.name, tag.marks) }
             tags[number] = Tag(name: [])
             unusedTags.append(UInt32(number))
         }
+        return end < tags.count ? end : nil
     }
 
     /// What is marked of an entry, given its key and its tags' numbers, that was written at `sequence`.

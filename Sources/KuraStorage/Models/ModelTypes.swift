@@ -47,6 +47,8 @@ public enum ModelStored: Equatable, Sendable {
     case overBudget
     /// The file system has too little left.
     case lowStorage
+    /// More has to go for it than there is time for in one turn: it is to be put again in the next one.
+    case makingRoom
 }
 
 /// What a namespace is configured to be.

@@ -7,38 +7,74 @@ extension ModelsStore {
         let old = namespace.configuration
         guard wanted != old else { return }
         let (oldFile, hadFile) = (namespace.file, namespace.persists)
+        namespace.configuration = wanted
         if hadFile, wanted.isPartition != old.isPartition || !wanted.persists || wanted.isScratch {
             // It moves: what was in the old file goes from there, and what is in memory goes to the new one.
-            sendAll()
             batch.drop(namespace, file: oldFile, isPartition: old.isPartition)
-            namespace.configuration = wanted
-            move(namespace)
-        } else {
-            namespace.configuration = wanted
-            if namespace.persists, !hadFile { move(namespace) }
+            beginMove(namespace)
+        } else if namespace.persists, !hadFile {
+            beginMove(namespace)
         }
         if wanted.isScratch { batch.note(namespace, configuration: Bytes()) } else { write(namespace) }
-        while namespace.bytes > byteLimit(of: namespace), evict(from: namespace) {}
-        if let maxEntries = wanted.maxEntries { while namespace.count > maxEntries, evict(from: namespace) {} }
+        if !makeRoom(for: 0, entries: 0, in: namespace) { oversize.append(namespace.number) }
     }
 
-    /// Writes what is in memory of a namespace to the file that it has now; what is not in memory is gone.
-    private func move(_ namespace: ModelNamespace) {
+    /// A walk over the rows of a namespace that has moved.
+    struct Move {
+        var namespace: UInt32
+        /// What is in this batch or a later one has been written to the new place.
+        var batch: UInt64
+        var next = 1
+    }
+
+    /// What is in memory of a namespace comes into the file that it has now, by and by; what is not is gone, which shows when it is asked for.
+    private func beginMove(_ namespace: ModelNamespace) {
         // Whatever has the file's name is not of this namespace.
         if namespace.persists, namespace.configuration.isPartition {
             batch.drop(namespace, file: namespace.file, isPartition: true)
         }
-        for place in 1..<max(rows.pointee.count, 1) where rows.pointee[place].namespace == namespace.number {
-            let row = UInt32(place)
-            rows.pointee[place].flags.remove(.persisted)
-            memoryOrder.remove(row)
-            if !rows.pointee[place].flags.contains(.resident) {
-                withdraw(row, namespace)
-            } else if namespace.persists {
-                persist(row, namespace)
-            }
-        }
         submit()
+        moves.removeAll { $0.namespace == namespace.number }
+        guard namespace.count > 0 else { return }
+        tell(.drop, .whole, Bytes(), namespace)
+        moves.append(Move(namespace: namespace.number, batch: batch.number))
+    }
+
+    /// Goes on with the moves, as far as there is time.
+    /// - Returns: nanoseconds until it wants to go on; nil when all are through.
+    func move(_ hasTime: () -> Bool) -> UInt64? {
+        while let move = moves.last {
+            guard let namespace = namespaces[Int(move.namespace)] else {
+                moves.removeLast()
+                continue
+            }
+            var place = move.next
+            while place < rows.pointee.count {
+                if rows.pointee[place].namespace == move.namespace { self.move(UInt32(place), namespace, move) }
+                place += 1
+                if place % 256 == 0, !hasTime() { break }
+            }
+            guard place >= rows.pointee.count else {
+                moves[moves.count - 1].next = place
+                return 1_000_000
+            }
+            moves.removeLast()
+        }
+        return nil
+    }
+
+    private func move(_ row: UInt32, _ namespace: ModelNamespace, _ move: Move) {
+        let place = Int(row)
+        let flags = rows.pointee[place].flags
+        // What waits goes to the new place anyway.
+        guard rows.pointee[place].batch < move.batch, !flags.contains(.unsent) || !namespace.persists else { return }
+        rows.pointee[place].flags.remove(.persisted)
+        memoryOrder.remove(row)
+        if !flags.contains(.resident) {
+            withdraw(row, namespace)
+        } else if namespace.persists {
+            persist(row, namespace)
+        }
     }
 
     /// The effective bound of a namespace's bytes.
@@ -47,14 +83,35 @@ extension ModelsStore {
     // MARK: Scratch
 
     /// A connection holds a scratch namespace from now on.
-    public func hold(_ namespace: ModelNamespace, by owner: UInt64) { namespace.holders.insert(owner) }
+    public func hold(_ namespace: ModelNamespace, by owner: UInt64) {
+        if holdings[owner, default: []].insert(namespace.number).inserted { namespace.holders += 1 }
+    }
 
-    /// A connection is gone: scratch namespaces that nobody else holds go with it.
+    /// A connection is gone: scratch namespaces that nobody else holds go with it, their names at once.
     func release(_ owner: UInt64) {
-        for namespace in namespaces.compactMap({ $0 }) where namespace.holders.remove(owner) != nil {
-            guard namespace.configuration.isScratch, namespace.holders.isEmpty else { continue }
-            while let row = namespace.order.any { withdraw(row, namespace) }
-            forget(namespace)
+        for number in holdings.removeValue(forKey: owner) ?? [] {
+            guard let namespace = namespaces[Int(number)] else { continue }
+            namespace.holders -= 1
+            guard namespace.configuration.isScratch, namespace.holders == 0 else { continue }
+            forgetName(of: namespace)
+            leaving.append(number)
         }
+    }
+
+    /// Takes out what is in namespaces that have no name any more, as far as there is time.
+    /// - Returns: nanoseconds until it wants to go on; nil when that is all.
+    func releaseSome() -> UInt64? {
+        while let number = leaving.last {
+            if let namespace = namespaces[Int(number)] {
+                var effort = CacheEffort(caches)
+                while let row = namespace.order.any {
+                    guard effort.goesOn() else { return 1_000_000 }
+                    withdraw(row, namespace)
+                }
+                forget(namespace)
+            }
+            leaving.removeLast()
+        }
+        return nil
     }
 }

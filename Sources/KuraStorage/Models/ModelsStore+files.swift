@@ -66,7 +66,7 @@ extension ModelsStore {
         rows.pointee[place].flags.remove(.unsent)
         unsentBytes -= Int(rows.pointee[place].valueCount)
         guard rows.pointee[place].flags.contains(.persisted),
-            let namespace = namespaces[Int(rows.pointee[place].namespace)],
+            let namespace = namespaces[Int(rows.pointee[place].namespace)], namespace.persists,
             rows.pointee[place].sequence > namespace.unlinkedBefore
         else { return }
         rows.pointee[place].batch = batch.number
@@ -164,10 +164,14 @@ extension ModelsStore {
         caches.openErrors += 1
         // Entries whose values are not in memory turn out to be gone when they are asked for.
         if names.contains(CacheFiles.main) { isUnnamed = true }
+        for namespace in all where namespace.persists && namespace.count > 0 && names.contains(namespace.file) {
+            tell(.drop, .whole, Bytes(), namespace)
+        }
     }
 
     func close() {
         _ = nameAgain(.max / 2)
+        _ = move { true }
         submit()
         sendAll()
         // The clock, and the counter that goes on there.
@@ -189,9 +193,10 @@ extension ModelsStore {
     // MARK: By and by
 
     func upkeep(_ time: UInt64) -> UInt64? {
-        let naming = nameAgain(time)
+        var due = nameAgain(time) ?? .max
+        due = min(due, move { caches.hasTime() } ?? .max, releaseSome() ?? .max, tendBounds() ?? .max)
         submit()
-        let due = min(naming ?? .max, send(time) ?? .max, sweep(time) ?? .max)
+        due = min(due, send(time) ?? .max, sweep(time) ?? .max)
         return due == .max ? nil : due
     }
 }

@@ -25,15 +25,21 @@ extension ModelsStore {
 
     public func invalidate(_ namespace: ModelNamespace, prefix: Bytes, _ mode: Invalidation) {
         sequence += 1
+        // A cache may forget more than it was told to, and never less.
+        guard let markable = namespace.markable(prefix) else { return invalidate(namespace, mode) }
         var marks = ModelMarks()
         marks.set(mode, sequence)
-        // A cache may forget more than it was told to, and never less.
-        guard namespace.mark(prefix: Array(prefix), marks) else { return invalidate(namespace, mode) }
-        tell(mode, .prefix, prefix, namespace)
-        if namespace.persists { batch.mark(namespace, kind: 2, name: prefix, namespace.marks(ofPrefix: prefix)) }
+        namespace.mark(prefix: markable, marks)
+        markable.withBytes { marked in
+            // Half a character is nothing that can be told.
+            var end = marked.count
+            while end < prefix.count, end > 0, prefix[end] & 0xC0 == 0x80 { end -= 1 }
+            tell(mode, end == 0 ? .whole : .prefix, marked.extracting(0..<end), namespace)
+            if namespace.persists { batch.mark(namespace, kind: 2, name: marked, namespace.marks(ofPrefix: marked)) }
+        }
     }
 
-    private func tell(
+    func tell(
         _ mode: Invalidation, _ extent: CacheChange.Target.Extent, _ name: Bytes, _ namespace: ModelNamespace
     ) {
         caches.tell(
@@ -44,7 +50,7 @@ extension ModelsStore {
     }
 
     /// All of a namespace goes: one that has a file of its own loses that, another one's entries are marked and swept.
-    private func drop(_ namespace: ModelNamespace) {
+    func drop(_ namespace: ModelNamespace) {
         namespace.marks.set(.drop, sequence)
         if namespace.persists {
             batch.mark(namespace, kind: 0, name: Bytes(), namespace.marks)

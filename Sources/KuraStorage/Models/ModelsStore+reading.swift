@@ -89,6 +89,7 @@ extension ModelsStore {
 
     /// Whether what was begun at `since` and would be stored under a key now has been invalidated meanwhile.
     public func isInvalidated(_ namespace: ModelNamespace, _ key: Bytes, tags: Bytes, since: UInt64) -> Bool {
+        if namespace.forgottenMark > since { return true }
         if namespace.marks(of: key, tags: tags, since: since).newest > since { return true }
         // What is there may have other tags.
         let row = find(namespace.number, key, hash(namespace.number, key))

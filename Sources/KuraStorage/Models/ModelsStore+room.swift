@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 
 /// Who goes when there is no room: asked before anything is stored, so no bound is ever passed.
 extension ModelsStore {
@@ -10,24 +10,68 @@ extension ModelsStore {
     /// Namespaces that are looked at for one that has most.
     private static let lookedAt = 8
 
-    /// Makes room for an entry of so many bytes that is new in a namespace.
-    func makeRoom(for charge: Int, in namespace: ModelNamespace) {
+    /// Makes room for so many entries and bytes that are new in a namespace.
+    /// - Returns: false when the turn's time is over before there is enough of it: it goes on when this is asked again.
+    func makeRoom(for charge: Int, entries: Int, in namespace: ModelNamespace) -> Bool {
         let limit = byteLimit(of: namespace)
-        while namespace.bytes + charge > limit, evict(from: namespace) {}
-        if let maxEntries = namespace.configuration.maxEntries {
-            while namespace.count >= maxEntries, evict(from: namespace) {}
+        let maxEntries = namespace.configuration.maxEntries ?? .max
+        var effort = CacheEffort(caches)
+        while namespace.bytes + charge > limit || namespace.count > maxEntries - entries {
+            guard effort.goesOn() else { return false }
+            guard evict(from: namespace) else { break }
         }
-        while bytes + charge > limits.bytes, evictSomewhere() {}
+        while bytes + charge > limits.bytes {
+            guard effort.goesOn() else { return false }
+            guard evictSomewhere() else { break }
+        }
+        return true
+    }
+
+    /// The same for many, of a request that stores all of them or none yet.
+    /// `more`: bytes that they take besides what they replace.
+    public func prepare(_ namespace: ModelNamespace, entries: Int, more: Int) -> Bool {
+        let entries = min(entries, namespace.configuration.maxEntries ?? .max)
+        return makeRoom(for: min(more, byteLimit(of: namespace)), entries: entries, in: namespace)
+            && makeMemory(for: min(more, limits.memory))
+    }
+
+    /// What an entry of so many bytes would take besides what it replaces, and whether it is new; nothing of one that is not stored anyway.
+    public func more(
+        _ namespace: ModelNamespace, _ key: Bytes, bytes: Int, ifAbsent: Bool
+    ) -> (bytes: Int, isNew: Bool) {
+        let old = find(namespace.number, key, hash(namespace.number, key))
+        let charge = ModelRow.charge(key.count + bytes)
+        let isPresent = old != 0 && ifAbsent && state(of: old, namespace, maxAge: nil) != .miss
+        guard !isPresent, charge <= byteLimit(of: namespace) else { return (0, false) }
+        return (charge - (old == 0 ? 0 : rows.pointee[Int(old)].charge), old == 0)
     }
 
     /// Makes room in memory: values that the file has go first, whole entries when there are none.
-    func makeMemory(for size: Int) {
+    /// - Returns: false when the turn's time is over before there is enough of it.
+    @discardableResult
+    func makeMemory(for size: Int) -> Bool {
+        var effort = CacheEffort(caches)
         while memory + size > limits.memory {
+            guard effort.goesOn() else { return false }
             if dropValue() { continue }
             // What is on its way to a file can leave in a moment; how much that is has a bound of its own.
-            if !unwritten.isEmpty || unsentBytes > 0, memory + size <= limits.memory + caches.writer.limit { return }
-            guard evictSomewhere() else { return }
+            if !unwritten.isEmpty || unsentBytes > 0, memory + size <= limits.memory + caches.writer.limit { break }
+            guard evictSomewhere() else { break }
         }
+        return true
+    }
+
+    /// What is more than there may be goes, some in each turn.
+    /// - Returns: nanoseconds until it wants to go on; nil when that is all.
+    func tendBounds() -> UInt64? {
+        while let number = oversize.last {
+            guard let namespace = namespaces[Int(number)], !makeRoom(for: 0, entries: 0, in: namespace) else {
+                oversize.removeLast()
+                continue
+            }
+            return 1_000_000
+        }
+        return memory <= limits.memory || makeMemory(for: 0) ? nil : 1_000_000
     }
 
     /// Lets go of a value that is in the file.
@@ -74,29 +118,40 @@ extension ModelsStore {
 extension ModelsStore: CacheRoom {
     var purgeRank: Int { 2 }
 
-    /// The file that has most gives up its entries; when that would be most of it, it goes whole, which takes no room.
+    /// Entries go; when that would be most of them, all do, with their files, which takes no room and no time.
     func purge(bytes wanted: Int) -> Int {
-        guard bytes > 0 else { return 0 }
-        let before = bytes
-        if wanted >= bytes / 2 {
-            for namespace in namespaces.compactMap({ $0 }) where namespace.persists { empty(namespace) }
-        } else {
-            while before - bytes < wanted, evictSomewhere() {}
+        // What has gone with its file is still counted until it has been swept.
+        let there = bytes - clearedBytes
+        guard there > 0 else { return 0 }
+        batch.isRelief = true
+        if wanted >= there / 2 {
+            let before = clearedBytes
+            for namespace in namespaces.compactMap({ $0 }) where namespace.persists { clear(namespace) }
+            return clearedBytes - before
         }
+        let before = bytes
+        var effort = CacheEffort(caches)
+        while before - bytes < wanted, effort.goesOn(), evictSomewhere() {}
+        return before - bytes
+    }
+
+    func purgeEnded() {
         let files = Set(namespaces.compactMap { $0 }.filter(\.persists).map(\.file))
         for file in files.sorted() { batch.shrink(file) }
         batch.isRelief = true
         submit()
-        return before - bytes
     }
 
-    /// Takes all entries of a namespace out.
-    func empty(_ namespace: ModelNamespace) {
-        while let row = namespace.order.any {
-            withdraw(row, namespace)
-            namespace.counts.evictions += 1
-        }
-        guard namespace.persists else { return }
-        batch.drop(namespace, file: namespace.file, isPartition: namespace.configuration.isPartition)
+    /// Drops all entries of a namespace, and what its file has of them.
+    private func clear(_ namespace: ModelNamespace) {
+        guard namespace.count > 0 else { return }
+        namespace.counts.evictions += namespace.count
+        clearedBytes += namespace.bytes
+        sequence += 1
+        tell(.drop, .whole, Bytes(), namespace)
+        drop(namespace)
+        guard !namespace.configuration.isPartition else { return }
+        batch.drop(namespace, file: namespace.file, isPartition: false)
+        namespace.unlinkedBefore = sequence
     }
 }

@@ -11,11 +11,14 @@ extension ModelsStore {
         var isAgainWanted = false
         var progress = CacheSweep()
         var nextAt: UInt64 = 0
+        /// Behind the rows: the namespace whose marks are looked at, and which of its tags is next.
+        var namespace = 0
+        var tag = 0
     }
 
     /// Nanoseconds between two sweeps that nobody asked for, rows of one slice, and nanoseconds of one.
     private static let pause: UInt64 = 60_000_000_000
-    private static let slice = (rows: 4096, time: UInt64(1_000_000))
+    private static let slice = (rows: 4096, tags: 4096, time: UInt64(1_000_000))
 
     var sweepProgress: CacheSweep { sweep.progress }
 
@@ -36,7 +39,8 @@ extension ModelsStore {
     func sweep(_ time: UInt64) -> UInt64? {
         guard isLoaded else { return nil }
         if sweep.next == 0 {
-            guard entries > 0 else { return nil }
+            // Marks, tags and names outlast entries.
+            guard !names.isEmpty else { return nil }
             if sweep.nextAt == 0 { sweep.nextAt = time }
             guard time >= sweep.nextAt else { return sweep.nextAt - time }
             beginSweep()
@@ -45,12 +49,43 @@ extension ModelsStore {
         while sweep.next < end {
             look(at: UInt32(sweep.next))
             sweep.next += 1
-            if sweep.next % 256 == 0, monotonicNanoseconds() - time > Self.slice.time { break }
+            if sweep.next % 64 == 0, monotonicNanoseconds() - time > Self.slice.time { break }
         }
-        sweep.progress.done = sweep.next - 1
-        guard sweep.next >= rows.pointee.count else { return 1_000_000 }
+        sweep.progress.done = min(sweep.next - 1, sweep.progress.total)
+        guard sweep.next >= rows.pointee.count, forgetMarks(time) else { return 1_000_000 }
         endSweep(time)
         return sweep.next == 0 ? Self.pause : 0
+    }
+
+    /// Goes through the namespaces: what is marked there has been applied to all rows, and those that are not used any more go.
+    /// - Returns: false when there are more.
+    private func forgetMarks(_ time: UInt64) -> Bool {
+        while sweep.namespace < namespaces.count {
+            if let namespace = namespaces[sweep.namespace], !namespace.isLeaving {
+                let next = namespace.forgetMarks(before: sweep.began, from: sweep.tag, atMost: Self.slice.tags) {
+                    kind, name in
+                    guard namespace.persists else { return }
+                    name.withBytes { batch.mark(namespace, kind: kind, name: $0, ModelMarks()) }
+                }
+                submitIfLarge()
+                sweep.tag = next ?? 0
+                guard next == nil else { return false }
+                forgetIfUnused(namespace)
+            }
+            sweep.namespace += 1
+            if monotonicNanoseconds() - time > Self.slice.time { return false }
+        }
+        return true
+    }
+
+    /// A namespace goes that has neither entries nor a configuration, and that somebody makes nothing for: when it was so in the sweep before, too.
+    private func forgetIfUnused(_ namespace: ModelNamespace) {
+        guard namespace.count == 0, namespace.configuration == ModelConfiguration(), namespace.holders == 0,
+            !caches.claims.concerns(.models, scope: namespace.number)
+        else { return namespace.unusedAt = nil }
+        guard namespace.unusedAt == namespace.counts.puts else { return namespace.unusedAt = namespace.counts.puts }
+        batch.note(namespace, configuration: Bytes())
+        forget(namespace)
     }
 
     private func look(at row: UInt32) {
@@ -66,7 +101,8 @@ extension ModelsStore {
         guard rows.pointee[place].errorUntil <= caches.clock || isDropped(row, namespace) else { return }
         sweep.progress.removed += 1
         sweep.progress.bytes += rows.pointee[place].charge
-        namespace.counts.expired += 1
+        // What has gone with its file has been counted then.
+        if rows.pointee[place].sequence > namespace.unlinkedBefore { namespace.counts.expired += 1 }
         discard(row, namespace)
     }
 
@@ -92,15 +128,8 @@ extension ModelsStore {
         sweep.next = 0
         sweep.nextAt = time + Self.pause
         sweep.progress.isRunning = false
-        // Whoever fetches something now is still held against the marks.
-        if caches.claims.count == 0 {
-            for namespace in namespaces.compactMap({ $0 }) {
-                namespace.forgetMarks(before: sweep.began) { kind, name in
-                    guard namespace.persists else { return }
-                    name.withBytes { batch.mark(namespace, kind: kind, name: $0, ModelMarks()) }
-                }
-            }
-        }
+        (sweep.namespace, sweep.tag) = (0, 0)
+        clearedBytes = 0
         if sweep.isAgainWanted {
             sweep.isAgainWanted = false
             beginSweep()

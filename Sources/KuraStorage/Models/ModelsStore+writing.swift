@@ -11,7 +11,7 @@ extension ModelsStore {
     ) throws(StoreError) -> ModelStored {
         guard value.count <= Self.valueLimit else { throw .valueTooLarge(limit: Self.valueLimit) }
         let hash = hash(namespace.number, key)
-        let old = find(namespace.number, key, hash)
+        var old = find(namespace.number, key, hash)
         if ifAbsent, old != 0, state(of: old, namespace, maxAge: nil) != .miss { return .exists }
         let charge = ModelRow.charge(key.count + etag.count + tags.count + value.count)
         guard charge <= byteLimit(of: namespace) else { return .overBudget }
@@ -22,13 +22,11 @@ extension ModelsStore {
         for account in namespace.accounts where binding.contains(where: { $0 === account }) {
             try account.admitting(bytes: charge - oldCharge, items: old == 0 ? 1 : 0)
         }
-        // What is replaced makes room first, so that nobody else goes for it; and it keeps its place.
+        guard makeRoom(for: charge, replacing: &old, key, hash, in: namespace) else { return .makingRoom }
         if old != 0 {
             // Nor may the file have what it replaces.
             if persists { withdraw(old, namespace) } else { discard(old, namespace) }
         }
-        makeRoom(for: charge, in: namespace)
-        makeMemory(for: ModelRow.overhead + key.count + etag.count + tags.count + value.count)
         sequence += 1
         var row = ModelRow()
         row.hash = hash
@@ -46,6 +44,23 @@ extension ModelsStore {
         namespace.counts.puts += 1
         caches.tell(.models, CacheChange(.stored, of: key, in: namespace))
         return .stored
+    }
+
+    /// Makes room for an entry. What is replaced makes room first, so that nobody else goes for it.
+    /// `old`: the row that is replaced; 0 when there is none, or none any more.
+    /// - Returns: false when there is not enough of it yet.
+    private func makeRoom(
+        for charge: Int, replacing old: inout UInt32, _ key: Bytes, _ hash: UInt64, in namespace: ModelNamespace
+    ) -> Bool {
+        while true {
+            let freed = old == 0 ? 0 : rows.pointee[Int(old)].charge
+            guard makeRoom(for: charge - freed, entries: old == 0 ? 1 : 0, in: namespace),
+                makeMemory(for: charge - (old == 0 ? 0 : rows.pointee[Int(old)].footprint))
+            else { return false }
+            let before = old
+            old = find(namespace.number, key, hash)
+            if old == before { return true }
+        }
     }
 
     /// What a row of a namespace takes from the room of all.
@@ -143,7 +158,7 @@ extension ModelsStore {
 
     /// Takes a row out of everything, in memory and in the file.
     func discard(_ number: UInt32, _ namespace: ModelNamespace) {
-        if rows.pointee[Int(number)].flags.contains(.persisted),
+        if rows.pointee[Int(number)].flags.contains(.persisted), namespace.persists,
             rows.pointee[Int(number)].sequence > namespace.unlinkedBefore
         {
             batch.delete(rows.pointee[Int(number)].key, of: namespace)

@@ -59,6 +59,16 @@ public final class ModelsStore {
     /// Tickets of the requests that wait until they are read.
     var awaitingLoading: [UInt64] = []
     var sweep = Sweep()
+    /// Bytes of entries that have gone with their files, and are still to be swept.
+    var clearedBytes = 0
+    /// Namespaces that have more than they may have now, that have moved, and those that go.
+    var oversize: [UInt32] = []
+    var moves: [Move] = []
+    var leaving: [UInt32] = []
+    /// Scratch namespaces by the connections that hold them.
+    var holdings: [UInt64: Set<UInt32>] = [:]
+    /// Numbers of namespaces that are gone.
+    var freeNumbers: [UInt32] = []
     var hand = 0
     /// Names of the tags of an entry that is being written.
     var tagNames = ByteBuffer()
@@ -112,9 +122,18 @@ public final class ModelsStore {
         for account in accounts where binding.contains(where: { $0 === account }) {
             try account.admitting(bytes: 0, items: 0, isNewScope: true)
         }
-        let made = add(number: UInt32(namespaces.count), Array(name), ModelConfiguration())
+        let made = add(number: nextNumber(), Array(name), ModelConfiguration())
         write(made)
         return made
+    }
+
+    /// A number that nobody has, nor a token of one who had it.
+    private func nextNumber() -> UInt32 {
+        guard let number = freeNumbers.last, !caches.claims.concerns(.models, scope: number) else {
+            return UInt32(namespaces.count)
+        }
+        freeNumbers.removeLast()
+        return number
     }
 
     public func namespace(number: UInt32) -> ModelNamespace? {
@@ -133,8 +152,15 @@ public final class ModelsStore {
 
     /// Takes a namespace without entries out.
     func forget(_ namespace: ModelNamespace) {
-        for account in namespace.accounts { account.note(bytes: 0, items: 0, scopes: -1) }
+        if !namespace.isLeaving { forgetName(of: namespace) }
         namespaces[Int(namespace.number)] = nil
+        freeNumbers.append(namespace.number)
+    }
+
+    /// Nobody finds it any more.
+    func forgetName(of namespace: ModelNamespace) {
+        namespace.isLeaving = true
+        for account in namespace.accounts { account.note(bytes: 0, items: 0, scopes: -1) }
         names[namespace.name] = nil
         if latest === namespace { latest = nil }
     }
@@ -147,14 +173,14 @@ public final class ModelsStore {
         for namespace in namespaces.compactMap({ $0 }) {
             namespace.accounts = namespace.name.withBytes { assign($0) }
             for account in namespace.accounts {
-                account.note(bytes: namespace.bytes, items: namespace.count, scopes: 1)
+                account.note(bytes: namespace.bytes, items: namespace.count, scopes: namespace.isLeaving ? 0 : 1)
             }
         }
     }
 
     /// In the order of their names.
     public var all: [ModelNamespace] {
-        namespaces.compactMap { $0 }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+        namespaces.compactMap { $0 }.filter { !$0.isLeaving }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     }
 
     public var totals: (entries: Int, bytes: Int, memory: Int) { (entries, bytes, memory) }

@@ -158,4 +158,30 @@ import Testing
         client = try daemon.connect()
         #expect(try get(client, "k", in: "n")["state"]?.text == "miss")
     }
+
+    @Test func `namespaces without entries go with a sweep, and stay away`() throws {
+        var client = try daemon.connect()
+        for namespace in ["a", "b", "c"] {
+            try put(client, "k", 1, in: namespace)
+            try client.result("models.delete", "{\"namespace\":\"\(namespace)\",\"key\":\"k\"}")
+        }
+        let won = try client.result("models.get", "{\"namespace\":\"c\",\"key\":\"k\",\"claim\":true}")
+        let token = try #require(won["token"]?.text)
+        // The second one finds it as the first one has left it.
+        for _ in 0..<2 { try client.result("storage.sweep") }
+        func names(_ client: Client) throws -> [String?] {
+            try client.result("models.scopes")["scopes"]?.elements.map { $0["namespace"]?.text } ?? []
+        }
+        // Its winner brings something yet.
+        #expect(try names(client) == ["c"])
+        let stored = try client.result(
+            "models.put", "{\"namespace\":\"c\",\"key\":\"k\",\"value\":1,\"token\":\"\(token)\"}")
+        #expect(stored["stored"]?.bool == true && stored["stale"] == nil)
+        client = try restart()
+        #expect(try names(client) == ["c"])
+        try put(client, "k", 2, in: "d")
+        client = try restart()
+        #expect(try names(client) == ["c", "d"] && get(client, "k", in: "d")["value"]?.int == 2)
+        #expect(try get(client, "k", in: "c")["value"]?.int == 1)
+    }
 }
