@@ -128,12 +128,13 @@ enum BlobsHandlers {
         out.append("{\"missing\":[")
         var isFirst = true
         var index = 0
+        var looks = 20_000
         try call.forEachName(of: 1, limit: WireLimits.getManyItems) { (digits) throws(Refusal) in
             guard let digest = ContentDigest(digits: digits) else {
                 throw .error(call.error(RPCError(.invalidParams, hint: BlobsPut.digestHint), in: 1, index))
             }
             index += 1
-            guard !storage.blobs.has(digest, in: namespace) else { return }
+            guard !storage.blobs.has(digest, in: namespace, looks: &looks) else { return }
             out.append(isFirst ? "" : ",")
             isFirst = false
             out.append(quoted: digits)

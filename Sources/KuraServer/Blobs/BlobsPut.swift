@@ -44,6 +44,7 @@ enum BlobsPut {
         let stored = try call.run { () throws(StoreError) in
             try storage.blobs.put(name, content, put, for: call.connection?.admission.accounts ?? [])
         }
+        if case .makingRoom = stored { throw .pause }
         append(stored, &out)
     }
 
@@ -131,7 +132,8 @@ enum BlobsPut {
     static func tooLarge(_ bound: BlobBound) -> RPCError {
         switch bound.reason {
         case .content: RPCError(.valueTooLarge, limit: bound.bytes)
-        case .budget: RPCError(.valueTooLarge, hint: "the namespace, or all blobs, may have no more", limit: bound.bytes)
+        case .budget:
+            RPCError(.valueTooLarge, hint: "the namespace, or all blobs, may have no more", limit: bound.bytes)
         case .account(let limit): .quotaExceeded(limit: limit, of: .bytes)
         }
     }
@@ -157,6 +159,7 @@ enum BlobsPut {
         case .declined(let reason):
             out.append("{\"stored\":false,\"reason\":")
             out.append(quoted: reason.rawValue)
+        case .makingRoom: out.append("{\"stored\":false")
         }
         out.append("}")
     }

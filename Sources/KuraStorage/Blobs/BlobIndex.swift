@@ -150,11 +150,11 @@ final class BlobIndex {
         return place
     }
 
-    /// Removes a blob without variants.
+    /// Removes a blob. The place of one with variants stays taken until they have been removed, too (`free`); none of them is found any more.
     /// - Returns: its content's place, when nobody else has it.
     func remove(_ place: BlobPlace) -> BlobPlace? {
         let row = self[place]
-        precondition(row.isThere && row.firstVariant == nowhere, "a blob with variants, or gone")
+        precondition(row.isThere, "a blob that is gone")
         if row.parent != nowhere {
             if row.previousVariant != nowhere {
                 self[row.previousVariant].nextVariant = row.nextVariant
@@ -167,8 +167,20 @@ final class BlobIndex {
         count -= 1
         let content = unlink(place)
         self[place].isThere = false
-        freeRows.append(place)
+        if row.firstVariant == nowhere { freeRows.append(place) }
         return content
+    }
+
+    /// The last variant of a blob that is gone has been removed.
+    func free(_ place: BlobPlace) {
+        precondition(!self[place].isThere && self[place].firstVariant == nowhere, "a blob with variants, or there")
+        freeRows.append(place)
+    }
+
+    /// Whether it is a variant of what is gone.
+    func isOrphan(_ place: BlobPlace) -> Bool {
+        let parent = self[place].parent
+        return parent != nowhere && !self[parent].isThere
     }
 
     /// Gives a blob another content.

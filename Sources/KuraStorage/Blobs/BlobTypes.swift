@@ -54,6 +54,8 @@ public struct BlobPut {
 public enum BlobStored: Sendable {
     case stored(BlobFacts)
     case declined(Reason)
+    /// More has to go for it than there is time for in one turn: it is to be put again in the next one.
+    case makingRoom
 
     public enum Reason: String, Sendable, CaseIterable {
         /// There is one, and `ifAbsent` was asked for.
@@ -145,6 +147,4 @@ public enum BlobLimits {
     public static let longestTTLSeconds = 10 * 365 * 86_400
     /// Namespaces that there can be.
     public static let namespaces = 1000
-    /// Blobs that one put may have let go to make room; the rest go in the next turns, and the put is declined as `busy`.
-    static let evictionsAtOnce = 2000
 }

@@ -66,34 +66,46 @@ extension BlobsStore {
     /// A content is not there, or not what it was: the blobs that have it are forgotten, and what there is of it is set aside.
     public func noteDamaged(_ digest: ContentDigest) {
         guard let content = index.find(digest) else { return }
-        let isFile = index.content(content).isFile
         caches.report("a blob's content is damaged or gone: \(digest.text)")
-        index.forEachUser(of: content) { user in
-            namespace(of: user).counts.damaged += 1
-            return true
-        }
-        if isFile { files.noteDamaged(digest) }
-        while let user = firstUser(of: digest) { remove(user) }
-    }
-
-    private func firstUser(of digest: ContentDigest) -> BlobPlace? {
-        guard let content = index.find(digest) else { return nil }
-        let user = index.content(content).firstUser
-        return user == nowhere ? nil : user
-    }
-
-    /// Whether a blob of the namespace has this content.
-    public func has(_ digest: ContentDigest, in namespace: Bytes) -> Bool {
-        guard let namespace = namespaces.find(namespace), let content = index.find(digest) else { return false }
-        var isThere = false
+        if index.content(content).isFile { files.noteDamaged(digest) }
+        var concerned: Set<Int32> = []
         var looks = 0
         index.forEachUser(of: content) { user in
-            let row = index[user]
-            isThere = row.namespace == namespace.id && row.expiresAt > clock
+            concerned.insert(index[user].namespace)
             looks += 1
-            // Equal contents of thousands of names elsewhere: not worth the time.
-            return !isThere && looks < 1000
+            return looks < Self.looks
         }
+        // Which names they have only the table knows.
+        for id in concerned.sorted() { namespaces[id].map { tellDropped($0) } }
+        if !removeUsers(of: digest) { damaged.append(digest) }
+    }
+
+    /// Those who watch are told that something is gone from a namespace, and not what.
+    func tellDropped(_ namespace: BlobNamespace) {
+        caches.tell(
+            .blobs,
+            CacheChange(target: .init(source: .blobs, extent: .whole, scope: namespace.name), event: .dropped))
+    }
+
+    /// Blobs of one content that are looked at: equal contents of thousands of names are not worth the time.
+    private static let looks = 1000
+
+    /// Whether a blob of the namespace has this content.
+    /// `left`: blobs of equal contents that may still be looked at; what it does not suffice for counts as not there.
+    public func has(_ digest: ContentDigest, in namespace: Bytes, looks left: inout Int) -> Bool {
+        guard left > 0, let namespace = namespaces.find(namespace), let content = index.find(digest) else {
+            return false
+        }
+        var isThere = false
+        var looks = min(left, Self.looks)
+        left -= looks
+        index.forEachUser(of: content) { user in
+            let row = index[user]
+            looks -= 1
+            isThere = looks >= 0 && row.namespace == namespace.id && row.expiresAt > clock && !index.isOrphan(user)
+            return !isThere && looks > 0
+        }
+        left += max(looks, 0)
         return isThere
     }
 

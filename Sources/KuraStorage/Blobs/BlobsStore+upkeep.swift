@@ -33,6 +33,7 @@ extension BlobsStore: CacheRoom {
     }
 
     func close() {
+        if phase == .dropping { caches.writer.submit(BlobReset()) }
         flushChanges()
         files.stop()
     }
@@ -42,6 +43,7 @@ extension BlobsStore: CacheRoom {
     func upkeep(_ time: UInt64) -> UInt64? {
         if !changes.isEmpty, writesUnderWay < Self.writesAtOnce { flushChanges() }
         memory.trim(index)
+        guard removeRest(), resetSome() else { return 1_000_000 }
         return sweep(time)
     }
 
@@ -118,19 +120,31 @@ extension BlobsStore: CacheRoom {
         waiting = []
     }
 
-    /// The table is not what it should be: all is forgotten, and begun anew with an empty one.
+    /// The table is not what it should be: all is forgotten, by and by, and begun anew with an empty one. Nobody finds anything meanwhile.
     private func reset(_ why: String) {
         guard phase != .dropping else { return }
         caches.report("the table of blobs \(why); all blobs are forgotten")
         changes = []
         changesBytes = 0
         phase = .dropping
-        var place: BlobPlace = 0
-        while place < index.places.upperBound {
-            if index[place].isThere, index[place].parent == nowhere { remove(place) }
-            place += 1
+        resetPlace = 0
+        for namespace in namespaces.all.values { tellDropped(namespace) }
+    }
+
+    /// Goes on with it.
+    /// - Returns: false when there is more.
+    private func resetSome() -> Bool {
+        guard phase == .dropping, resetPlace != nowhere else { return true }
+        var effort = CacheEffort(caches)
+        while resetPlace < index.places.upperBound {
+            guard effort.goesOn() else { return false }
+            if index[resetPlace].isThere { remove(resetPlace) }
+            resetPlace += 1
         }
+        guard removeRest() else { return false }
+        resetPlace = nowhere
         caches.writer.submit(BlobReset())
+        return true
     }
 
     private func beginAnew() {
@@ -154,12 +168,16 @@ extension BlobsStore: CacheRoom {
         guard phase == .ready, index.count > 0 || namespaces.count > 0 || sweepProgress.isRunning else { return nil }
         guard time >= sweepAt else { return sweepAt - time }
         var removed = 0
+        var effort = CacheEffort(caches)
         let end = min(sweepPlace + BlobPlace(Self.sweepRows), index.places.upperBound)
         while sweepPlace < end, removed < Self.expiredAtOnce {
             let row = index[sweepPlace]
             if row.isThere {
                 sweepProgress.done += 1
-                if row.expiresAt <= clock { removed += expire(sweepPlace) }
+                if row.expiresAt <= clock {
+                    guard effort.goesOn() else { return 1_000_000 }
+                    removed += expire(sweepPlace)
+                }
             }
             sweepPlace += 1
         }

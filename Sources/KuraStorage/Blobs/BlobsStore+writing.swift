@@ -44,17 +44,26 @@ extension BlobsStore {
         guard namespaces.find(name.namespace) != nil || namespaces.count < BlobLimits.namespaces else {
             throw .quotaExceeded(limit: BlobLimits.namespaces)
         }
+        if let known = namespaces.find(name.namespace), let left = index.find(hash(name, known)), index.isOrphan(left) {
+            remove(left)
+        }
         if !binding.isEmpty { try admit(name, content.bytes, for: binding) }
         let namespace = namespaces.find(name.namespace) ?? makeNamespace(name.namespace)
         let hash = hash(name, namespace)
-        if let reason = makeRoom(for: content, in: namespace, sparing: hash) { return decline(name, reason) }
+        switch makeRoom(for: content, in: namespace, sparing: hash) {
+        case .made: break
+        case .making: return .makingRoom
+        case .none(let reason): return decline(name, reason)
+        }
         // Making room may have cost the parent.
         let parent = name.variant.isEmpty ? nil : index.find(self.hash(name.parent, namespace))
         if !name.variant.isEmpty, parent == nil { return decline(name, .busy) }
-        let old = index.find(hash)
-        // Removed is what would be left of an old one with another content: its variants were made of that.
-        if let old, index.content(of: old).digest != content.digest {
-            index.forEachVariant(of: old) { remove($0) }
+        var old = index.find(hash)
+        // Its variants were made of the content that it had. Where they are many it is removed as a whole: what comes has a later row, which what a
+        // kill leaves of them is not taken for a variant of.
+        if let place = old, index.content(of: place).digest != content.digest, !removeVariants(of: place) {
+            remove(place)
+            old = nil
         }
         let place = take(content)
         let ttl = put.ttlSeconds ?? namespace.settings.ttlSeconds ?? BlobLimits.ttlSeconds
@@ -141,9 +150,48 @@ extension BlobsStore {
         return count - index.count
     }
 
-    /// Removes what lies there, and its variants.
+    /// Removes variants of a blob, as far as the turn has time for it.
+    /// - Returns: whether that was all of them.
+    private func removeVariants(of place: BlobPlace) -> Bool {
+        guard index[place].firstVariant != nowhere else { return true }
+        var effort = CacheEffort(caches, atLeast: 4)
+        while index[place].firstVariant != nowhere {
+            guard effort.goesOn() else { return false }
+            remove(index[place].firstVariant)
+        }
+        return true
+    }
+
+    /// Goes on with what could not be removed in one turn.
+    /// - Returns: false when there is more.
+    func removeRest() -> Bool {
+        while let place = partings.last {
+            guard removeVariants(of: place) else { return false }
+            index.free(place)
+            partings.removeLast()
+        }
+        while let digest = damaged.last {
+            guard removeUsers(of: digest) else { return false }
+            damaged.removeLast()
+        }
+        return true
+    }
+
+    /// Removes blobs with a content, as far as the turn has time for it.
+    func removeUsers(of digest: ContentDigest) -> Bool {
+        var effort = CacheEffort(caches)
+        while let content = index.find(digest), index.content(content).firstUser != nowhere {
+            guard effort.goesOn() else { return false }
+            let user = index.content(content).firstUser
+            namespace(of: user).counts.damaged += 1
+            remove(user)
+        }
+        return true
+    }
+
+    /// Removes what lies there, and its variants: they are found no more, and go as there is time.
     func remove(_ place: BlobPlace) {
-        index.forEachVariant(of: place) { remove($0) }
+        if !removeVariants(of: place) { partings.append(place) }
         let row = index[place]
         let namespace = namespace(of: place)
         namespace.queue.remove(place, index)
@@ -173,30 +221,34 @@ extension BlobsStore {
 
     // MARK: Room
 
+    private enum Room {
+        case made
+        /// The turn's time is over before there is enough of it.
+        case making
+        case none(BlobStored.Reason)
+    }
+
     /// Has blobs go until the content fits.
     /// `name`: of the one whose place it takes.
-    /// Returns: why it does not fit.
-    private func makeRoom(
-        for content: BlobContent, in namespace: BlobNamespace, sparing name: LookupHash
-    ) -> BlobStored.Reason? {
+    private func makeRoom(for content: BlobContent, in namespace: BlobNamespace, sparing name: LookupHash) -> Room {
         let most = namespace.settings.maxBytes ?? .max
-        guard content.bytes <= min(most, configuration.blobBytes) else { return .overBudget }
-        let old = index.find(name)
-        let freed = old.map { index.content(of: $0).bytes } ?? 0
-        var budget = BlobLimits.evictionsAtOnce
-        while namespace.bytes - freed + content.bytes > most
-            || old == nil && namespace.count >= namespace.settings.maxEntries ?? .max
-        {
-            guard budget > 0, evict(from: namespace) else { return .busy }
-            budget -= 1
-            // The old one itself may have gone.
-            if let old, !index[old].isThere || index[old].name != name {
-                return makeRoom(for: content, in: namespace, sparing: name)
-            }
+        guard content.bytes <= min(most, configuration.blobBytes) else { return .none(.overBudget) }
+        var effort = CacheEffort(caches)
+        while true {
+            // The old one itself may go.
+            let old = index.find(name)
+            let freed = old.map { index.content(of: $0).bytes } ?? 0
+            guard
+                namespace.bytes - freed + content.bytes > most
+                    || old == nil && namespace.count >= namespace.settings.maxEntries ?? .max
+            else { break }
+            guard effort.goesOn() else { return .making }
+            guard evict(from: namespace) else { return .none(.busy) }
         }
-        guard index.find(content.digest) == nil else { return nil }
+        guard index.find(content.digest) == nil else { return .made }
         let excess = index.bytes + content.bytes - configuration.blobBytes
-        return excess <= 0 || evict(bytes: excess, &budget) >= excess ? nil : .busy
+        guard excess > 0, evict(bytes: excess) < excess else { return .made }
+        return index.count == 0 ? .none(.busy) : .making
     }
 
     /// - Returns: false when there is nobody.
@@ -208,23 +260,19 @@ extension BlobsStore {
         return true
     }
 
-    /// Has blobs go, those of the largest namespace first, until so many bytes of contents are gone, or a turn's share.
-    /// Returns: bytes that went.
-    func purge(bytes: Int) -> Int {
-        var budget = BlobLimits.evictionsAtOnce
-        return evict(bytes: bytes, &budget)
-    }
+    func purge(bytes: Int) -> Int { evict(bytes: bytes) }
 
-    /// - Returns: bytes that went.
-    private func evict(bytes: Int, _ budget: inout Int) -> Int {
+    /// Has blobs go, those of the largest namespace first, until so many bytes of contents are gone, as far as the turn has time for it.
+    /// Returns: bytes that went.
+    private func evict(bytes: Int) -> Int {
         let start = index.bytes
-        while start - index.bytes < bytes, budget > 0, let largest = namespaces.largest {
+        var effort = CacheEffort(caches)
+        while start - index.bytes < bytes, let largest = namespaces.largest, largest.count > 0 {
             // Which one is the largest is not asked for each.
-            for _ in 0..<Self.evictionsOfOne where start - index.bytes < bytes && budget > 0 {
+            for _ in 0..<Self.evictionsOfOne where start - index.bytes < bytes {
+                guard effort.goesOn() else { return start - index.bytes }
                 guard evict(from: largest) else { break }
-                budget -= 1
             }
-            if largest.count == 0, namespaces.largest?.count ?? 0 == 0 { break }
         }
         return start - index.bytes
     }

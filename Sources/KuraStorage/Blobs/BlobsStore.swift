@@ -27,6 +27,10 @@ public final class BlobsStore {
     let nameKey = LookupHash.Key()
     private var scratch = ByteBuffer()
     var phase = Phase.loading(after: .min)
+    /// Blobs that are gone and have variants left, contents that are damaged and have blobs left, and what is left of all when it goes.
+    var partings: [BlobPlace] = []
+    var damaged: [ContentDigest] = []
+    var resetPlace: BlobPlace = 0
     var nextID: Int64 = 1
     var nextWrite: UInt32 = 1
     /// What the table has to learn, in order.
@@ -59,8 +63,8 @@ public final class BlobsStore {
 
     /// Where a blob lies that has not expired.
     func place(_ name: BlobName) -> BlobPlace? {
-        guard let namespace = namespaces.find(name.namespace), let place = index.find(hash(name, namespace)),
-            index[place].expiresAt > clock
+        guard phase != .dropping, let namespace = namespaces.find(name.namespace),
+            let place = index.find(hash(name, namespace)), index[place].expiresAt > clock, !index.isOrphan(place)
         else { return nil }
         return place
     }

@@ -125,4 +125,85 @@ import Testing
         #expect(told.contains { $0.change.target.name == Array(String(repeating: "ü", count: 32).utf8) })
         #expect(world.state(namespace, "other") == .fresh)
     }
+
+    // MARK: Blobs
+
+    @Test func `a blob's variants are gone with it at once, and go in several turns`() throws {
+        #expect(try world.put(blob: "p", "parent"))
+        for number in 0..<Self.many {
+            _ = try world.put(blob: "p", variant: "v\(number)", "\(number % 50)")
+            if number % 200 == 0 { world.turn() }
+        }
+        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        for way in ["replaced", "deleted"] {
+            world.spend()
+            if way == "replaced" {
+                #expect(try world.put(blob: "p", "other"))
+                #expect(world.has(blob: "p"))
+            } else {
+                #expect(world.delete(blob: "p") > 0)
+                #expect(!world.has(blob: "p"))
+            }
+            #expect(world.blobs.index.count > 100)
+            for number in [0, 1, Self.many / 2, Self.many - 1] { #expect(!world.has(blob: "p", "v\(number)")) }
+            if way == "replaced" {
+                // One of a name that is still on its way out.
+                let name = "v\(Self.many / 2)"
+                #expect(try world.put(blob: "p", variant: name, "new"))
+                try world.turn { world.blobs.index.count == 2 }
+                #expect(world.has(blob: "p", name))
+                for number in 0..<Self.many { _ = try world.put(blob: "p", variant: "v\(number)", "\(number % 50)") }
+            } else {
+                try world.turn { world.blobs.index.count == 0 }
+                #expect(world.blobs.partings.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a table that is dropped is forgotten in several turns, and nothing is found meanwhile`() throws {
+        for number in 0..<Self.many {
+            _ = try world.put(blob: "p\(number)", "\(number % 50)")
+            if number % 200 == 0 { world.turn() }
+        }
+        try world.turn { world.blobs.changes.isEmpty && world.blobs.writesUnderWay == 0 }
+        world.spend()
+        world.blobs.filesDropped([BlobTable.file])
+        #expect(world.blobs.index.count == Self.many && !world.has(blob: "p7") && !world.blobs.isReady)
+        world.turn()
+        #expect(world.blobs.index.count > 0)
+        #expect(try world.turn { world.blobs.isReady } > 1)
+        #expect(world.blobs.index.count == 0 && world.blobs.index.contentCount == 0)
+        #expect(try world.put(blob: "new", "1"))
+        #expect(world.has(blob: "new"))
+    }
+
+    @Test func `blobs of one damaged content go in several turns, and those who look bear it`() throws {
+        for number in 0..<Self.many {
+            _ = try world.put(blob: "p\(number)", "same")
+            if number % 200 == 0 { world.turn() }
+        }
+        let digest = try #require(
+            with("images", "p7") { world.blobs.find(BlobName(namespace: $0, key: $1))?.facts.digest })
+        world.spend()
+        world.blobs.noteDamaged(digest)
+        #expect(world.blobs.index.count > 0)
+        try world.turn { world.blobs.index.count == 0 }
+        with("images") { #expect(world.blobs.summary($0)?.counts.damaged == Self.many) }
+    }
+
+    @Test func `looking for equal contents of thousands of names has an end`() throws {
+        for number in 0..<3000 { _ = try world.put(blob: "p\(number)", "same") }
+        let digest = try #require(
+            with("images", "p7") { world.blobs.find(BlobName(namespace: $0, key: $1))?.facts.digest })
+        var left = 2500
+        with("images") { #expect(world.blobs.has(digest, in: $0, looks: &left)) }
+        #expect(left > 2490)
+        try with("elsewhere") { (name) throws(StoreError) in
+            try world.blobs.configure(name, BlobNamespaceSettings(maxEntries: 1))
+            for expected in [1500, 500, 0, 0] {
+                #expect(!world.blobs.has(digest, in: name, looks: &left))
+                #expect(abs(left - expected) < 20, "\(left)")
+            }
+        }
+    }
 }
