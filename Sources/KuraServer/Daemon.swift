@@ -105,10 +105,16 @@ public enum Daemon {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
-        let server = try Server(
-            loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
-            journal: journal, limits: limits, version: version, signals: signals,
-            importRoots: configuration.importRoots, reload: reload, supervision: supervision)
+        let server: Server
+        do {
+            server = try Server(
+                loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
+                journal: journal, limits: limits, version: version, signals: signals,
+                importRoots: configuration.importRoots, reload: reload, supervision: supervision)
+        } catch {
+            _ = storage.assumeIsolated { $0.close() }
+            throw error
+        }
         for socket in sockets {
             journal.log(
                 .info, "listening",

@@ -164,4 +164,15 @@ import Testing
         #expect(daemon.terminate() == 0)
         #expect((TemporaryDaemon.names(daemon.root) ?? []).allSatisfy { !$0.hasPrefix("kura-") })
     }
+
+    @Test func `a start that is refused late leaves what it has opened as a clean stop does`() throws {
+        let daemon = try TemporaryDaemon()
+        #expect(daemon.terminate() == 0)
+        let clean = daemon.data + "/cache/clean"
+        #expect(access(clean, F_OK) == 0)
+        TemporaryDaemon.write("{\"importRoots\":[\"\(daemon.root)/none\"]}", to: daemon.root + "/bad.json")
+        let arguments = ["--data-dir", daemon.data, "--socket", daemon.socket, "--config", daemon.root + "/bad.json"]
+        #expect(try daemon.run(arguments) != 0)
+        #expect(access(clean, F_OK) == 0)
+    }
 }

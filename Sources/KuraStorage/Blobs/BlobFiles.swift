@@ -165,7 +165,15 @@ final class BlobFiles: Sendable {
 
     /// Closes a draft that came to nothing. From any thread, without waiting.
     func letGo(_ descriptor: Int32, temporary: String?) {
-        remover.submit(BlobFileJob(.close(descriptor, temporary: temporary), self))
+        let isTaken = remover.submit(BlobFileJob(.close(descriptor, temporary: temporary), self))
+        // The storage has been closed: nobody is held up.
+        if !isTaken { Self.close(descriptor, temporary: temporary) }
+    }
+
+    /// May take as long as removing a file.
+    static func close(_ descriptor: Int32, temporary: String?) {
+        if let temporary { FileSystem.tryToRemove(temporary) }
+        Glibc.close(descriptor)
     }
 
     /// A damaged file leaves its place, so that nobody reads it and the same content can come again. May wait.

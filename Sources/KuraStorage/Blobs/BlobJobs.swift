@@ -130,9 +130,7 @@ final class BlobFileJob: CacheJob {
         switch task {
         case .remove(let digest): self.files.remove(digest)
         case .sweep: self.files.sweep()
-        case .close(let descriptor, let temporary):
-            if let temporary { FileSystem.tryToRemove(temporary) }
-            Glibc.close(descriptor)
+        case .close(let descriptor, let temporary): BlobFiles.close(descriptor, temporary: temporary)
         }
     }
 }

@@ -25,6 +25,7 @@ final class CacheThread: Sendable {
     private struct State {
         var jobs: [(job: any CacheJob, bytes: Int)] = []
         var isStopping = false
+        var hasEnded = false
     }
     private let state = Guarded(State())
     private let pending = Semaphore()
@@ -56,10 +57,18 @@ final class CacheThread: Sendable {
     var waiting: Int { waitingBytes.load(ordering: .relaxed) }
 
     /// `bytes`: what the job keeps in memory until it is done.
-    func submit(_ job: any CacheJob, bytes: Int = 0) {
+    /// - Returns: false when the thread has ended: nobody does it.
+    @discardableResult
+    func submit(_ job: any CacheJob, bytes: Int = 0) -> Bool {
+        let isTaken = state.withLock { state in
+            guard !state.hasEnded else { return false }
+            state.jobs.append((job, bytes))
+            return true
+        }
+        guard isTaken else { return false }
         waitingBytes.wrappingAdd(bytes, ordering: .relaxed)
-        state.withLock { $0.jobs.append((job, bytes)) }
         pending.signal()
+        return true
     }
 
     /// What has been done since this was asked for last; nil when nothing has.
@@ -93,7 +102,12 @@ final class CacheThread: Sendable {
                 done.append(outcome)
             }
             if !jobs.isEmpty { wake() }
-            if isStopping, state.withLock({ $0.jobs.isEmpty }) { break }
+            guard isStopping else { continue }
+            let hasEnded = state.withLock { state in
+                state.hasEnded = state.jobs.isEmpty
+                return state.hasEnded
+            }
+            if hasEnded { break }
         }
         files.closeAll()
     }

@@ -180,6 +180,39 @@ import Testing
         #expect(overflow?["resyncRev"]?.int ?? 0 > 4000 && keys.count < sent)
     }
 
+    @Test func `what a lost file, damage or a move has taken is told as a namespace that was dropped`() throws {
+        let daemon = try TemporaryDaemon(faults: "blob.table:fail:2,model.table:fail:3")
+        let (writer, watcher) = (try daemon.connect(), try daemon.connect())
+        _ = try watch(watcher, "models blobs")
+        func expect(_ store: String, _ scope: String, _ more: String, _ location: SourceLocation = #_sourceLocation)
+            throws
+        {
+            let change = try #require(try changes(watcher).last)
+            #expect(
+                change["store"]?.text == store && change["scope"]?.text == scope && change[more] != nil, "\(change)",
+                sourceLocation: location)
+        }
+        try put(writer, "a")
+        try expect("models", "feed", "key")
+        usleep(300_000)
+        // The third write fails, and the file goes.
+        try put(writer, "b")
+        try expect("models", "feed", "key")
+        try expect("models", "feed", "mode")
+        try put(writer, "c")
+        try expect("models", "feed", "key")
+        try writer.result("models.configure", "{\"namespace\":\"feed\",\"partition\":true}")
+        try expect("models", "feed", "mode")
+        let digest = try #require(try BlobWorld.put(writer, "p", BlobWorld.bytes(50_000))["digest"]?.text)
+        try expect("blobs", "images", "key")
+        usleep(100_000)
+        unlink("\(daemon.data)/cache/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))")
+        // Also the write that forgets it fails.
+        #expect(try BlobWorld.read(writer, "p") == nil)
+        try expect("blobs", "images", "mode")
+        try expect("blobs", "images", "mode")
+    }
+
     @Test func `that space becomes low and is fine again is told`() throws {
         let daemon = try TemporaryDaemon(faults: "space.look:fail:2")
         let client = try daemon.connect()
