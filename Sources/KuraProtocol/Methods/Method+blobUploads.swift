@@ -16,7 +16,7 @@ extension Method {
                 Field("upload", .blobUpload, "What names it in the requests that follow; whoever knows it may go on."),
                 Field("stored", .boolean, "False when it is declined at once; left out otherwise."), .blobReason,
             ],
-            errors: [.overloaded],
+            errors: [.valueTooLarge, .quotaExceeded, .overloaded],
             example: "{\"namespace\":\"thumbnails\",\"key\":\"b\",\"bytes\":300000,\"leaseSeconds\":60}", apart: true),
         Method(
             "blobs.appendUpload", .blobs, .write, needs: .anywhere([.create, .update]),
@@ -29,7 +29,7 @@ extension Method {
                     "The piece as base64, of at most 11 MiB."),
             ],
             result: [Field("received", .count, required: true, "Bytes that have come, this piece counted.")],
-            errors: [.uploadNotFound, .valueTooLarge, .noSpace, .overloaded, .shuttingDown],
+            errors: [.uploadNotFound, .valueTooLarge, .quotaExceeded, .noSpace, .overloaded, .shuttingDown],
             example:
                 "{\"upload\":\"0123456789abcdef0123456789abcdef\",\"offset\":0,\"data\":\"aGVsbG8=\"}", apart: true),
         Method(
