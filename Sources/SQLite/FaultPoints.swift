@@ -22,6 +22,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case attachmentLink = "attachment.link"
     case attachmentLinked = "attachment.linked"
     case attachmentRemove = "attachment.remove"
+    case backupWrite = "backup.write"
+    case backupSync = "backup.sync"
     case blobOpen = "blob.open"
     case blobUnnamed = "blob.unnamed"
     case blobWrite = "blob.write"
