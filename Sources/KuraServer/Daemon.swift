@@ -109,6 +109,11 @@ public enum Daemon {
             loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
             journal: journal, limits: limits, version: version, signals: signals,
             importRoots: configuration.importRoots, reload: reload, supervision: supervision)
+        server.facts.backupsKeep = configuration.backupsKeep
+        if let every = configuration.backupsEvery {
+            server.scheduledBackups = ScheduledBackups(
+                every: every, configuration.backupsKeep, storageConfiguration, wake: { loop.wake() })
+        }
         for socket in sockets {
             journal.log(
                 .info, "listening",
