@@ -50,7 +50,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     /// May be left out: a sync, or the overwriting of something.
     var canBeSkipped: Bool {
         switch self {
-        case .vfsSync, .logSync, .recoverCopy, .scrubFiles, .scrubTables, .scrubPages, .scrubLog: true
+        case .vfsSync, .logSync, .recoverCopy, .scrubFiles, .scrubTables, .scrubPages, .scrubLog, .backupWrite: true
         default: false
         }
     }

@@ -87,7 +87,7 @@ extension Method {
     ]
 
     private static let backupErrors: [ErrorKind] = [
-        .noSpace, .overloaded, .sealed, .descriptorMissing, .transferFailed, .cancelled,
+        .noSpace, .overloaded, .sealed, .descriptorMissing, .transferFailed, .integrity, .cancelled,
     ]
 
     private static let leftOut: [Field] = [

@@ -12,10 +12,16 @@ public final class BackupFile: BackupSink {
     private var descriptor: Int32
     private var offset = 0
     private var pacing = PacedWriting()
+    private let space: FreeSpace
+    private var lookAgainAt = 0
+
+    /// Bytes behind which the room that is left is looked at again.
+    private static let lookBytes = 8 << 20
 
     /// - Throws: `refused` when there is one of that name.
     public init(_ name: String, _ configuration: StorageConfiguration) throws(BackupFault) {
         directory = configuration.backupsDirectory
+        space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
         let place = BackupDirectory.path(name, configuration)
         draft = place + BackupDirectory.draftSuffix
@@ -34,8 +40,17 @@ public final class BackupFile: BackupSink {
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     public func write(_ bytes: Bytes) throws(BackupFault) {
-        if let code = FaultPoints.hit(.backupWrite)?.errno {
-            throw BackupFault(.system(errno: code, call: "write", path: draft))
+        switch FaultPoints.hit(.backupWrite) {
+        case .skip:
+            offset += bytes.count
+            return
+        case let fault?: throw BackupFault(.system(errno: fault.errno ?? EIO, call: "write", path: draft))
+        case nil: break
+        }
+        if offset >= lookAgainAt {
+            lookAgainAt = offset + Self.lookBytes
+            // A backup is not worth the change that finds no room.
+            if space.look() { throw .noSpace }
         }
         do throws(StorageFault) {
             try FileSystem.write(descriptor, bytes, at: offset, path: draft)

@@ -89,7 +89,8 @@ final class FoldTap: @unchecked Sendable {
     /// It is committed.
     func committed(_ rev: UInt64) {
         state.withLock { state in
-            guard let staged = state.staged else { return }
+            // What is committed behind `close` is of a later revision.
+            guard !state.isClosed, let staged = state.staged else { return }
             state.scopes = staged
             state.staged = nil
             state.length = spool.length

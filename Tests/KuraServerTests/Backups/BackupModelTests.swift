@@ -42,22 +42,27 @@ import Testing
         let writers = BackupWriters(daemon.socket, model)
         let seed = Self.seed
         print("backups: \(Self.count), SEED=\(seed)")
-        let socket = daemon.socket
+        let (socket, logPath) = (daemon.socket, daemon.root + "/stderr")
         let made = Guarded<[(name: String, rev: Int, floor: Int)]>([])
         try onThreads(9) { index in
             guard index == 8 else { return writers.run(index, seed: seed) }
             defer { writers.stop() }
-            let client = try Client(path: socket)
-            for number in 0..<Self.count {
-                // Everything that was acknowledged before must be in it.
-                let floor = try client.result("storage.status")["rev"]?.int ?? 0
-                let result = try client.result("storage.backup", "{\"name\":\"b\(number)\"}")
-                #expect(result["verified"]?.bool == true)
-                let rev = try #require(result["rev"]?.int)
-                made.withLock { $0.append(("b\(number)", rev, floor)) }
+            do {
+                let client = try Client(path: socket, seconds: 120)
+                for number in 0..<Self.count {
+                    // Everything that was acknowledged before must be in it.
+                    let floor = try client.result("storage.status")["rev"]?.int ?? 0
+                    let result = try client.result("storage.backup", "{\"name\":\"b\(number)\"}")
+                    #expect(result["verified"]?.bool == true)
+                    let rev = try #require(result["rev"]?.int)
+                    made.withLock { $0.append(("b\(number)", rev, floor)) }
+                }
+            } catch {
+                let log = TemporaryDaemon.contents(logPath).map { String(decoding: $0.suffix(2000), as: UTF8.self) }
+                Issue.record("\(error) after \(made.withLock { $0.count }) backups: \(log ?? "")")
             }
         }
-        #expect(writers.failed == [])
+        #expect(writers.failed == [], "\(daemon.log.suffix(2000))")
         #expect(model.count > 4000 + 8 * Self.count)
         for backup in made.withLock({ $0 }) {
             #expect(backup.rev >= backup.floor)

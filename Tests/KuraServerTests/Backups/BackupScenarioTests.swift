@@ -304,6 +304,22 @@ import Testing
         try client.result("storage.backup", "{\"name\":\"two\"}")
     }
 
+    @Test func `a disk that lost a piece and said otherwise is found out by reading back`() throws {
+        let daemon = try TemporaryDaemon(faults: "backup.write:skip:3")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":1}")
+        #expect(try client.refusal("storage.backup", "{\"name\":\"one\"}")["kind"]?.text == "integrity")
+        #expect(TemporaryDaemon.names(daemon.data + "/backups") == [])
+    }
+
+    @Test func `near the end of the disk no backup takes what is left`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(more: ["--min-free", "1000000000000000"])
+        let client = try daemon.connect()
+        #expect(try client.refusal("storage.backup", "{\"name\":\"one\"}")["kind"]?.text == "noSpace")
+        #expect(TemporaryDaemon.names(daemon.data + "/backups") == [])
+    }
+
     @Test func `a cancelled backup says so and leaves nothing`() throws {
         let daemon = try TemporaryDaemon(faults: "backup.write:sleep=300")
         let client = try daemon.connect()
