@@ -44,6 +44,17 @@ final class BackupWriters: Sendable {
         } catch { failures.withLock { $0.append("writer \(writer): \(error)") } }
     }
 
+    /// Asks what has to be folded first, until `stop`.
+    func query() {
+        do {
+            let client = try Client(path: daemon)
+            while !isOver.load(ordering: .relaxed) {
+                try client.result("documents.list", "{\"collection\":\"c0\",\"limit\":1}")
+                usleep(20_000)
+            }
+        } catch { failures.withLock { $0.append("query: \(error)") } }
+    }
+
     private func step(_ client: Client, _ writer: Int, _ round: Int, _ choice: inout Choice) throws {
         let number = Int.random(in: 0..<120, using: &choice)
         let text = String(repeating: "x", count: Int.random(in: 0..<900, using: &choice))
