@@ -18,7 +18,12 @@ struct Help {
             + catalogue.nouns.filter { plumbing.contains($0.name) }
         let nouns = sorted.map { ($0.word, $0.summary + ($0.shortName == nil ? "" : " (\($0.name))")) }
         let aliases = catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
-        let tools = Tool.all.filter { $0.noun == nil }.map { ("\($0.word) [OPTION…] COMMAND", $0.summary) }
+        let tools = Tool.all.filter { $0.noun == nil }.map { tool in
+            (
+                ([tool.word] + (tool.takesCommand ? ["[OPTION…]", "COMMAND"] : tool.arguments)).joined(separator: " "),
+                tool.summary
+            )
+        }
         let commands = tools + Catalogue.commands.map { ($0.usage, $0.summary) }
         let examples = sorted.flatMap { noun in
             let verbs = catalogue.verbs(of: noun)

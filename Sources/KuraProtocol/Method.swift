@@ -44,7 +44,7 @@ public struct Field: Sendable {
 /// test are all made from this.
 public struct Method: Sendable {
     public enum Store: String, Sendable, CaseIterable {
-        case rpc, session, storage, transaction, settings, secrets, documents, models, blobs, changes
+        case rpc, session, storage, backups, transaction, settings, secrets, documents, models, blobs, changes
 
         /// What it is for, in one sentence.
         public var summary: String {
@@ -52,6 +52,7 @@ public struct Method: Sendable {
             case .rpc: "The protocol, described by itself."
             case .session: "The connection: who is there, and what both sides can do."
             case .storage: "The daemon as a whole."
+            case .backups: "Backups in the data directory."
             case .transaction: "Changes of several items and rooms: all or nothing."
             case .settings: "Small values by domain and key, kept in memory whole."
             case .secrets: "Sealed values by service and account, and the keys that lead to them."

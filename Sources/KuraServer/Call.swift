@@ -331,6 +331,8 @@ final class ServerFacts {
     let buffers: BufferBudget
     /// Transfers that have been taken on and are not over.
     var transfers = 0
+    /// Which scheduled snapshots are kept.
+    var backupsKeep = BackupDirectory.Keep()
     /// What the host's administrator has fixed.
     var locks = SettingsLocks()
     /// Blobs that come in pieces.

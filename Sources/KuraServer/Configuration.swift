@@ -44,6 +44,10 @@ public struct Configuration: Sendable {
     /// Start also when the secrets' slots are gone.
     public var goesWithoutSecrets = false
 
+    /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
+    public var backupsEvery: Int?
+    public var backupsKeep = BackupDirectory.Keep()
+
     public init() {}
 
     /// What the loop is made with: a small device is to save its power.
@@ -118,6 +122,12 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() {
                 try takeCaches(String(decoding: name, as: UTF8.self), value)
             }
+        case "backups":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "backups is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() {
+                try takeBackups(String(decoding: name, as: UTF8.self), value)
+            }
         case "changes":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -125,7 +135,7 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, caches, changes, limits, \
+                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, limits, \
                     busyPollMicroseconds, importRoots, settingsLocks, secrets
                     """)
         }
@@ -224,6 +234,7 @@ public struct Configuration: Sendable {
         {
             names.append("caches")
         }
+        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep { names.append("backups") }
         if importRoots != other.importRoots { names.append("importRoots") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
@@ -260,7 +271,7 @@ public struct Configuration: Sendable {
         return level
     }
 
-    private static func text(_ name: String, _ value: Bytes) throws(Refusal) -> String {
+    static func text(_ name: String, _ value: Bytes) throws(Refusal) -> String {
         let storage = WalkStorage()
         guard let text = JSONWalk.string(value, storage: storage) else {
             throw Refusal(description: "\(name) is a string")
@@ -281,7 +292,7 @@ public struct Configuration: Sendable {
         return paths
     }
 
-    private static func number(
+    static func number(
         _ name: String, _ value: Bytes, _ range: ClosedRange<Int>
     ) throws(Refusal) -> Int {
         guard let number = RequestReader.integer(value), range.contains(Int(number)) else {

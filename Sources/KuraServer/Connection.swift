@@ -80,6 +80,8 @@ final class Connection {
     private var hasTakenOutcome = false
     /// Transfers that the turn's requests have asked for; they begin when the turn is in the log.
     var starting: [Transfer] = []
+    /// Those under way that `rpc.cancel` ends.
+    var cancellable: [Transfer] = []
     /// Transfers that are under way.
     var transfers = 0
     /// The one that the next request waits for in its place.

@@ -115,6 +115,11 @@ public enum Daemon {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
+        server.facts.backupsKeep = configuration.backupsKeep
+        if let every = configuration.backupsEvery {
+            server.scheduledBackups = ScheduledBackups(
+                every: every, configuration.backupsKeep, storageConfiguration, wake: { loop.wake() })
+        }
         for socket in sockets {
             journal.log(
                 .info, "listening",

@@ -176,7 +176,7 @@ extension Server {
         guard let permissions = connection.permissions else { return }
         for transfer in transfers where transfer.token == connection.token {
             let (verbs, collection) = transfer.work.need
-            let isAllowed = collection.withBytes { permissions.allows(verbs, .documents, $0) }
+            let isAllowed = collection.withBytes { permissions.allows(verbs, transfer.work.store, $0) }
             if !isAllowed { transfer.cancel() }
         }
     }

@@ -42,6 +42,7 @@ extension Server {
             connection.transfers += 1
             transfers.append(transfer)
             if transfer.ticket != nil { connection.inPlace = transfer }
+            if transfer.work.isCancellable { connection.cancellable.append(transfer) }
             if drainDeadline != nil { transfer.cancel() }
             transfer.start()
         }
@@ -207,6 +208,9 @@ extension Server {
     private func remove(_ transfer: Transfer) {
         transfer.join()
         transfers.removeAll { $0 === transfer }
+        if transfer.work.isCancellable, let connection = connections[transfer.token] {
+            connection.cancellable.removeAll { $0 === transfer }
+        }
         facts.transfers -= 1
         transfer.use.transfers -= 1
         crowd.users.forget(transfer.use)

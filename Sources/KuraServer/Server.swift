@@ -62,6 +62,8 @@ public final class Server {
     var discardedBytes = 0
     let reload: Reload
     let supervision: Supervision
+    /// nil when none are configured.
+    var scheduledBackups: ScheduledBackups?
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -122,7 +124,7 @@ public final class Server {
             SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
-            ChangesHandlers.all,
+            ChangesHandlers.all, BackupHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -167,6 +169,7 @@ public final class Server {
             if let ending {
                 call.changes.live.stop()
                 stopTransfers()
+                scheduledBackups?.stop()
                 reload.stop()
                 return ending
             }
@@ -174,6 +177,7 @@ public final class Server {
         }
         call.changes.live.stop()
         stopTransfers()
+        scheduledBackups?.stop()
         reload.stop()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
@@ -224,6 +228,7 @@ public final class Server {
         // The replies of a turn whose commit has failed have no barrier: nobody may send them.
         guard storage.failure == nil else { return }
         if !transfers.isEmpty { tellTransfers(storage) }
+        if scheduledBackups != nil { tendBackups(storage) }
         if !facts.rewrapWaits.isEmpty { tellRewrapping(storage) }
         tellClaims(storage)
         call.connection = nil
@@ -387,6 +392,7 @@ public final class Server {
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
+        if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }

@@ -102,6 +102,8 @@ public struct StorageConfiguration: Sendable {
     var keysDirectory: String { dataDirectory + "/keys" }
     /// What a recovery set aside; nothing in it is ever removed by itself.
     var quarantineDirectory: String { dataDirectory + "/quarantine" }
+    /// Snapshots, each a file.
+    public var backupsDirectory: String { dataDirectory + "/backups" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
     /// Bytes held back on the disk, so that folding goes on when it is full.
     var reserveBytes: Int { segmentBytes }

@@ -22,6 +22,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case attachmentLink = "attachment.link"
     case attachmentLinked = "attachment.linked"
     case attachmentRemove = "attachment.remove"
+    case backupWrite = "backup.write"
+    case backupSync = "backup.sync"
     case blobOpen = "blob.open"
     case blobUnnamed = "blob.unnamed"
     case blobWrite = "blob.write"
@@ -49,7 +51,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     /// May be left out: a sync, or the overwriting of something.
     var canBeSkipped: Bool {
         switch self {
-        case .vfsSync, .logSync, .recoverCopy, .scrubFiles, .scrubTables, .scrubPages, .scrubLog: true
+        case .vfsSync, .logSync, .recoverCopy, .scrubFiles, .scrubTables, .scrubPages, .scrubLog, .backupWrite: true
         default: false
         }
     }

@@ -6,6 +6,7 @@ private let help = """
     kurad - the storage service of one host
 
     usage: kurad [options]
+           kurad restore FILE [options]     make a data directory of a backup; kurad restore --help tells more
 
       --data-dir DIR     where data lies     [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
       --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
@@ -50,6 +51,7 @@ struct Kurad {
 
     static func main() {
         var program = Kurad()
+        if program.arguments.first == "restore" { exit(RestoreProgram.run(Array(program.arguments.dropFirst()))) }
         program.parse()
         do throws(Configuration.Refusal) {
             let program = program

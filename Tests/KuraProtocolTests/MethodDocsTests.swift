@@ -18,7 +18,8 @@ import Testing
 
     /// Where each store's table stands.
     private static let pages = [
-        "session.md", "storage.md", "settings.md", "transaction.md", "secrets.md", "documents.md", "models.md",
+        "session.md", "storage.md", "backups.md", "settings.md", "transaction.md", "secrets.md", "documents.md",
+        "models.md",
         "blobs.md", "changes.md", "errors.md",
     ]
 

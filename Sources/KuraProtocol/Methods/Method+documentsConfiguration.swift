@@ -64,7 +64,7 @@ extension Method {
                     """),
                 Field(
                     "backup", .boolean,
-                    "Whether it belongs into backups, once there are any; true at first. Nothing acts on it yet."),
+                    "Whether backups have its documents and attachments; true at first."),
                 Field(
                     "conflictPolicy", .word(conflictPolicies),
                     """

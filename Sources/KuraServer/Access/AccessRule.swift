@@ -68,7 +68,8 @@ struct AccessRule {
             case .feed(let stores, let scope): .feed(stores: stores.map(position), scope: scope.map(position))
             case .operations: .operations
             }
-        store = method.store
+        // Whoever administers the daemon as a whole has its backups.
+        store = method.store == .backups ? .storage : method.store
         storeName = method.store.granted
         descriptor = method.parameters.firstIndex { $0.name == "fd" }
         writesDocuments =
@@ -235,7 +236,7 @@ extension Method.Store {
     /// Its name as a grant has it.
     fileprivate var granted: StaticString {
         switch self {
-        case .storage: "storage"
+        case .storage, .backups: "storage"
         case .settings: "settings"
         case .secrets: "secrets"
         case .documents: "documents"

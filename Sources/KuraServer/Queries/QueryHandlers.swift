@@ -116,6 +116,14 @@ enum QueryHandlers {
             transfer.cancel()
             isUnderWay = true
         }
+        if let connection = call.connection,
+            let transfer = (connection.cancellable + connection.starting).first(where: { transfer in
+                transfer.work.isCancellable && transfer.id.withBytes { $0.equals(call.reader.json(0)) }
+            })
+        {
+            transfer.cancel()
+            isUnderWay = true
+        }
         out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
     }
 

@@ -150,7 +150,8 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         }
     }
 
-    private static func failure(_ code: Int32) -> RPCError {
+    /// Why a descriptor could not be written.
+    static func failure(_ code: Int32) -> RPCError {
         switch code {
         case EPIPE, ECONNRESET: RPCError(.transferFailed, hint: "nobody reads the other end any more")
         case ENOSPC, EDQUOT, EFBIG: RPCError(.transferFailed, hint: "there is no room for the file")

@@ -11,14 +11,20 @@ protocol TransferWork: AnyObject, Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome
     /// What its connection has to be granted as long as it goes on, and on which collection.
     var need: (verbs: Verbs, collection: [UInt8]) { get }
+    /// Where that is: the documents, unless it is about the daemon as a whole.
+    var store: Method.Store { get }
     /// The request is answered in its turn: later ones of its connection wait.
     var isInPlace: Bool { get }
+    /// `rpc.cancel` ends it.
+    var isCancellable: Bool { get }
     /// Ends waits that the channel does not know of. On the loop, while `run` goes on.
     func cancel()
 }
 
 extension TransferWork {
     var isInPlace: Bool { false }
+    var isCancellable: Bool { false }
+    var store: Method.Store { .documents }
 }
 
 /// How a transfer ended: what its request is answered.
@@ -40,7 +46,7 @@ struct TransferOutcome: Sendable {
 /// How far a transfer has come.
 struct TransferProgress: Sendable {
     enum Unit: String {
-        case bytes, documents, secrets
+        case bytes, documents, secrets, items
     }
     var unit: Unit
     var done: Int

@@ -83,6 +83,7 @@ final class Folder: @unchecked Sendable {
         case checkpoint
         case purge(Purge)
         case scrub
+        case tap(FoldTap)
         case stop
     }
 
@@ -104,6 +105,8 @@ final class Folder: @unchecked Sendable {
     /// What secrets have left is being overwritten, or was when something came in the way.
     private var tableScrub: TableScrub?
     private var isScrubbing = false
+    /// Backups that are under way.
+    private var taps: [FoldTap] = []
     private var durableRev: UInt64
     private var foldedRev: UInt64
     private var walBytes: Int
@@ -145,6 +148,9 @@ final class Folder: @unchecked Sendable {
     /// Has what is left of removed rows of secrets overwritten: in the WAL, which is empty then, and between the cells of pages.
     func scrub() { post(.scrub) }
 
+    /// Has every slice told that comes from now on.
+    func submit(_ tap: FoldTap) { post(.tap(tap)) }
+
     /// What has become of the jobs since it was asked last; nil when none has ended.
     func outcomes() -> [Outcome]? { ended.take() }
 
@@ -182,7 +188,11 @@ final class Folder: @unchecked Sendable {
                 report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
             case .purge(let purge): tender.removal.add(purge)
             case .scrub: isScrubbing = true
+            case .tap(let tap):
+                tap.begin(connection, rev: foldedRev)
+                taps.append(tap)
             case .stop:
+                for tap in taps { tap.fail(.cancelled) }
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
             }
@@ -217,8 +227,13 @@ final class Folder: @unchecked Sendable {
         try connection.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
             try statements.write(slice, newest)
+            if !taps.isEmpty {
+                taps.removeAll(where: \.isClosed)
+                for tap in taps { tap.note(slice, newest) }
+            }
             if let code = FaultPoints.hit(.foldCommit)?.errno { throw .injected(code) }
             try connection.execute("COMMIT")
+            for tap in taps { tap.committed(slice.rev) }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             try indexes.reload()

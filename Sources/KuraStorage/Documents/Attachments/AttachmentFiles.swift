@@ -21,6 +21,10 @@ final class AttachmentFiles: Sendable {
         var held: [(rev: UInt64, pin: AttachmentPin)] = []
         /// Contents that were removed and are still counted, as none.
         var forgotten: [ContentDigest] = []
+        /// Backups that are under way: nothing goes until they have ended.
+        var keepers = 0
+        /// What would have gone meanwhile.
+        var postponed: [ContentDigest] = []
         var isStopped = false
     }
     private let state = Guarded(State())
@@ -169,6 +173,10 @@ final class AttachmentFiles: Sendable {
     private func look(_ digest: ContentDigest) {
         let isFree = state.withLock { state in
             guard state.pins[digest] == nil, !state.isStopped else { return false }
+            guard state.keepers == 0 else {
+                state.postponed.append(digest)
+                return false
+            }
             return state.removing.insert(digest).inserted
         }
         guard isFree else { return }
@@ -193,6 +201,19 @@ final class AttachmentFiles: Sendable {
             state.removing.remove(digest)
             if found == .unused { state.forgotten.append(digest) }
         }
+    }
+
+    /// Nothing is removed until `endKeeping`, which is called as often. On any thread.
+    func beginKeeping() { state.withLock { $0.keepers += 1 } }
+
+    func endKeeping() {
+        let postponed = state.withLock { state in
+            state.keepers -= 1
+            guard state.keepers == 0 else { return [ContentDigest]() }
+            defer { state.postponed = [] }
+            return state.postponed
+        }
+        removeIfUnused(postponed)
     }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }

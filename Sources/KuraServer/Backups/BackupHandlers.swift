@@ -1,0 +1,172 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers `storage.backup` and `backups.…`: checks the request here, the work is done by a thread.
+enum BackupHandlers {
+    static let all: [String: Handler] = [
+        "storage.backup": backup, "backups.list": list, "backups.verify": verify, "backups.prune": prune,
+    ]
+
+    static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        let reader = call.reader
+        guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
+        // Taken first, whatever else is wrong: the next request's descriptor is another one.
+        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
+        guard reader.boolean(1) != reader.has(0) else {
+            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
+        }
+        var request = BackupRequest()
+        if reader.has(2) { request.locks.recipients = try recipients(call) }
+        if reader.has(4) { request.selection = try selection(call) }
+        let passphrase = reader.has(3) ? Array(reader.string(3)) : []
+        guard !reader.has(3) || !passphrase.isEmpty else {
+            throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(3)))
+        }
+        let target: BackupTransfer.Target
+        if reader.boolean(1) {
+            target = .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
+        } else {
+            target = .file(try name(call, 0))
+        }
+        try call.refuseUnlessTransferFree()
+        let run: BackupRun
+        do throws(BackupFault) { run = try storage.backup(request) } catch { throw .error(RPCError(backup: error)) }
+        let transfer = BackupTransfer(run, request, to: target, passphrase: passphrase, storage.configuration)
+        // It waits for the newest change, which goes with this turn when that is taken back.
+        call.shows(storage.rev)
+        _ = storage.submit(transfer.folded)
+        throw .transfer(transfer)
+    }
+
+    static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        try call.refuseUnlessTransferFree()
+        let configuration = storage.configuration
+        throw .transfer(BackupsJob { (_) throws(BackupFault) in try BackupsJob.list(configuration) })
+    }
+
+    static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        let name = try name(call, 0)
+        var opener = BackupOpener()
+        if call.reader.has(1) { opener.passphrase = Array(call.reader.string(1)) }
+        try call.refuseUnlessTransferFree()
+        let (configuration, key) = (storage.configuration, opener)
+        throw .transfer(
+            BackupsJob { (channel) throws(BackupFault) in
+                try BackupsJob.verify(name, key, configuration, channel)
+            })
+    }
+
+    static func prune(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        let reader = call.reader
+        var keep = call.server.backupsKeep
+        if let hourly = reader.integer(0) { keep.hourly = Int(hourly) }
+        if let daily = reader.integer(1) { keep.daily = Int(daily) }
+        if let weekly = reader.integer(2) { keep.weekly = Int(weekly) }
+        var names: [String]?
+        if reader.has(3) {
+            var list: [String] = []
+            var index = 0
+            try call.forEachName(of: 3, limit: 1000) { (name) throws(Refusal) in
+                let name = String(name)
+                guard BackupDirectory.isName(name) else { throw .error(badName(call, 3).at(index: index)) }
+                list.append(name)
+                index += 1
+            }
+            names = list
+        }
+        try call.refuseUnlessTransferFree()
+        let (configuration, isDry, kept, wanted) = (storage.configuration, reader.boolean(4), keep, names)
+        throw .transfer(
+            BackupsJob { (_) throws(BackupFault) in
+                try BackupsJob.prune(wanted, keeping: kept, isDry: isDry, configuration)
+            })
+    }
+
+    // MARK: Parameters
+
+    private static func badName(_ call: Call, _ parameter: Int) -> RPCError {
+        RPCError(
+            .invalidParams, hint: "a backup's name: letters, digits, dots, dashes and underscores, not a dot first",
+            parameter: call.reader.name(parameter))
+    }
+
+    private static func name(_ call: Call, _ parameter: Int) throws(Refusal) -> String {
+        let name = String(call.reader.string(parameter))
+        guard BackupDirectory.isName(name) else { throw .error(badName(call, parameter)) }
+        return name
+    }
+
+    private static func recipients(_ call: Call) throws(Refusal) -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        try call.forEachName(of: 2, limit: 32) { (text) throws(Refusal) in
+            var key = ByteBuffer()
+            guard Base64.decode(text, into: &key), key.count == 32 else {
+                throw .error(
+                    RPCError(
+                        .invalidParams, hint: "an X25519 public key: 32 bytes as base64",
+                        parameter: call.reader.name(2), index: keys.count))
+            }
+            keys.append(Array(key.bytes))
+        }
+        guard !keys.isEmpty else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "nobody could open it: name a recipient, or leave the list out",
+                    parameter: call.reader.name(2)))
+        }
+        return keys
+    }
+
+    private static func selection(_ call: Call) throws(Refusal) -> BackupSelection {
+        var words: [[UInt8]] = []
+        try call.forEachName(of: 4, limit: 256) { (word) throws(Refusal) in words.append(Array(word)) }
+        do throws(BackupFault) {
+            guard !words.isEmpty else { throw .refused("") }
+            return try BackupSelection(words)
+        } catch {
+            throw .error(
+                RPCError(
+                    .invalidParams,
+                    hint: "settings, secrets, documents, or a scope such as documents/notes; secrets go all together",
+                    parameter: call.reader.name(4)))
+        }
+    }
+}
+
+extension RPCError {
+    /// A backup's fault in the words of the wire.
+    init(backup fault: BackupFault) {
+        switch fault {
+        case .secretsLocked:
+            self.init(
+                .sealed, hint: "which secrets belong into a backup cannot be told: unlock them, or leave them out")
+        case .cancelled: self.init(.cancelled)
+        case .noSpace: self.init(.noSpace, hint: "there is no room for the backup, nor for what changes meanwhile")
+        case .outOfMemory: self.init(.overloaded, hint: "there is no memory for hashing the passphrase")
+        case .keysChanged: self.init(.overloaded, hint: "the keys of the secrets were changed meanwhile: begin anew")
+        case .keyNeeded: self.init(.wrongKey, hint: "the backup is encrypted: its passphrase is needed, or an identity")
+        case .wrongKey: self.init(.wrongKey, hint: "the backup is encrypted for somebody else")
+        case .notABackup: self.init(.integrity, hint: "it is no backup of Kura")
+        case .unknownVersion: self.init(.integrity, hint: "the backup is of a version that this kurad does not know")
+        case .unknownSuite:
+            self.init(.integrity, hint: "the backup was made with algorithms that this kurad does not know")
+        case .truncated: self.init(.integrity, hint: "the backup is cut off: its final part is missing")
+        case .trailing: self.init(.integrity, hint: "something stands behind the backup's end")
+        case .damaged, .malformed: self.init(.integrity, hint: "a part of the backup is not what was written there")
+        case .unusableRecipient: self.init(.invalidParams, hint: "a recipient is no public key to seal to")
+        case .tables: self.init(.internalError, hint: "the tables could not be read")
+        case .system(let code, _, _):
+            self.init(
+                code == ENOENT ? .notFound : .transferFailed,
+                hint: code == ENOENT ? "there is no such backup" : "the backup could not be read or written")
+        case .refused: self.init(.transferFailed, hint: "the backup was refused; is there one of that name?")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+// Safety: text goes out with its length; the text of `strerror` is copied at once by the only thread.
+
+/// `kurad restore`: makes a data directory of a backup, or checks one. No daemon runs in this process.
+public enum RestoreProgram {
+    private static let help = """
+        kurad restore - make a data directory of a backup, or check one
+
+        usage: kurad restore FILE [options]
+
+          --data-dir DIR          where to: not there, or empty    [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
+          --only WHAT             settings, secrets, documents, or a scope such as documents/notes; may be given several times
+          --dry-run               check all of it, and tell what is in it; restore nothing
+          --identity FILE         what 'kura secrets identity' made: opens what is encrypted to it; may be given several times
+          --passphrase-file FILE  opens what is encrypted with the passphrase in the file's first line
+          --json                  the outcome as one line of JSON
+          --help                  this text
+
+        The file is read to its end and checked before anything is written. Exit status: 0 done, 1 refused or failed, 2 bad usage;
+        then nothing was restored. 'kura restore --help' tells more.
+
+        """
+
+    private struct Options {
+        var file: String?
+        var directory: String?
+        var only: [[UInt8]] = []
+        var isDry = false
+        var isJSON = false
+        var opener = BackupOpener()
+    }
+
+    private struct Usage: Error {
+        var message: String
+    }
+
+    /// - Parameter arguments: those behind `restore`.
+    /// - Returns: the exit status.
+    public static func run(_ arguments: [String]) -> Int32 {
+        umask(0o077)
+        let options: Options
+        do throws(Usage) {
+            guard !arguments.contains("--help"), !arguments.contains("-h") else {
+                print(help, to: STDOUT_FILENO)
+                return 0
+            }
+            options = try parse(arguments)
+        } catch {
+            print("kurad restore: \(error.message)\nTry 'kurad restore --help'.\n", to: STDERR_FILENO)
+            return 2
+        }
+        do throws(BackupFault) {
+            try run(options)
+            return 0
+        } catch {
+            print("kurad restore: \(options.file ?? ""): \(error)\n", to: STDERR_FILENO)
+            return 1
+        }
+    }
+
+    private static func parse(_ arguments: [String]) throws(Usage) -> Options {
+        var options = Options()
+        var words = arguments[...]
+        while let word = words.popFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let inline = word.hasPrefix("--") && parts.count == 2 ? parts[1] : nil
+            func value() throws(Usage) -> String {
+                guard let value = inline ?? words.popFirst() else { throw Usage(message: "\(parts[0]) needs a value") }
+                return value
+            }
+            switch inline == nil ? word : parts[0] {
+            case "--data-dir": options.directory = try value()
+            case "--only": options.only.append(Array(try value().utf8))
+            case "--dry-run": options.isDry = true
+            case "--json": options.isJSON = true
+            case "--identity":
+                let path = try value()
+                guard let text = Configuration.contents(of: path) else {
+                    throw Usage(message: unsafe "cannot read \(path): \(String(cString: strerror(errno)))")
+                }
+                guard options.opener.add(identity: text) else { throw Usage(message: "\(path) is no identity") }
+            case "--passphrase-file":
+                let path = try value()
+                let text: [UInt8] = (Configuration.contents(of: path) ?? []).prefix { $0 != 0x0A }.map { $0 }
+                guard !text.isEmpty else { throw Usage(message: "\(path) has no passphrase in its first line") }
+                options.opener.passphrase = text
+            default:
+                guard !word.hasPrefix("-"), options.file == nil else {
+                    throw Usage(message: "does not know what to do with '\(word)'")
+                }
+                options.file = word
+            }
+        }
+        guard options.file != nil else { throw Usage(message: "which FILE?") }
+        return options
+    }
+
+    private static func run(_ options: Options) throws(BackupFault) {
+        let file = options.file ?? ""
+        let selection = try BackupSelection(options.only)
+        if options.isDry {
+            let (manifest, bytes, digest) = try BackupRestore.verify(file, options.opener)
+            var text = options.isJSON ? json(manifest, nil) : describe(manifest)
+            if !options.isJSON { text += "whole: \(bytes) bytes, BLAKE2b-256 \(BackupsJob.digits(digest))\n" }
+            print(text, to: STDOUT_FILENO)
+            return
+        }
+        let directory =
+            options.directory ?? SocketPath.environment("KURA_DATA_DIR")
+            ?? Configuration.defaultDataDirectory(SocketPath.environment)
+        let bar = isatty(STDERR_FILENO) == 1
+        var shown = -1
+        let outcome = try BackupRestore.restore(file, into: directory, options.opener, selection: selection) {
+            done, total in
+            let percent = total > 0 ? done * 100 / total : 100
+            guard bar, percent != shown else { return }
+            shown = percent
+            print("\rrestore: \(percent)%", to: STDERR_FILENO)
+        }
+        if bar { print("\r\u{1B}[K", to: STDERR_FILENO) }
+        guard !options.isJSON else {
+            print(json(outcome.manifest, outcome), to: STDOUT_FILENO)
+            return
+        }
+        var text = describe(outcome.manifest)
+        text += "restored to \(directory), as the history \(outcome.epoch)\n"
+        if !options.only.isEmpty {
+            text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()
+        }
+        if outcome.needsRootKey {
+            text += """
+                The secrets stay sealed until the root key of where they come from is there: put its root.key into
+                \(directory)/keys/ before the daemon starts, or unlock with a passphrase of theirs.
+
+                """
+        }
+        print(text, to: STDOUT_FILENO)
+    }
+
+    // MARK: Telling
+
+    private static func describe(_ manifest: BackupManifest) -> String {
+        var stamp = ByteBuffer()
+        stamp.append(timestamp: manifest.createdAt)
+        var text = "backup of \(String(stamp.bytes).filter { $0 != "\"" }), revision \(manifest.rev)"
+        text += " of the history \(manifest.epoch)\n"
+        if !manifest.include.isEmpty {
+            text +=
+                "  only: " + manifest.include.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ") + "\n"
+        }
+        for (name, count) in manifest.counts.named { text += "  \(name): \(count)\n" }
+        for item in manifest.leftOut {
+            let place = [Array(item.store.utf8), item.scope, item.name].filter { !$0.isEmpty }
+                .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+            let reason =
+                switch item.reason {
+                case .marked: "configured with backup: false"
+                case .deviceOnly: "bound to the host where the backup was made"
+                case .damaged: "not what was stored, or missing, when the backup was made"
+                case .locked: "the secrets were locked when the backup was made"
+                }
+            text += "  left out: \(place), \(item.count): \(reason)\n"
+        }
+        return text
+    }
+
+    private static func json(_ manifest: BackupManifest, _ outcome: BackupRestore.Outcome?) -> String {
+        var text = ByteBuffer()
+        var object = ObjectWriter(&text)
+        object.text("epoch", outcome?.epoch ?? manifest.epoch, &text)
+        if outcome != nil { object.text("backupEpoch", manifest.epoch, &text) }
+        object.number("rev", Int(manifest.rev), &text)
+        object.name("createdAt", &text)
+        text.append(timestamp: manifest.createdAt)
+        var shown = manifest
+        if let outcome {
+            shown.counts = outcome.counts
+            object.boolean("needsRootKey", outcome.needsRootKey, &text)
+        }
+        BackupsJob.append(shown, to: &object, &text)
+        text.append("}\n")
+        return String(text.bytes)
+    }
+
+    private static func print(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

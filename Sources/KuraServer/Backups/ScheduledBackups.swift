@@ -1,0 +1,145 @@
+import Glibc
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+import Synchronization
+
+/// Snapshots that the daemon makes by itself, one each so often, and the thinning of older ones. Belongs to the loop; the work is a
+/// thread's.
+final class ScheduledBackups {
+    private let every: UInt64
+    private let keep: BackupDirectory.Keep
+    private let configuration: StorageConfiguration
+    private var dueAt: UInt64
+    private var thread: WorkerThread?
+    private let outcome = Guarded<Outcome?>(nil)
+    private let isStopping: Interrupted
+    private let wake: @Sendable () -> Void
+
+    enum Outcome: Sendable {
+        case made(name: String, rev: UInt64, bytes: Int, removed: Int)
+        /// The newest is younger; seconds until it is time.
+        case early(Int)
+        case failed(String)
+    }
+
+    /// Set when the daemon ends.
+    private final class Interrupted: Sendable {
+        let isSet = Atomic<Bool>(false)
+    }
+
+    /// After a failure it is tried again so many nanoseconds later.
+    private static let pause: UInt64 = 300_000_000_000
+    /// A daemon that has just started has other things to do.
+    private static let startPause: UInt64 = 2_000_000_000
+
+    /// `every`: seconds.
+    init(
+        every: Int, _ keep: BackupDirectory.Keep, _ configuration: StorageConfiguration,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.every = UInt64(every) * 1_000_000_000
+        self.keep = keep
+        self.configuration = configuration
+        self.wake = wake
+        isStopping = Interrupted()
+        dueAt = monotonicNow() + Self.startPause
+    }
+
+    /// Nanoseconds until it wants to be asked again; nil while a snapshot is being made.
+    func timeToNext(at time: UInt64) -> UInt64? { thread == nil ? (dueAt > time ? dueAt - time : 0) : nil }
+
+    /// Begins a snapshot when it is time. Once a turn.
+    /// - Returns: what has become of one.
+    func tend(at time: UInt64, _ storage: isolated Storage) -> Outcome? {
+        if thread != nil {
+            guard let done = outcome.withLock({ $0 }) else { return nil }
+            outcome.withLock { $0 = nil }
+            thread?.join()
+            thread = nil
+            switch done {
+            case .made: dueAt = time + every
+            case .early(let seconds): dueAt = time + UInt64(max(seconds, 1)) * 1_000_000_000
+            case .failed: dueAt = time + min(every, Self.pause)
+            }
+            return done
+        }
+        guard time >= dueAt else { return nil }
+        var request = BackupRequest()
+        request.goesWithoutLockedSecrets = true
+        let run: BackupRun
+        do throws(BackupFault) { run = try storage.backup(request) } catch {
+            dueAt = time + min(every, Self.pause)
+            return .failed(error.description)
+        }
+        let folded = FoldSignal()
+        folded.foldedTo = run.foldedTo
+        _ = storage.submit(folded)
+        let (keep, configuration, outcome, wake, stopping) = (keep, configuration, outcome, wake, isStopping)
+        let seconds = Int(every / 1_000_000_000)
+        self.folded = folded
+        thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
+            let done = Self.make(run, folded, seconds, keep, configuration) {
+                stopping.isSet.load(ordering: .relaxed)
+            }
+            outcome.withLock { $0 = done }
+            wake()
+        }
+        return nil
+    }
+
+    /// What the thread may be waiting for.
+    private var folded: FoldSignal?
+
+    func stop() {
+        isStopping.isSet.store(true, ordering: .relaxed)
+        folded?.release(.cancelled)
+        thread?.join()
+        thread = nil
+    }
+
+    private static func make(
+        _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep,
+        _ configuration: StorageConfiguration, _ isCancelled: @escaping @Sendable () -> Bool
+    ) -> Outcome {
+        do throws(BackupFault) {
+            var time = timespec()
+            // Safety: the kernel fills one `timespec`, which is ours.
+            unsafe clock_gettime(CLOCK_REALTIME, &time)
+            let now = Int64(time.tv_sec) * 1000
+            BackupDirectory.removeDrafts(configuration, now: now)
+            let newest = try BackupDirectory.list(configuration).first(where: \.isScheduled)
+            // A clock that was set back is no reason to wait for years.
+            if let newest, newest.createdAt <= now, newest.createdAt + Int64(every) * 1000 > now + 1000 {
+                return .early(Int((newest.createdAt - now) / 1000) + every)
+            }
+            if let error = folded.wait() { throw error == .cancelled ? .cancelled : .noSpace }
+            var stamp = ByteBuffer()
+            stamp.append(timestamp: now)
+            // "2026-03-01T04:05:06.000Z", without what a name may not have.
+            let digits = stamp.bytes.filter { $0 >= 0x30 && $0 <= 0x39 }.prefix(14)
+            let name = BackupDirectory.scheduledPrefix + String(decoding: digits, as: UTF8.self)
+            let summary = try run.write(name, BackupLocks(), isCancelled) { _ in }
+            let going = BackupDirectory.superfluous(try BackupDirectory.list(configuration), keep)
+            for entry in going { try BackupDirectory.remove(entry.name, configuration) }
+            return .made(name: name, rev: summary.manifest.rev, bytes: summary.bytes, removed: going.count)
+        } catch { return .failed(error.description) }
+    }
+}
+
+extension Server {
+    /// Makes the next scheduled snapshot when it is time, and tells what has become of the last. Once a turn.
+    func tendBackups(_ storage: isolated Storage) {
+        guard let scheduledBackups, drainDeadline == nil else { return }
+        switch scheduledBackups.tend(at: monotonicNow(), storage) {
+        case .made(let name, let rev, let bytes, let removed):
+            journal.log(
+                .info, "snapshot made",
+                [("name", name), ("rev", String(rev)), ("bytes", String(bytes)), ("removed", String(removed))])
+        case .failed(let reason): journal.log(.error, "no snapshot was made", [("reason", reason)])
+        case .early, nil: break
+        }
+    }
+}

@@ -1,0 +1,76 @@
+/// Why a backup was not made, or is refused.
+public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
+    /// It does not begin as a backup does.
+    case notABackup
+    /// Made by a later version, or with other algorithms.
+    case unknownVersion(Int)
+    case unknownSuite(Int)
+    /// It ends before its final frame does.
+    case truncated
+    /// Something stands behind its final frame.
+    case trailing
+    /// A part is not what was written there; the number counts the frames from 0, -1 for the header.
+    case damaged(frame: Int)
+    /// It is encrypted, and no key was given.
+    case keyNeeded
+    /// None of the keys that were given opens it.
+    case wrongKey
+    /// A part is whole and says something that is not understood.
+    case malformed
+    /// The secrets are locked: which of them belong into a backup cannot be told.
+    case secretsLocked
+    /// The keys of the secrets were rotated meanwhile: begin anew.
+    case keysChanged
+    case cancelled
+    case noSpace
+    /// A recipient is no public key to seal to.
+    case unusableRecipient
+    /// There is no memory for a passphrase's hash.
+    case outOfMemory
+    case system(errno: Int32, call: String, path: String)
+    case tables(StoreError)
+    case refused(String)
+
+    public var description: String {
+        switch self {
+        case .notABackup: "it is no backup of Kura"
+        case .unknownVersion(let version): "its format is of version \(version), which this kurad does not know"
+        case .unknownSuite(let suite):
+            "it was made with other algorithms (suite \(suite)), which this kurad does not know"
+        case .truncated: "it is cut off: its final part is missing"
+        case .trailing: "something stands behind its end"
+        case .damaged(let frame): frame < 0 ? "its header is damaged" : "part \(frame) of it is damaged"
+        case .keyNeeded: "it is encrypted: an identity or a passphrase is needed"
+        case .wrongKey: "it is encrypted for somebody else: neither the identity nor the passphrase opens it"
+        case .malformed: "a part of it is not understood"
+        case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
+        case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"
+        case .cancelled: "it was called off"
+        case .noSpace: "there is no room for it"
+        case .unusableRecipient: "a recipient is no X25519 public key"
+        case .outOfMemory: "there is no memory for hashing the passphrase"
+        case .system(let errno, let call, let path): "\(call) \(path): \(StorageFault.text(errno))"
+        case .tables(let error): "the tables could not be read: \(error)"
+        case .refused(let why): why
+        }
+    }
+
+    init(_ fault: StorageFault) {
+        if fault.isFull {
+            self = .noSpace
+        } else if case .system(let errno, let call, let path) = fault {
+            self = .system(errno: errno, call: call, path: path)
+        } else {
+            self = .refused(fault.description)
+        }
+    }
+
+    init(_ error: StoreError) {
+        switch error {
+        case .cancelled, .interrupted: self = .cancelled
+        case .noSpace: self = .noSpace
+        case .sealed: self = .secretsLocked
+        default: self = .tables(error)
+        }
+    }
+}

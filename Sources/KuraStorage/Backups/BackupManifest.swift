@@ -1,0 +1,170 @@
+public import KuraBytes
+import KuraJSON
+
+/// What a backup says of itself at its end.
+public struct BackupManifest: Equatable, Sendable {
+    /// What is not in it, and why.
+    public struct LeftOut: Equatable, Sendable {
+        public enum Reason: String, Sendable, CaseIterable {
+            /// Configured with `backup: false`.
+            case marked
+            /// Bound to its host.
+            case deviceOnly
+            /// Its content is not what was stored, or is missing.
+            case damaged
+            /// The secrets were locked when the snapshot was made.
+            case locked
+        }
+        public var store: String
+        /// Domain, collection or service; empty for none. Secrets are named in encrypted backups only: elsewhere nobody may read
+        /// what they are called.
+        public var scope: [UInt8] = []
+        /// Key, id or account; empty where the whole scope is meant.
+        public var name: [UInt8] = []
+        public var count: Int
+        public var reason: Reason
+
+        public init(store: String, scope: [UInt8] = [], name: [UInt8] = [], count: Int, reason: Reason) {
+            self.store = store
+            self.scope = scope
+            self.name = name
+            self.count = count
+            self.reason = reason
+        }
+    }
+
+    /// Items as of the revision.
+    public struct Counts: Equatable, Sendable {
+        public var domains = 0
+        public var settings = 0
+        public var collections = 0
+        public var documents = 0
+        public var secrets = 0
+        public var attachments = 0
+        public init() {}
+    }
+
+    /// Names the history that the revisions belong to.
+    public var epoch = ""
+    /// Everything is as of this revision.
+    public var rev: UInt64 = 0
+    /// Milliseconds since 1970.
+    public var createdAt: Int64 = 0
+    public var counts = Counts()
+    public var leftOut: [LeftOut] = []
+    /// What was asked for, when that was not all: stores, or `store/scope`.
+    public var include: [[UInt8]] = []
+    /// It has sealed secrets, and only the root key of where it was made opens them.
+    public var needsRootKey = false
+
+    public init() {}
+
+    public func append(to text: inout ByteBuffer) {
+        text.append("{\"epoch\":\"")
+        text.append(text: epoch)
+        text.append("\",\"rev\":")
+        text.append(text: String(rev))
+        text.append(",\"createdAt\":")
+        text.append(text: String(createdAt))
+        text.append(",\"needsRootKey\":")
+        text.append(needsRootKey ? "true" : "false")
+        text.append(",\"counts\":{")
+        for (position, (name, count)) in counts.named.enumerated() {
+            if position > 0 { text.append(",") }
+            text.append("\"")
+            text.append(text: name)
+            text.append("\":")
+            text.append(text: String(count))
+        }
+        text.append("},\"include\":[")
+        for (position, name) in include.enumerated() {
+            if position > 0 { text.append(",") }
+            name.withBytes { text.append(quotedName: $0) }
+        }
+        text.append("],\"leftOut\":[")
+        for (position, item) in leftOut.enumerated() {
+            if position > 0 { text.append(",") }
+            text.append("{\"store\":\"")
+            text.append(text: item.store)
+            text.append("\",\"scope\":")
+            item.scope.withBytes { text.append(quotedName: $0) }
+            text.append(",\"name\":")
+            item.name.withBytes { text.append(quotedName: $0) }
+            text.append(",\"count\":")
+            text.append(text: String(item.count))
+            text.append(",\"reason\":\"")
+            text.append(text: item.reason.rawValue)
+            text.append("\"}")
+        }
+        text.append("]}")
+    }
+
+    /// - Throws: `malformed` when the text is none of ours.
+    init(_ text: Bytes) throws(BackupFault) {
+        var isWhole = 0
+        for member in StoredValue(text).members {
+            switch String(member.name) {
+            case "epoch":
+                epoch = String(member.value.quoted)
+                isWhole += 1
+            case "rev":
+                rev = UInt64(String(member.value.text)) ?? 0
+                isWhole += 1
+            case "createdAt": createdAt = Int64(String(member.value.text)) ?? 0
+            case "needsRootKey": needsRootKey = member.value.text.equals("true")
+            case "counts":
+                for count in member.value.members {
+                    counts[String(count.name)] = Int(String(count.value.text)) ?? 0
+                }
+            case "include": include = member.value.elements.map { ResolvedText.bytes($0.quoted) }
+            case "leftOut":
+                for element in member.value.elements { leftOut.append(try LeftOut(element)) }
+            default: break
+            }
+        }
+        guard isWhole == 2 else { throw .malformed }
+    }
+}
+
+extension BackupManifest.Counts {
+    public var named: [(String, Int)] {
+        [
+            ("domains", domains), ("settings", settings), ("collections", collections), ("documents", documents),
+            ("secrets", secrets), ("attachments", attachments),
+        ]
+    }
+
+    fileprivate subscript(name: String) -> Int {
+        get { named.first { $0.0 == name }?.1 ?? 0 }
+        set {
+            switch name {
+            case "domains": domains = newValue
+            case "settings": settings = newValue
+            case "collections": collections = newValue
+            case "documents": documents = newValue
+            case "secrets": secrets = newValue
+            case "attachments": attachments = newValue
+            default: break
+            }
+        }
+    }
+}
+
+extension BackupManifest.LeftOut {
+    fileprivate init(_ element: StoredValue) throws(BackupFault) {
+        var reason: Reason?
+        self.init(store: "", count: 0, reason: .marked)
+        for member in element.members {
+            switch String(member.name) {
+            case "store": store = String(member.value.quoted)
+            case "scope": scope = ResolvedText.bytes(member.value.quoted)
+            case "name": name = ResolvedText.bytes(member.value.quoted)
+            case "count": count = Int(String(member.value.text)) ?? 0
+            case "reason": reason = Reason(rawValue: String(member.value.quoted))
+            default: break
+            }
+        }
+        guard let reason else { throw .malformed }
+        self.reason = reason
+    }
+}

@@ -1,0 +1,176 @@
+import Glibc
+import KuraBytes
+import Sodium
+
+/// Reads a backup frame by frame, each checked before anything of it is shown. One thread's.
+///
+/// The file's descriptor is read by position; it stays the caller's.
+public final class BackupReader {
+    private let descriptor: Int32
+    private let path: String
+    private var offset = 0
+    private var stream: OpeningStream?
+    /// nil when the backup is not encrypted.
+    private(set) var fileKey: SecretKey?
+    private var headerDigest: [UInt8] = []
+    private var chain: [UInt8] = []
+    private var whole = GenericHash()
+    private var frame = ByteBuffer()
+    private var opened = ByteBuffer()
+    private var frames = 0
+    /// The final frame has been read, and nothing follows it.
+    private(set) var isAtEnd = false
+
+    var isEncrypted: Bool { fileKey != nil }
+    /// Bytes that have been read.
+    public var bytesRead: Int { offset }
+
+    /// Reads and checks the header.
+    /// `path`: for messages.
+    /// Throws: why the file is refused.
+    init(_ descriptor: Int32, path: String, _ opener: BackupOpener = BackupOpener()) throws(BackupFault) {
+        self.descriptor = descriptor
+        self.path = path
+        opened.wipes = true
+        try read(BackupFormat.fixedBytes)
+        guard frame.bytes.extracting(0..<8).equals(Bytes(BackupFormat.magic)) else { throw .notABackup }
+        let version = UInt16(littleEndian: frame.bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
+        guard version == BackupFormat.version else { throw .unknownVersion(Int(version)) }
+        guard let suite = BackupFormat.Suite(rawValue: frame.bytes[10]) else {
+            throw .unknownSuite(Int(frame.bytes[10]))
+        }
+        let locks = Int(frame.bytes[11])
+        let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self)))
+        let least =
+            BackupFormat.fixedBytes + BackupFormat.digestBytes + (suite == .encrypted ? SealingStream.headerBytes : 0)
+        guard length >= least, length <= BackupFormat.mostHeaderBytes, locks <= BackupFormat.mostLocks,
+            suite == .encrypted || locks == 0 && length == least
+        else { throw .damaged(frame: -1) }
+        try read(length - BackupFormat.fixedBytes, appending: true)
+        let end = length - BackupFormat.digestBytes
+        var hash = GenericHash()
+        hash.update(frame.bytes(0..<end))
+        headerDigest = hash.finish()
+        guard headerDigest.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: -1) }
+        chain = headerDigest
+        whole.update(frame.bytes)
+        guard suite == .encrypted else { return }
+        let start = end - SealingStream.headerBytes
+        let key = try opener.fileKey(in: frame.bytes(BackupFormat.fixedBytes..<start), count: locks)
+        fileKey = key
+        do throws(SodiumError) { stream = try OpeningStream(key: key, header: frame.bytes(start..<end)) } catch {
+            throw .damaged(frame: -1)
+        }
+    }
+
+    /// The next frame's payload, checked; good until the next call. nil behind the last one.
+    /// - Throws: why it is refused.
+    func next() throws(BackupFault) -> (kind: BackupFormat.Payload, payload: Bytes)? {
+        guard !isAtEnd else { return nil }
+        try read(4)
+        whole.update(frame.bytes)
+        let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(as: UInt32.self)))
+        guard length > BackupFormat.digestBytes / 2, length <= BackupFormat.mostFrameBytes else {
+            throw .damaged(frame: frames)
+        }
+        try read(length)
+        whole.update(frame.bytes)
+        let payload: Bytes
+        let isFinal: Bool
+        if let stream {
+            opened.removeAll()
+            do throws(SodiumError) {
+                try headerDigest.withBytes { (digest) throws(SodiumError) in
+                    try stream.open(frame.bytes, associated: digest, into: &opened)
+                }
+            } catch { throw .damaged(frame: frames) }
+            isFinal = stream.isAtEnd
+            payload = opened.bytes
+        } else {
+            let end = length - BackupFormat.digestBytes
+            guard end > 1 else { throw .damaged(frame: frames) }
+            var hash = GenericHash()
+            chain.withBytes { hash.update($0) }
+            hash.update(frame.bytes(0..<end))
+            chain = hash.finish()
+            guard chain.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: frames) }
+            isFinal = frame.bytes[0] == BackupFormat.finalTag
+            payload = frame.bytes(1..<end)
+        }
+        frames += 1
+        guard let first = payload.first, let kind = BackupFormat.Payload(rawValue: first),
+            isFinal == (kind == .manifest)
+        else { throw .malformed }
+        if isFinal {
+            isAtEnd = true
+            var more = ByteBuffer()
+            guard try readSome(1, into: &more) == 0 else { throw .trailing }
+        }
+        return (kind, payload.extracting(1..<payload.count))
+    }
+
+    /// Reads everything, and keeps the manifest.
+    /// - Throws: why the file is refused, wherever that is.
+    public func verify(isCancelled: () -> Bool = { false }) throws(BackupFault) -> BackupManifest {
+        var manifest: BackupManifest?
+        while let (kind, payload) = try next() {
+            if isCancelled() { throw .cancelled }
+            switch kind {
+            case .manifest: manifest = try BackupManifest(payload)
+            case .records:
+                var position = 0
+                while try BackupRecord.next(in: payload, at: &position) != nil {}
+            default: break
+            }
+        }
+        guard let manifest else { throw .truncated }
+        return manifest
+    }
+
+    /// The manifest at the end of a file of `size` bytes that is not encrypted, without what lies before it: only the frames' lengths are
+    /// looked at, and no digest is.
+    func glance(size: Int) throws(BackupFault) -> BackupManifest {
+        while true {
+            try read(4)
+            let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(as: UInt32.self)))
+            guard length > BackupFormat.digestBytes + 1, length <= BackupFormat.mostFrameBytes else {
+                throw .damaged(frame: frames)
+            }
+            frames += 1
+            guard offset + length >= size else {
+                offset += length
+                continue
+            }
+            try read(length)
+            guard offset == size, frame.bytes[0] == BackupFormat.finalTag,
+                frame.bytes[1] == BackupFormat.Payload.manifest.rawValue
+            else { throw .malformed }
+            return try BackupManifest(frame.bytes(2..<length - BackupFormat.digestBytes))
+        }
+    }
+
+    /// The digest of the whole file, once it has been read.
+    func digest() -> [UInt8] {
+        var last = GenericHash()
+        swap(&last, &whole)
+        return last.finish()
+    }
+
+    /// Fills `frame` with the next bytes.
+    /// - Throws: `truncated` when there are fewer.
+    private func read(_ count: Int, appending: Bool = false) throws(BackupFault) {
+        if !appending { frame.removeAll() }
+        let end = frame.count + count
+        while frame.count < end {
+            guard try readSome(end - frame.count, into: &frame) > 0 else { throw .truncated }
+        }
+    }
+
+    private func readSome(_ count: Int, into buffer: inout ByteBuffer) throws(BackupFault) -> Int {
+        do throws(StorageFault) {
+            let read = try FileSystem.read(descriptor, atMost: count, at: offset, into: &buffer, path: path)
+            offset += read
+            return read
+        } catch { throw BackupFault(error) }
+    }
+}

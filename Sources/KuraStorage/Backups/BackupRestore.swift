@@ -1,0 +1,275 @@
+import Glibc
+import KuraBytes
+import Sodium
+
+// Safety: paths are lent as C strings for a call.
+
+/// Brings a backup back: into a directory of its own, whole or not at all.
+public enum BackupRestore {
+    public struct Outcome: Sendable {
+        public var manifest: BackupManifest
+        /// Names the history that begins.
+        public var epoch: String
+        /// What is there now.
+        public var counts: BackupManifest.Counts
+        /// The secrets stay sealed until the root key of where they come from is brought: keys/root.key, or a passphrase.
+        public var needsRootKey: Bool
+    }
+
+    /// Reads all of a file.
+    /// - Returns: its manifest, bytes and BLAKE2b-256.
+    /// - Throws: why it is refused.
+    public static func verify(
+        _ path: String, _ opener: BackupOpener = BackupOpener(), isCancelled: () -> Bool = { false }
+    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+        let descriptor = try open(path)
+        defer { close(descriptor) }
+        // What is read is to be what the disk has, not what it was told.
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        let reader = try BackupReader(descriptor, path: path, opener)
+        let manifest = try reader.verify(isCancelled: isCancelled)
+        return (manifest, reader.bytesRead, reader.digest())
+    }
+
+    /// Makes a data directory of a backup. Everything is verified before the first byte is written, and the directory gets its name
+    /// when it is whole.
+    ///
+    /// `directory`: not there, or empty.
+    /// `progress`: told bytes of the file, and how many they are in all; twice, since it is read twice.
+    /// Throws: why nothing was restored.
+    @discardableResult
+    public static func restore(
+        _ path: String, into directory: String, _ opener: BackupOpener = BackupOpener(),
+        selection: BackupSelection = BackupSelection(), progress: (Int, Int) -> Void = { _, _ in }
+    ) throws(BackupFault) -> Outcome {
+        var target = directory
+        while target.count > 1, target.hasSuffix("/") { target.removeLast() }
+        try checkEmpty(target)
+        let (manifest, bytes, digest) = try verify(path, opener)
+        progress(bytes, 2 * bytes)
+        let draft = target + ".restoring-\(getpid())"
+        do throws(BackupFault) {
+            let outcome = try make(draft, path, opener, manifest, digest, selection) { progress(bytes + $0, 2 * bytes) }
+            do throws(StorageFault) {
+                try FileSystem.rename(draft, target)
+                try FileSystem.syncDirectory(target + "/..")
+            } catch { throw BackupFault(error) }
+            return outcome
+        } catch {
+            remove(draft)
+            throw error
+        }
+    }
+
+    /// - Throws: `refused` when the directory is there and something in it, or it is none.
+    public static func checkEmpty(_ directory: String) throws(BackupFault) {
+        var information = stat()
+        guard unsafe lstat(directory, &information) == 0 else { return }
+        guard information.st_mode & S_IFMT == S_IFDIR else { throw .refused("\(directory) is no directory") }
+        do throws(StorageFault) {
+            guard try FileSystem.names(in: directory).isEmpty else {
+                throw .refused("\(directory) is not empty: nothing is restored over what is there")
+            }
+        } catch { throw BackupFault(error) }
+    }
+
+    private static func open(_ path: String) throws(BackupFault) -> Int32 {
+        do throws(StorageFault) { return try FileSystem.open(path, O_RDONLY) } catch { throw BackupFault(error) }
+    }
+
+    private static func make(
+        _ draft: String, _ path: String, _ opener: BackupOpener, _ manifest: BackupManifest, _ digest: [UInt8],
+        _ selection: BackupSelection, _ progress: (Int) -> Void
+    ) throws(BackupFault) -> Outcome {
+        let configuration = StorageConfiguration(dataDirectory: draft)
+        do throws(StorageFault) {
+            let lock = try DataDirectory.open(draft, configuration: configuration)
+            _ = lock
+        } catch { throw BackupFault(error) }
+        let descriptor = try open(path)
+        defer { close(descriptor) }
+        let reader = try BackupReader(descriptor, path: path, opener)
+        let tables = try RestoredTables(configuration.tablesPath)
+        let contents = RestoredContents(configuration)
+        var keys: RestoredKeys?
+        var hasSecrets = false
+        while let (kind, payload) = try reader.next() {
+            switch kind {
+            case .records:
+                var position = 0
+                while let record = try BackupRecord.next(in: payload, at: &position) {
+                    guard selection.contains(record.store, record.scope) else { continue }
+                    if record.store.isSealed { hasSecrets = true }
+                    try tables.apply(record)
+                }
+            case .content: try contents.take(payload, tables)
+            case .keys: keys = try RestoredKeys(payload, fileKey: reader.fileKey)
+            case .beginning, .manifest: break
+            }
+            progress(reader.bytesRead)
+        }
+        // It was verified a moment ago, and somebody may have put another in its place.
+        guard reader.digest() == digest else { throw .refused("\(path) has changed while it was read") }
+        try contents.finish(tables)
+        let epoch = UUIDv7Generator.random()
+        try tables.finish(epoch: epoch, rev: manifest.rev)
+        if selection.isEverything {
+            guard tables.counts.documents == manifest.counts.documents,
+                tables.counts.settings == manifest.counts.settings
+            else {
+                throw .refused("what came of it is not what its manifest says; nothing was restored")
+            }
+        }
+        var needsRootKey = false
+        if hasSecrets {
+            guard let keys else { throw .malformed }
+            needsRootKey = try keys.write(configuration)
+        }
+        // Nothing of what was acknowledged is missing: the counter goes on where it was.
+        RelaxedDurability.noteCleanStop(configuration, rev: manifest.rev)
+        do throws(StorageFault) {
+            try FileSystem.syncDirectory(configuration.durableDirectory)
+            try FileSystem.syncDirectory(draft)
+        } catch { throw BackupFault(error) }
+        var counts = tables.counts
+        counts.attachments = contents.count
+        return Outcome(manifest: manifest, epoch: epoch, counts: counts, needsRootKey: needsRootKey)
+    }
+
+    /// Takes a directory away with all that is in it.
+    private static func remove(_ path: String) {
+        for name in (try? FileSystem.names(in: path)) ?? [] {
+            let inner = path + "/" + name
+            if unsafe unlink(inner) != 0 { remove(inner) }
+        }
+        unsafe rmdir(path)
+    }
+}
+
+/// Contents of attachments on their way into a data directory.
+private final class RestoredContents {
+    private let configuration: StorageConfiguration
+    private var wanted: Set<ContentDigest>?
+    private var directories: Set<String> = []
+    /// Contents that are whole.
+    private(set) var count = 0
+
+    init(_ configuration: StorageConfiguration) { self.configuration = configuration }
+
+    private func prepare(_ tables: RestoredTables) throws(BackupFault) -> Set<ContentDigest> {
+        if let wanted { return wanted }
+        let found = try tables.countContents()
+        wanted = found
+        return found
+    }
+
+    /// Takes a piece.
+    func take(_ payload: Bytes, _ tables: RestoredTables) throws(BackupFault) {
+        guard payload.count >= 48, let digest = ContentDigest(bytes: payload.extracting(0..<32)) else {
+            throw .malformed
+        }
+        guard try prepare(tables).contains(digest) else { return }
+        let total = UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: 32, as: UInt64.self))
+        let offset = UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: 40, as: UInt64.self))
+        let piece = payload.extracting(48..<payload.count)
+        guard total <= UInt64(Attachment.byteLimit), offset <= total, UInt64(piece.count) <= total - offset else {
+            throw .malformed
+        }
+        let path = AttachmentFiles.path(digest, configuration)
+        let directory = String(path.dropLast(ContentDigest.length - 1))
+        do throws(StorageFault) {
+            if directories.insert(directory).inserted { try FileSystem.makeDirectory(directory) }
+            let isFirst = offset == 0
+            let descriptor = try FileSystem.open(
+                path, O_RDWR | O_NOFOLLOW | (isFirst ? O_CREAT | O_TRUNC : 0), mode: 0o600)
+            defer { close(descriptor) }
+            try FileSystem.write(descriptor, piece, at: Int(offset), path: path)
+            guard offset + UInt64(piece.count) == total else { return }
+            guard try Self.digest(of: descriptor, path) == digest else {
+                // As it was where the backup was made.
+                FileSystem.tryToRemove(path)
+                return
+            }
+            guard fchmod(descriptor, 0o400) == 0, fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
+            count += 1
+        } catch { throw BackupFault(error) }
+    }
+
+    private static func digest(of descriptor: Int32, _ path: String) throws(StorageFault) -> ContentDigest {
+        var hash = GenericHash()
+        var buffer = ByteBuffer(capacity: 256 << 10)
+        var offset = 0
+        while true {
+            buffer.removeAll()
+            let count = try FileSystem.read(descriptor, atMost: 256 << 10, at: offset, into: &buffer, path: path)
+            if count == 0 { return ContentDigest(hash.finish()) }
+            hash.update(buffer.bytes)
+            offset += count
+        }
+    }
+
+    func finish(_ tables: RestoredTables) throws(BackupFault) {
+        _ = try prepare(tables)
+        do throws(StorageFault) {
+            for directory in directories { try FileSystem.syncDirectory(directory) }
+            try FileSystem.syncDirectory(configuration.attachmentsDirectory)
+        } catch { throw BackupFault(error) }
+    }
+}
+
+/// What leads to the keys of the secrets that came along.
+private struct RestoredKeys {
+    private let text: [UInt8]
+    /// nil: only what opened the secrets where they come from opens them.
+    private var root: SecretKey?
+
+    init(_ payload: Bytes, fileKey: SecretKey?) throws(BackupFault) {
+        guard payload.count >= 4 else { throw .malformed }
+        let length = Int(UInt32(littleEndian: payload.loadUnaligned(as: UInt32.self)))
+        guard length <= payload.count - 4 else { throw .malformed }
+        text = Array(payload.extracting(4..<4 + length))
+        let sealed = payload.extracting(4 + length..<payload.count)
+        guard let fileKey, !sealed.isEmpty else { return }
+        let key = try fileKey.backupRootKey()
+        let slots: KeySlots
+        do throws(KeysFault) { slots = try KeySlots(reading: text) } catch { throw .malformed }
+        do throws(SodiumError) {
+            root = try slots.storeID.withBytes { (storeID) throws(SodiumError) in
+                try AEAD.openKey(sealed, key: key, associated: storeID)
+            }
+        } catch { throw error == .outOfMemory ? .outOfMemory : .malformed }
+    }
+
+    /// - Returns: whether a key is still to be brought.
+    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> Bool {
+        let files = KeyFiles(configuration)
+        do throws(StorageFault) { try FileSystem.makeDirectory(configuration.keysDirectory) } catch {
+            throw BackupFault(error)
+        }
+        do throws(KeysFault) {
+            var slots = try KeySlots(reading: text)
+            guard let root else {
+                try files.replaceSlots(text) { (read) throws(KeysFault) in
+                    guard read == text else { throw .damaged("it was not written as it should be") }
+                }
+                return true
+            }
+            // Slots of files and descriptors are those of another host. Passphrases stay good.
+            slots.slots.removeAll { $0.kind != .passphrase }
+            let key = try files.makeKey(files.rootKeyPath)
+            let slot = KeySlot(
+                id: slots.nextID, kind: .keyFile, label: [], createdAt: nowMilliseconds(), hashing: nil, sealedRoot: [])
+            slots.nextID += 1
+            slots.slots.append(slots.sealing(root, in: slot, under: key))
+            let renewed: [UInt8]
+            do throws(SodiumError) { renewed = try slots.text(root: root) } catch { throw .outOfMemory }
+            try files.replaceSlots(renewed) { (read) throws(KeysFault) in
+                guard read == renewed else { throw .damaged("it was not written as it should be") }
+            }
+            return false
+        } catch {
+            if error == .noSpace { throw .noSpace }
+            throw .refused("keys: \(error)")
+        }
+    }
+}

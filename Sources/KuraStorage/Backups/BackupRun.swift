@@ -1,0 +1,359 @@
+import Glibc
+import KuraBytes
+import SQLite
+import Sodium
+
+/// What somebody wants of a backup.
+public struct BackupRequest: Sendable {
+    public var selection = BackupSelection()
+    /// Who may open it; a passphrase is hashed later, on a thread that may wait.
+    public var locks = BackupLocks()
+    /// Locked secrets are left out, and that is said; otherwise they are a reason to refuse.
+    public var goesWithoutLockedSecrets = false
+
+    public init() {}
+}
+
+/// What a backup has come to.
+public struct BackupSummary: Sendable {
+    public var manifest: BackupManifest
+    public var bytes: Int
+    /// BLAKE2b-256 of the whole file.
+    public var digest: [UInt8]
+    /// Opens what has just been written, to verify it; nil when it is not encrypted.
+    public var opener: BackupOpener
+
+    public var isEncrypted: Bool { opener.fileKey != nil }
+
+    /// Reads a file back that it was written to.
+    /// - Returns: whether every byte is what was written.
+    public func isWhole(in descriptor: Int32, isCancelled: () -> Bool) throws(BackupFault) -> Bool {
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        let reader = try BackupReader(descriptor, path: "", opener)
+        let found = try reader.verify(isCancelled: isCancelled)
+        return found == manifest && reader.bytesRead == bytes && reader.digest() == digest
+    }
+}
+
+/// One consistent backup of everything that lasts, while writes go on.
+///
+/// A thread walks over the tables by key, in snapshots that are given up after 200 ms or 32 MiB of WAL, and writes between them. Meanwhile
+/// `FoldTap` has every slice told that is folded. When the walk is through, the tap's last slice says the revision: what the walk has seen
+/// and what the tap was told make up the tables as of that. Contents of attachments are kept from going until they are written.
+public final class BackupRun: @unchecked Sendable {
+    // Made on the loop, then one thread's.
+
+    /// Everything that was acknowledged before is in the backup; the tables must have it when `run` is called.
+    public let foldedTo: UInt64
+    /// Items as of the beginning.
+    public let total: Int
+
+    let configuration: StorageConfiguration
+    private let request: BackupRequest
+    private let folder: Folder
+    private let attachments: AttachmentFiles
+    private let epoch: String
+    /// Scopes with `backup: false`, by store.
+    private let marked: Set<ScopeName>
+    /// nil: no secrets are taken.
+    private let keys: OpenedKeys?
+    private let leavesLockedSecrets: Bool
+    private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
+    private var contents: Set<ContentDigest> = []
+    private var done = 0
+    private var slice = ByteBuffer()
+
+    struct ScopeName: Hashable, Sendable {
+        var store: Store
+        var name: [UInt8]
+    }
+
+    /// Bytes that are gathered in one snapshot, about.
+    private static let sliceBytes = 1 << 20
+
+    init(_ request: BackupRequest, _ storage: isolated Storage) throws(BackupFault) {
+        self.request = request
+        configuration = storage.configuration
+        folder = storage.folder
+        attachments = storage.attachments
+        epoch = storage.epoch
+        foldedTo = storage.rev
+        let ledger = storage.ledger
+        var marked: Set<ScopeName> = []
+        for scope in ledger.scopes.all where scope.store == .settings || scope.store == .documents {
+            let item = scope.withName { storage.configurations.get(scope.store, $0, ConfigurationStore.backup).item }
+            guard let item, item.value.equals("false") else { continue }
+            marked.insert(ScopeName(store: scope.store, name: scope.name))
+            if scope.store == .documents { marked.insert(ScopeName(store: .attachments, name: scope.name)) }
+        }
+        self.marked = marked
+        total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
+        let wantsSecrets = request.selection.hasSecrets && ledger.holdsSecrets
+        keys = wantsSecrets ? storage.keyKeeper.ring.opened : nil
+        leavesLockedSecrets = wantsSecrets && keys == nil
+        guard !leavesLockedSecrets || request.goesWithoutLockedSecrets else { throw .secretsLocked }
+    }
+
+    /// Writes all of it.
+    ///
+    /// `locks`: who may open it.
+    /// `isCancelled`: asked again and again.
+    /// `progress`: told items that are done.
+    /// Throws: what kept it from being whole; then what was written is no backup.
+    public func run(
+        to sink: any BackupSink, _ locks: BackupLocks, isCancelled: @escaping @Sendable () -> Bool,
+        progress: (Int) -> Void
+    ) throws(BackupFault) -> BackupSummary {
+        let sealed = try BackupSecrets(configuration, keys)
+        defer { sealed?.discard() }
+        let tap = try FoldTap(configuration, erases: sealed != nil)
+        defer { tap.discard() }
+        folder.submit(tap)
+        while try !tap.isReady() {
+            if isCancelled() { throw .cancelled }
+            usleep(1000)
+        }
+        attachments.beginKeeping()
+        defer { attachments.endKeeping() }
+        let writer = try BackupWriter(to: sink, locks)
+        var manifest = BackupManifest()
+        manifest.epoch = epoch
+        manifest.createdAt = nowMilliseconds()
+        manifest.include = request.selection.words
+        try writer.write(.beginning) { manifest.append(to: &$0) }
+        let walked = try walk(writer, sealed, isCancelled, progress)
+        while tap.rev < walked {
+            if isCancelled() { throw .cancelled }
+            usleep(1000)
+        }
+        let (rev, scopes) = try tap.close()
+        manifest.rev = rev
+        try tap.forEach { (encoded, record) throws(BackupFault) in
+            if record.store.isSealed || !isWanted(record.store, record.scope) { return }
+            note(record)
+            try writer.append(encoded: encoded)
+        }
+        if let sealed { manifest.leftOut += try sealed.write(tap, to: writer, isEncrypted: writer.fileKey != nil) }
+        if leavesLockedSecrets {
+            let count = scopes.reduce(0) { $0 + ($1.store == .secrets ? $1.count : 0) }
+            manifest.leftOut.append(.init(store: "secrets", count: count, reason: .locked))
+        }
+        try write(scopes, to: writer, &manifest, hasSecrets: sealed != nil)
+        manifest.counts.secrets = sealed?.count ?? 0
+        try writer.flush()
+        try writeContents(to: writer, &manifest, isCancelled)
+        if let sealed {
+            try sealed.writeKeys(to: writer)
+            manifest.needsRootKey = writer.fileKey == nil && sealed.count > 0
+        }
+        try writer.write(.manifest) { manifest.append(to: &$0) }
+        var opener = BackupOpener()
+        opener.fileKey = writer.fileKey
+        return BackupSummary(manifest: manifest, bytes: writer.bytesWritten, digest: writer.finish(), opener: opener)
+    }
+
+    /// Writes all of it to a file of DATA/backups, which is there when it is whole, synced and verified.
+    public func write(
+        _ name: String, _ locks: BackupLocks, _ isCancelled: @escaping @Sendable () -> Bool,
+        _ progress: (Int) -> Void
+    ) throws(BackupFault) -> BackupSummary {
+        let file = try BackupFile(name, configuration)
+        let summary: BackupSummary
+        do throws(BackupFault) {
+            summary = try run(to: file, locks, isCancelled: isCancelled, progress: progress)
+        } catch {
+            file.abandon()
+            throw error
+        }
+        try file.finish(summary, isCancelled: isCancelled)
+        return summary
+    }
+
+    private func isWanted(_ store: Store, _ scope: Bytes) -> Bool {
+        guard request.selection.contains(store, scope) else { return false }
+        return marked.isEmpty || !marked.contains(ScopeName(store: store, name: Array(scope)))
+    }
+
+    /// Which contents a list of attachments needs.
+    private func note(_ record: BackupRecord) {
+        guard record.store == .attachments, !record.value.isEmpty else { return }
+        for attachment in AttachmentList(record.value).attachments { contents.insert(attachment.digest) }
+    }
+
+    // MARK: The walk
+
+    /// - Returns: the revision of the last snapshot.
+    private func walk(
+        _ writer: BackupWriter, _ sealed: BackupSecrets?, _ isCancelled: @escaping @Sendable () -> Bool,
+        _ progress: (Int) -> Void
+    ) throws(BackupFault) -> UInt64 {
+        var last: UInt64 = 0
+        do throws(StoreError) {
+            let tables = try TableReader(configuration, isCancelled: isCancelled)
+            let statements: WalkStatements
+            do throws(SQLiteError) { statements = try WalkStatements(tables.connection) } catch {
+                throw .unreadable(error)
+            }
+            for part in [WalkStatements.Part.resident, .rows] {
+                var isAtEnd = false
+                while !isAtEnd {
+                    try tables.snapshot { (snapshot) throws(SQLiteError) in
+                        last = max(last, snapshot.rev)
+                        try learnScopes(tables, snapshot)
+                        isAtEnd = try statements.step(part) { (id, record) throws(SQLiteError) in
+                            take(id, record, part, snapshot, statements)
+                        }
+                    }
+                    do throws(BackupFault) { try write(to: writer, sealed) } catch { throw unwrapped(error) }
+                    progress(done)
+                }
+            }
+        } catch { throw fault ?? BackupFault(error) }
+        return last
+    }
+
+    /// Kept while it passes through what throws `StoreError`.
+    private var fault: BackupFault?
+
+    private func unwrapped(_ error: BackupFault) -> StoreError {
+        fault = error
+        return .cancelled
+    }
+
+    private func learnScopes(_ tables: TableReader, _ snapshot: TableReader.Snapshot) throws(SQLiteError) {
+        guard known.rev != snapshot.rev else { return }
+        let select = try tables.connection.prepare("SELECT id, store, name FROM scopes")
+        var scopes: [UInt32: ScopeName] = [:]
+        while try select.step() {
+            guard let store = Store(rawValue: UInt8(select.int64(1))) else { continue }
+            scopes[UInt32(select.int64(0))] = ScopeName(store: store, name: Array(select.bytes(2)))
+        }
+        known = (snapshot.rev, scopes)
+    }
+
+    /// Takes a row in.
+    private func take(
+        _ id: UInt32, _ found: BackupRecord, _ part: WalkStatements.Part, _ snapshot: TableReader.Snapshot,
+        _ statements: WalkStatements
+    ) -> WalkStatements.Step {
+        // Dropped, or not asked for: all of it is passed over at once.
+        guard let scope = known.scopes[id] else { return .skipScope }
+        let isMeant = scope.name.withBytes { isWanted(scope.store, $0) }
+        guard isMeant, !scope.store.isSealed || keys != nil else { return .skipScope }
+        var record = found
+        record.store = scope.store
+        if slice.count + record.length > Self.sliceBytes, !slice.isEmpty { return .stop }
+        scope.name.withBytes { name in
+            record.scope = name
+            record.append(to: &slice)
+        }
+        note(record)
+        done += 1
+        return done % 32 == 0 && snapshot.isStale ? .takeAndStop : .take
+    }
+
+    /// Writes what a snapshot has brought, when it has been given up.
+    private func write(to writer: BackupWriter, _ sealed: BackupSecrets?) throws(BackupFault) {
+        var position = 0
+        while position < slice.count {
+            var end = position
+            guard let record = try BackupRecord.next(in: slice.bytes, at: &end) else { break }
+            let encoded = slice.bytes(position..<end)
+            if record.store.isSealed { try sealed?.hold(encoded) } else { try writer.append(encoded: encoded) }
+            position = end
+        }
+        slice.removeAll()
+        if slice.capacity > 4 * Self.sliceBytes { slice = ByteBuffer() }
+    }
+
+    // MARK: The end
+
+    private func write(
+        _ scopes: [FoldTap.TappedScope], to writer: BackupWriter, _ manifest: inout BackupManifest, hasSecrets: Bool
+    ) throws(BackupFault) {
+        let ordered = scopes.sorted { left, right in
+            left.store != right.store
+                ? left.store.rawValue < right.store.rawValue : left.name.lexicographicallyPrecedes(right.name)
+        }
+        for scope in ordered where !scope.store.isSealed || hasSecrets {
+            guard scope.name.withBytes({ request.selection.contains(scope.store, $0) }) else { continue }
+            try scope.name.withBytes { (name) throws(BackupFault) in
+                try writer.append(
+                    BackupRecord(
+                        store: scope.store, flags: .isScope, rev: scope.lastRev, row: UInt64(scope.nextRow),
+                        scope: name))
+            }
+            let isMarked = marked.contains(ScopeName(store: scope.store, name: scope.name))
+            if isMarked {
+                guard scope.store != .attachments else { continue }
+                manifest.leftOut.append(
+                    .init(
+                        store: scope.store == .settings ? "settings" : "documents", scope: scope.name,
+                        count: scope.count, reason: .marked))
+            } else if scope.store == .settings {
+                manifest.counts.settings += scope.count
+                if scope.count > 0 { manifest.counts.domains += 1 }
+            } else if scope.store == .documents {
+                manifest.counts.documents += scope.count
+                if scope.count > 0 { manifest.counts.collections += 1 }
+            }
+        }
+    }
+
+    /// Writes the contents of all attachments, each once, in pieces.
+    private func writeContents(
+        to writer: BackupWriter, _ manifest: inout BackupManifest, _ isCancelled: () -> Bool
+    ) throws(BackupFault) {
+        let digests = contents.map { (text: $0.text, digest: $0) }.sorted { $0.text < $1.text }
+        var buffer = ByteBuffer(capacity: BackupFormat.chunkBytes)
+        for (_, digest) in digests {
+            let path = AttachmentFiles.path(digest, configuration)
+            var offset = 0
+            var isWhole = false
+            if let descriptor = try? FileSystem.open(path, O_RDONLY | O_NOFOLLOW) {
+                defer { close(descriptor) }
+                var hash = GenericHash()
+                let size = FileSystem.size(path)
+                repeat {
+                    if isCancelled() { throw .cancelled }
+                    buffer.removeAll()
+                    do throws(StorageFault) {
+                        let count = try FileSystem.read(
+                            descriptor, atMost: BackupFormat.chunkBytes, at: offset, into: &buffer, path: path)
+                        if count == 0 { break }
+                    } catch { break }
+                    hash.update(buffer.bytes)
+                    try writer.write(.content) { payload in
+                        payload.append(bytesOf: digest)
+                        payload.append(littleEndian: UInt64(size))
+                        payload.append(littleEndian: UInt64(offset))
+                        payload.append(buffer.bytes)
+                    }
+                    offset += buffer.count
+                } while offset < size
+                // An empty one has no piece.
+                if size == 0 {
+                    try writer.write(.content) { payload in
+                        payload.append(bytesOf: digest)
+                        payload.append(littleEndian: UInt64(0))
+                        payload.append(littleEndian: UInt64(0))
+                    }
+                }
+                let found = ContentDigest(hash.finish())
+                isWhole = offset == size && found == digest
+            }
+            if isWhole {
+                manifest.counts.attachments += 1
+            } else {
+                manifest.leftOut.append(
+                    .init(store: "documents", name: Array(digest.text.utf8), count: 1, reason: .damaged))
+            }
+        }
+    }
+}
+
+extension Storage {
+    /// Prepares a backup; the work is done by `BackupRun.run`, on a thread that may wait.
+    /// - Throws: `secretsLocked`.
+    public func backup(_ request: BackupRequest) throws(BackupFault) -> BackupRun { try BackupRun(request, self) }
+}

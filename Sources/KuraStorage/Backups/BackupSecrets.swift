@@ -1,0 +1,273 @@
+import KuraBytes
+import Sodium
+
+/// The secrets of a backup: sealed as they are, without those that have no place in it, and with sums that fit what is left.
+///
+/// Which heads these are can be told only when everything is known up to the backup's revision, so what the walk finds waits in a file.
+/// Heads are opened for that, never values. The records of their services and of the store are sealed anew with other sums.
+final class BackupSecrets {
+    private let configuration: StorageConfiguration
+    private let keys: OpenedKeys
+    private let sealer: SecretSealer
+    private let walked: RecordSpool
+    /// Live secrets that are in the backup.
+    private(set) var count = 0
+    private var heads: [HeadName: Head] = [:]
+    /// The newest record of each service, by its scope, and the store's.
+    private var records: [[UInt8]: Row] = [:]
+    private var store: Row?
+
+    private struct HeadName: Hashable {
+        var scope: [UInt8]
+        var key: [UInt8]
+    }
+
+    private struct Head {
+        var rev: UInt64
+        var isThere = true
+        /// Why it is left out; nil when it is not.
+        var reason: BackupManifest.LeftOut.Reason?
+        /// What it adds to its service's sum, and its bytes; only of what is left out.
+        var element = SetSum()
+        var bytes = 0
+        var service: [UInt8] = []
+        var account: [UInt8] = []
+    }
+
+    private struct Row {
+        var rev: UInt64
+        var updatedAt: Int64
+        var value: [UInt8]
+    }
+
+    /// `keys`: those of the secrets, unlocked; nil when no secrets are taken: then there is no such object.
+    init?(_ configuration: StorageConfiguration, _ keys: OpenedKeys?) throws(BackupFault) {
+        guard let keys else { return nil }
+        self.configuration = configuration
+        self.keys = keys
+        do throws(StoreError) {
+            // Values that are bound to this host are not opened, so neither is its key needed.
+            sealer = try SecretSealer(KeyRing(hostKey: nil, .success(keys), slots: keys.slots))
+        } catch { throw BackupFault(error) }
+        do throws(StorageFault) { walked = try RecordSpool(configuration, erases: true) } catch {
+            throw BackupFault(error)
+        }
+    }
+
+    /// Takes a record of the walk.
+    func hold(_ encoded: Bytes) throws(BackupFault) {
+        do throws(StorageFault) { try walked.append(encoded: encoded) } catch { throw BackupFault(error) }
+    }
+
+    func discard() { walked.discard() }
+
+    /// Writes all secrets as of the tap's last slice.
+    /// `isEncrypted`: what is left out may be named.
+    func write(
+        _ tap: FoldTap, to writer: BackupWriter, isEncrypted: Bool
+    ) throws(BackupFault) -> [BackupManifest.LeftOut] {
+        try forEach(tap) { (_, record) throws(BackupFault) in try learn(record) }
+        try forEach(tap) { (encoded, record) throws(BackupFault) in
+            if try belongs(record) { try writer.append(encoded: encoded) }
+        }
+        try writeRecords(to: writer)
+        count = heads.values.count { $0.isThere && $0.reason == nil }
+        return leftOut(isEncrypted: isEncrypted)
+    }
+
+    private func forEach(
+        _ tap: FoldTap, _ body: (Bytes, BackupRecord) throws(BackupFault) -> Void
+    ) throws(BackupFault) {
+        try walked.forEach(upTo: walked.length, body)
+        try tap.forEach { (encoded, record) throws(BackupFault) in
+            if record.store.isSealed { try body(encoded, record) }
+        }
+    }
+
+    // MARK: What is left out
+
+    /// Takes note of heads and records, the newest of each.
+    private func learn(_ record: BackupRecord) throws(BackupFault) {
+        guard record.store == .secrets, !record.flags.contains(.isDrop) else { return }
+        let isRecord = record.key.equals(Bytes(SecretRecords.key))
+        if record.scope.equals(Bytes(SecretRecords.storeScope)) {
+            guard isRecord, store.map({ $0.rev <= record.rev }) ?? true else { return }
+            store = Row(rev: record.rev, updatedAt: record.updatedAt, value: Array(record.value))
+            return
+        }
+        let scope = Array(record.scope)
+        if isRecord {
+            guard records[scope].map({ $0.rev <= record.rev }) ?? true else { return }
+            if record.flags.contains(.isDeleted) {
+                records[scope] = nil
+            } else {
+                records[scope] = Row(rev: record.rev, updatedAt: record.updatedAt, value: Array(record.value))
+            }
+            return
+        }
+        let name = HeadName(scope: scope, key: Array(record.key))
+        guard heads[name].map({ $0.rev <= record.rev }) ?? true else { return }
+        var known = Head(rev: record.rev)
+        if record.flags.contains(.isDeleted) {
+            known.isThere = false
+        } else {
+            let head = SecretHead()
+            defer { head.close() }
+            // A damaged one goes along as it is. When keys were rotated meanwhile, `writeKeys` says so.
+            try? head.open(record.value, scope: record.scope, key: record.key, sealer)
+            if head.isDeviceOnly || head.versions.contains(where: { $0.isDeviceOnly && !$0.isDestroyed }) {
+                known.reason = .deviceOnly
+            } else if !head.isInBackups {
+                known.reason = .marked
+            }
+            if known.reason != nil {
+                known.element = sealer.element(
+                    scope: record.scope, key: record.key, rev: record.rev, row: record.value)
+                known.bytes = record.key.count + record.value.count
+                (known.service, known.account) = (Array(head.name.service), Array(head.name.account))
+            }
+        }
+        heads[name] = known
+    }
+
+    private func belongs(_ record: BackupRecord) throws(BackupFault) -> Bool {
+        if record.flags.contains(.isDrop) { return true }
+        if record.store == .secrets {
+            // Written at the end, with what they come to.
+            if record.key.equals(Bytes(SecretRecords.key)) { return false }
+            // Whatever is restored has nothing yet that would have to be overwritten.
+            if record.scope.equals(Bytes(SecretRecords.storeScope)) {
+                return !record.key.equals(Bytes(SecretRecords.scrubKey))
+            }
+            return heads[HeadName(scope: Array(record.scope), key: Array(record.key))]?.reason == nil
+        }
+        guard let slash = record.key.firstIndex(of: UInt8(ascii: "/")) else { return true }
+        let head = HeadName(scope: Array(record.scope), key: Array(record.key.extracting(0..<slash)))
+        return heads[head]?.reason == nil
+    }
+
+    private func leftOut(isEncrypted: Bool) -> [BackupManifest.LeftOut] {
+        let gone = heads.values.filter { $0.reason != nil && $0.isThere }
+        guard isEncrypted else {
+            return [BackupManifest.LeftOut.Reason.deviceOnly, .marked].compactMap { reason in
+                let count = gone.count { $0.reason == reason }
+                return count == 0 ? nil : .init(store: "secrets", count: count, reason: reason)
+            }
+        }
+        return gone.sorted { left, right in
+            left.service != right.service
+                ? left.service.lexicographicallyPrecedes(right.service)
+                : left.account.lexicographicallyPrecedes(right.account)
+        }.map { .init(store: "secrets", scope: $0.service, name: $0.account, count: 1, reason: $0.reason!) }
+    }
+
+    // MARK: Sums
+
+    private func writeRecords(to writer: BackupWriter) throws(BackupFault) {
+        guard let store else { return }
+        var total = VaultRecord()
+        var plaintext = SecretBuffer()
+        let key = Bytes(SecretRecords.key)
+        let storeScope = Bytes(SecretRecords.storeScope)
+        do throws(StoreError) {
+            try store.value.withBytes { (row) throws(StoreError) in
+                try sealer.open(row: row, .store, scope: storeScope, key: key, into: &plaintext)
+            }
+            guard let known = VaultRecord(plaintext.bytes) else { throw .integrity }
+            total = known
+        } catch { throw .keysChanged }
+        var gone: [[UInt8]: [Head]] = [:]
+        for (name, head) in heads where head.reason != nil && head.isThere {
+            gone[name.scope, default: []].append(head)
+        }
+        var isChanged = false
+        for (scope, row) in records.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            var value = row.value
+            if let heads = gone[scope] {
+                value = try adjust(row, scope, without: heads, &total)
+                isChanged = true
+            }
+            try append(value, row, scope, to: writer)
+        }
+        var value = store.value
+        if isChanged {
+            plaintext.removeAll()
+            total.encode(to: &plaintext)
+            var sealed = ByteBuffer()
+            sealer.seal(row: plaintext.bytes, .store, scope: storeScope, key: key, to: &sealed)
+            value = Array(sealed.bytes)
+        }
+        try append(value, store, Array(storeScope), to: writer)
+    }
+
+    /// A service's record without some of its heads.
+    private func adjust(
+        _ row: Row, _ scope: [UInt8], without heads: [Head], _ total: inout VaultRecord
+    ) throws(BackupFault) -> [UInt8] {
+        let record = ServiceRecord()
+        defer { record.close() }
+        let key = Bytes(SecretRecords.key)
+        func element(_ value: [UInt8]) -> SetSum {
+            scope.withBytes { scope in
+                value.withBytes { sealer.element(scope: scope, key: key, rev: row.rev, row: $0) }
+            }
+        }
+        do throws(StoreError) {
+            try row.value.withBytes { (value) throws(StoreError) in
+                try scope.withBytes { (scope) throws(StoreError) in try record.open(value, scope: scope, sealer) }
+            }
+        } catch { throw .keysChanged }
+        for head in heads {
+            record.count -= 1
+            record.sum -= head.element
+            total.bytes -= min(total.bytes, UInt64(head.bytes))
+        }
+        var plaintext = SecretBuffer()
+        record.encode(to: &plaintext)
+        var sealed = ByteBuffer()
+        scope.withBytes { sealer.seal(row: plaintext.bytes, .service, scope: $0, key: key, to: &sealed) }
+        let value = Array(sealed.bytes)
+        total.sum -= element(row.value)
+        total.sum += element(value)
+        return value
+    }
+
+    private func append(_ value: [UInt8], _ row: Row, _ scope: [UInt8], to writer: BackupWriter) throws(BackupFault) {
+        try scope.withBytes { (scope) throws(BackupFault) in
+            try value.withBytes { (value) throws(BackupFault) in
+                var record = BackupRecord(
+                    store: .secrets, rev: row.rev, scope: scope, key: Bytes(SecretRecords.key), value: value)
+                record.version = 1
+                record.createdAt = row.updatedAt
+                record.updatedAt = row.updatedAt
+                try writer.append(record)
+            }
+        }
+    }
+
+    // MARK: Keys
+
+    /// Writes what leads to the keys: the slots, and in an encrypted backup the root key for whoever opens it.
+    func writeKeys(to writer: BackupWriter) throws(BackupFault) {
+        let text: [UInt8]
+        do throws(KeysFault) {
+            guard let found = try KeyFiles(configuration).slotsText() else { throw .damaged("it is missing") }
+            text = found
+            let slots = try KeySlots(reading: found)
+            // What was sealed before a rotation may need keys that have gone with it, and the other way round.
+            guard slots.epoch == keys.slots.epoch, slots.retired == keys.slots.retired,
+                slots.sealedLasting == keys.slots.sealedLasting
+            else { throw .sealed }
+        } catch { throw .keysChanged }
+        var sealedRoot = ByteBuffer()
+        if let fileKey = writer.fileKey, let root = keys.roots.last?.key {
+            let key = try fileKey.backupRootKey()
+            keys.slots.storeID.withBytes { AEAD.seal(key: root, to: &sealedRoot, key: key, associated: $0) }
+        }
+        try writer.write(.keys) { payload in
+            payload.append(littleEndian: UInt32(text.count))
+            payload.append(text)
+            payload.append(sealedRoot.bytes)
+        }
+    }
+}

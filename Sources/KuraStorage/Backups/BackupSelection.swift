@@ -1,0 +1,55 @@
+import KuraBytes
+
+/// Which part of everything is meant: stores (`settings`, `secrets`, `documents`) and scopes (`documents/notes`).
+public struct BackupSelection: Sendable, Equatable {
+    /// As they were written; empty for everything.
+    public let words: [[UInt8]]
+    private var stores: Set<[UInt8]> = []
+    private var scopes: Set<[UInt8]> = []
+
+    /// Everything.
+    public init() { words = [] }
+
+    /// - Throws: `refused` when a word names no such store. Secrets go together or not at all: their sums are of all of a service.
+    public init(_ words: [[UInt8]]) throws(BackupFault) {
+        self.words = words
+        for word in words {
+            let store = Array(word.prefix { $0 != UInt8(ascii: "/") })
+            let name = String(decoding: store, as: UTF8.self)
+            guard ["settings", "secrets", "documents"].contains(name) else {
+                throw .refused("'\(name)' is none of settings, secrets and documents")
+            }
+            if store.count == word.count {
+                stores.insert(store)
+            } else {
+                guard name != "secrets" else { throw .refused("secrets are taken all together, or left out") }
+                guard word.count > store.count + 1 else { throw .refused("'\(name)/' names no scope") }
+                scopes.insert(word)
+            }
+        }
+    }
+
+    var isEverything: Bool { words.isEmpty }
+    var hasSecrets: Bool { isEverything || stores.contains(Array("secrets".utf8)) }
+
+    /// Whether items of that store and scope are meant.
+    func contains(_ store: Store, _ scope: Bytes) -> Bool {
+        if isEverything { return store != .requests }
+        switch store {
+        case .settings: return contains("settings", scope)
+        case .documents, .attachments: return contains("documents", scope)
+        case .secrets, .secretVersions: return hasSecrets
+        case .requests: return false
+        case .configuration:
+            // Named after what it is about; what is about the storage itself goes along.
+            guard let slash = scope.firstIndex(of: UInt8(ascii: "/")) else { return true }
+            let room = String(scope.extracting(0..<slash))
+            return contains(room, scope.extracting(slash + 1..<scope.count))
+        }
+    }
+
+    private func contains(_ room: String, _ scope: Bytes) -> Bool {
+        let name = Array(room.utf8)
+        return stores.contains(name) || scopes.contains(name + [UInt8(ascii: "/")] + Array(scope))
+    }
+}

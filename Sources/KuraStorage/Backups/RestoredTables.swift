@@ -1,0 +1,322 @@
+import KuraBytes
+import SQLite
+
+/// Makes kura.sqlite of a backup's records. They may come in any order: of an item the greatest revision counts, and what was dropped
+/// stays away.
+///
+/// What the tables say of themselves (sizes, uses of contents, indexes) is made anew at the end.
+final class RestoredTables {
+    private let connection: Connection
+    private let path: String
+    private let insertDocument: Statement
+    private let updateDocument: Statement
+    private let removeDocument: Statement
+    private let hasDocument: Statement
+    private let removeRows: Statement
+    private let putSetting: Statement
+    private let removeSetting: Statement
+    private var scopes: [Name: RestoredScope] = [:]
+    private var pending = 0
+    private var sinceCheckpoint = 0
+    private(set) var counts = BackupManifest.Counts()
+
+    private struct Name: Hashable {
+        var store: Store
+        var name: [UInt8]
+    }
+
+    private struct RestoredScope {
+        var id: UInt32
+        var lastRev: UInt64 = 0
+        var nextRow: Int64 = 1
+        var droppedAt: UInt64 = 0
+        var count: Int64 = 0
+        var bytes: Int64 = 0
+    }
+
+    /// Bytes of records in one transaction, and of those between two checkpoints.
+    private static let transactionBytes = 8 << 20
+    private static let checkpointBytes = 64 << 20
+
+    init(_ path: String) throws(BackupFault) {
+        self.path = path
+        do throws(StorageFault) {
+            connection = try Tables.openWriter(path, cacheKibibytes: 64 << 10)
+        } catch { throw BackupFault(error) }
+        do throws(SQLiteError) {
+            // Nobody looks here before everything is synced at the end.
+            try connection.execute("PRAGMA synchronous=OFF;")
+            insertDocument = try connection.prepare(
+                """
+                INSERT INTO documents(row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body)
+                VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING
+                """)
+            updateDocument = try connection.prepare(
+                """
+                UPDATE documents SET rev = ?3, version = ?4, createdAt = ifnull(?5, createdAt), updatedAt = ?6,
+                    isDeleted = ?7, body = ifnull(?8, body)
+                WHERE collection = ?1 AND id = ?2 AND rev <= ?3
+                """)
+            removeDocument = try connection.prepare(
+                "DELETE FROM documents WHERE collection = ?1 AND id = ?2 AND rev <= ?3")
+            hasDocument = try connection.prepare("SELECT 1 FROM documents WHERE collection = ?1 AND id = ?2")
+            removeRows = try connection.prepare("DELETE FROM documents WHERE row >= ?1 AND row < ?2 AND rev < ?3")
+            putSetting = try connection.prepare(
+                """
+                INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES(?1, ?2, ?3, ?4, ?5)
+                ON CONFLICT(scope, key) DO UPDATE SET rev = ?3, updatedAt = ?4, value = ?5 WHERE rev <= ?3
+                """)
+            removeSetting = try connection.prepare("DELETE FROM settings WHERE scope = ?1 AND key = ?2 AND rev <= ?3")
+            try connection.execute("BEGIN IMMEDIATE")
+        } catch { throw Self.fault(error) }
+    }
+
+    private static func fault(_ error: SQLiteError) -> BackupFault {
+        error.isFull || error.systemErrno == 28 ? .noSpace : .tables(.unreadable(error))
+    }
+
+    // MARK: Records
+
+    func apply(_ record: BackupRecord) throws(BackupFault) {
+        do throws(SQLiteError) {
+            try take(record)
+            pending += record.length
+            guard pending >= Self.transactionBytes else { return }
+            try connection.execute("COMMIT")
+            sinceCheckpoint += pending
+            pending = 0
+            if sinceCheckpoint >= Self.checkpointBytes {
+                sinceCheckpoint = 0
+                _ = try connection.checkpoint(.truncate)
+            }
+            try connection.execute("BEGIN IMMEDIATE")
+        } catch { throw Self.fault(error) }
+    }
+
+    private func take(_ record: BackupRecord) throws(SQLiteError) {
+        let name = Name(store: record.store, name: Array(record.scope))
+        var scope = scopes[name] ?? RestoredScope(id: UInt32(scopes.count + 1))
+        defer { scopes[name] = scope }
+        if record.flags.contains(.isDrop) {
+            scope.droppedAt = max(scope.droppedAt, record.rev)
+            if scope.lastRev < record.rev { (scope.lastRev, scope.nextRow) = (0, 1) }
+            try removeRows.bind(1, Int64(scope.id) << BackupRecord.rowBits)
+            try removeRows.bind(2, (Int64(scope.id) + 1) << BackupRecord.rowBits)
+            try removeRows.bind(3, Int64(record.rev))
+            try removeRows.run()
+            return
+        }
+        guard record.rev >= scope.droppedAt else { return }
+        scope.lastRev = max(scope.lastRev, record.rev)
+        if record.flags.contains(.isScope) {
+            scope.nextRow = max(scope.nextRow, Int64(record.row))
+        } else if record.store.isResident {
+            try take(setting: record, scope.id)
+        } else {
+            try take(document: record, &scope)
+        }
+    }
+
+    private func take(setting record: BackupRecord, _ scope: UInt32) throws(SQLiteError) {
+        if record.flags.contains(.isDeleted) {
+            try removeSetting.bind(1, Int64(scope))
+            try removeSetting.bind(2, utf8: record.key)
+            try removeSetting.bind(3, Int64(record.rev))
+            try removeSetting.run()
+        } else {
+            try putSetting.bind(1, Int64(scope))
+            try putSetting.bind(2, utf8: record.key)
+            try putSetting.bind(3, Int64(record.rev))
+            try putSetting.bind(4, record.updatedAt)
+            try putSetting.bind(5, utf8: record.value)
+            try putSetting.run()
+        }
+    }
+
+    private func take(document record: BackupRecord, _ scope: inout RestoredScope) throws(SQLiteError) {
+        let isDeleted = record.flags.contains(.isDeleted)
+        if isDeleted, record.store == .secretVersions {
+            try removeDocument.bind(1, Int64(scope.id))
+            try removeDocument.bind(2, utf8: record.key)
+            try removeDocument.bind(3, Int64(record.rev))
+            try removeDocument.run()
+            return
+        }
+        let keepsBody = record.flags.contains(.keepsBody)
+        if !keepsBody, try insert(record, Int64(record.row), isDeleted, &scope) { return }
+        try updateDocument.bind(1, Int64(scope.id))
+        try updateDocument.bind(2, utf8: record.key)
+        try updateDocument.bind(3, Int64(record.rev))
+        try updateDocument.bind(4, Int64(record.version))
+        // Deleting leaves it as it is.
+        if isDeleted { try updateDocument.bindNull(5) } else { try updateDocument.bind(5, record.createdAt) }
+        try updateDocument.bind(6, record.updatedAt)
+        try updateDocument.bind(7, isDeleted ? 1 : 0)
+        if keepsBody { try updateDocument.bindNull(8) } else { try updateDocument.bind(8, utf8: record.value) }
+        try updateDocument.run()
+        guard connection.changes == 0, !keepsBody else { return }
+        try hasDocument.bind(1, Int64(scope.id))
+        try hasDocument.bind(2, utf8: record.key)
+        let isThere = try hasDocument.step()
+        hasDocument.reset()
+        // A newer one is there; or its row was a dropped collection's, of the same name.
+        if !isThere { _ = try insert(record, scope.nextRow, isDeleted, &scope) }
+    }
+
+    private func insert(
+        _ record: BackupRecord, _ row: Int64, _ isDeleted: Bool, _ scope: inout RestoredScope
+    ) throws(SQLiteError) -> Bool {
+        try insertDocument.bind(1, Int64(scope.id) << BackupRecord.rowBits | row)
+        try insertDocument.bind(2, Int64(scope.id))
+        try insertDocument.bind(3, utf8: record.key)
+        try insertDocument.bind(4, Int64(record.rev))
+        try insertDocument.bind(5, Int64(record.version))
+        try insertDocument.bind(6, record.createdAt)
+        try insertDocument.bind(7, record.updatedAt)
+        try insertDocument.bind(8, isDeleted ? 1 : 0)
+        try insertDocument.bind(9, utf8: record.value)
+        try insertDocument.run()
+        guard connection.changes > 0 else { return false }
+        scope.nextRow = max(scope.nextRow, row + 1)
+        return true
+    }
+
+    // MARK: What follows from them
+
+    /// Counts how often each content is used.
+    /// - Returns: all contents that lists name.
+    func countContents() throws(BackupFault) -> Set<ContentDigest> {
+        do throws(SQLiteError) {
+            var uses: [ContentDigest: Int64] = [:]
+            let select = try connection.prepare("SELECT isDeleted, body FROM documents WHERE collection = ?1")
+            for (name, known) in scopes where name.store == .attachments {
+                var scope = known
+                try select.bind(1, Int64(scope.id))
+                while try select.step() {
+                    let list = AttachmentList(select.bytes(1))
+                    for attachment in list.attachments { uses[attachment.digest, default: 0] += 1 }
+                    guard select.int64(0) == 0 else { continue }
+                    scope.count += 1
+                    scope.bytes += Int64(list.totalBytes)
+                }
+                select.reset()
+                scopes[name] = scope
+            }
+            let add = try connection.prepare("INSERT INTO contents(digest, uses) VALUES(?1, ?2)")
+            for (digest, count) in uses {
+                try add.bind(1, text: digest.text)
+                try add.bind(2, count)
+                try add.run()
+            }
+            return Set(uses.keys)
+        } catch { throw Self.fault(error) }
+    }
+
+    /// Writes what the tables say of themselves, and has everything on the disk.
+    /// `epoch`: of the history that begins now.
+    /// `rev`: what the tables are as of.
+    func finish(epoch: String, rev: UInt64) throws(BackupFault) {
+        do throws(SQLiteError) {
+            try addUp()
+            try writeScopes()
+            try connection.execute("DELETE FROM meta")
+            let meta = try connection.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")
+            try meta.bind(1, text: "epoch")
+            try meta.bind(2, text: epoch)
+            try meta.run()
+            for (name, value) in [
+                ("foldedRev", Int64(rev)), ("compactedRev", Int64(rev)), ("lastScope", Int64(scopes.count)),
+            ] {
+                try meta.bind(1, text: name)
+                try meta.bind(2, value)
+                try meta.run()
+            }
+            try defineIndexes()
+            try connection.execute("COMMIT")
+            _ = try connection.checkpoint(.truncate)
+        } catch { throw Self.fault(error) }
+        connection.close()
+        do throws(StorageFault) { try FileSystem.sync(path) } catch { throw BackupFault(error) }
+    }
+
+    private func addUp() throws(SQLiteError) {
+        let settings = try connection.prepare(
+            """
+            SELECT count(*), ifnull(sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))), 0)
+            FROM settings WHERE scope = ?1
+            """)
+        let documents = try connection.prepare(
+            """
+            SELECT count(*), ifnull(sum(length(CAST(body AS BLOB))), 0) FROM documents
+            WHERE row >= ?1 AND row < ?2 AND isDeleted = 0
+            """)
+        for (name, known) in scopes where name.store != .attachments {
+            var scope = known
+            if name.store.isResident {
+                try settings.bind(1, Int64(scope.id))
+                if try settings.step() { (scope.count, scope.bytes) = (settings.int64(0), settings.int64(1)) }
+                settings.reset()
+            } else {
+                try documents.bind(1, Int64(scope.id) << BackupRecord.rowBits)
+                try documents.bind(2, (Int64(scope.id) + 1) << BackupRecord.rowBits)
+                if try documents.step() { (scope.count, scope.bytes) = (documents.int64(0), documents.int64(1)) }
+                documents.reset()
+            }
+            scopes[name] = scope
+            if name.store == .settings {
+                counts.settings += Int(scope.count)
+                if scope.count > 0 { counts.domains += 1 }
+            } else if name.store == .documents {
+                counts.documents += Int(scope.count)
+                if scope.count > 0 { counts.collections += 1 }
+            } else if name.store == .secrets, !name.name.withBytes({ $0.equals(Bytes(SecretRecords.storeScope)) }) {
+                // All but the service's record.
+                counts.secrets += max(0, Int(scope.count) - 1)
+            }
+        }
+    }
+
+    private func writeScopes() throws(SQLiteError) {
+        let insert = try connection.prepare(
+            "INSERT INTO scopes(id, store, name, count, bytes, lastRev, nextRow) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+        for (name, scope) in scopes where scope.lastRev > 0 {
+            try insert.bind(1, Int64(scope.id))
+            try insert.bind(2, Int64(name.store.rawValue))
+            try insert.bind(3, text: String(decoding: name.name, as: UTF8.self))
+            try insert.bind(4, scope.count)
+            try insert.bind(5, scope.bytes)
+            try insert.bind(6, Int64(scope.lastRev))
+            try insert.bind(7, name.store.isResident ? 1 : Int64(scope.id) << BackupRecord.rowBits | scope.nextRow)
+            try insert.run()
+        }
+    }
+
+    /// Has the indexes made that collections are configured with; the daemon builds them.
+    private func defineIndexes() throws(SQLiteError) {
+        let indexes = try IndexKeeper(connection, memory: 1 << 20)
+        let searches = try SearchKeeper(connection)
+        let select = try connection.prepare("SELECT value FROM settings WHERE scope = ?1 AND key = ?2")
+        func text(_ scope: UInt32, _ key: StaticString) throws(SQLiteError) -> [UInt8] {
+            defer { select.reset() }
+            try select.bind(1, Int64(scope))
+            try select.bind(2, utf8: Bytes(key))
+            return try select.step() ? Array(select.bytes(0)) : []
+        }
+        let prefix = Array((Store.documents.roomName + "/").utf8)
+        for (name, scope) in scopes where name.store == .configuration && name.name.starts(with: prefix) {
+            let collection = Name(store: .documents, name: Array(name.name.dropFirst(prefix.count)))
+            guard let subject = scopes[collection], subject.lastRev > 0 else { continue }
+            let (list, search) = (
+                try text(scope.id, ConfigurationStore.indexes), try text(scope.id, ConfigurationStore.search)
+            )
+            if !list.isEmpty {
+                try list.withBytes { (list) throws(SQLiteError) in try indexes.define(subject.id, list) }
+            }
+            if !search.isEmpty {
+                try search.withBytes { (search) throws(SQLiteError) in try searches.define(subject.id, search) }
+            }
+        }
+        try indexes.finish(confirmed: [])
+        try searches.finish()
+    }
+}
