@@ -138,6 +138,7 @@ public final class Server {
     public func run() -> Ending {
         loop.adoptThread()
         var timeout: Int32 = 0
+        var serves = false
         // Safety: the server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
@@ -159,6 +160,10 @@ public final class Server {
                         unsafe server.failAll(storage)
                         ending = .failed(failure)
                         return
+                    }
+                    if !serves {
+                        serves = true
+                        storage.boot.serves()
                     }
                     timeout = unsafe server.nextTimeout(storage)
                 } while unsafe !server.loop.hasJobs && !server.isDrained
