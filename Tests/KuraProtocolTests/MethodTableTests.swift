@@ -44,7 +44,7 @@ import Testing
             "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
             "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
-            "rpc.discover",
+            "storage.quarantine", "storage.acknowledge", "storage.check", "rpc.discover",
             "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",

@@ -1,7 +1,8 @@
 extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
-        rpcMethods + sessionMethods + storageMethods + transactionMethods + settingsMethods + secretsMethods
+        rpcMethods + sessionMethods + storageMethods + recoveryMethods + transactionMethods + settingsMethods
+        + secretsMethods
         + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
         + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + modelsMethods + blobsMethods
         + blobUploadMethods + changesMethods

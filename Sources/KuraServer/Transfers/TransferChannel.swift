@@ -11,6 +11,8 @@ protocol TransferWork: AnyObject, Sendable {
     func run(_ channel: TransferChannel) -> TransferOutcome
     /// What its connection has to be granted as long as it goes on, and on which collection.
     var need: (verbs: Verbs, collection: [UInt8]) { get }
+    /// Whether its connection may still ask for it, when roles have changed.
+    func mayGoOn(_ permissions: Permissions) -> Bool
     /// The request is answered in its turn: later ones of its connection wait.
     var isInPlace: Bool { get }
     /// Ends waits that the channel does not know of. On the loop, while `run` goes on.
@@ -19,6 +21,11 @@ protocol TransferWork: AnyObject, Sendable {
 
 extension TransferWork {
     var isInPlace: Bool { false }
+
+    func mayGoOn(_ permissions: Permissions) -> Bool {
+        let (verbs, collection) = need
+        return collection.withBytes { permissions.allows(verbs, .documents, $0) }
+    }
 }
 
 /// How a transfer ended: what its request is answered.

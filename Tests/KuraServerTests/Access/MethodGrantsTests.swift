@@ -57,6 +57,7 @@ import Testing
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"],
+        "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
