@@ -25,6 +25,11 @@ static inline int kura_sqlite3_bind_text_transient(sqlite3_stmt *statement, int 
     return sqlite3_bind_text64(statement, index, text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+static inline int kura_sqlite3_bind_blob_transient(sqlite3_stmt *statement, int index, const void *bytes,
+                                                   sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
 // A file of the counting VFS. SQLite allocates szOsFile bytes for it: this, and the real file after it.
 // Declared in C since the layout of a C struct is promised: `base` is first.
 typedef struct kura_sqlite3_file {

@@ -19,6 +19,8 @@ public struct Configuration: Sendable {
     /// Bytes and seconds of the log to keep for the change feed; the profile's when nil.
     public var retainBytes: Int?
     public var retainSeconds: Int?
+    /// Starts that fail with the caches before these are dropped; 1 when nil.
+    public var bootAttempts: Int?
     /// Microseconds for which the loop looks for requests before it sleeps, while that pays; nil for the profile's.
     public var busyPollMicroseconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
@@ -102,6 +104,7 @@ public struct Configuration: Sendable {
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "busyPollMicroseconds": busyPollMicroseconds = try Self.number(name, value, 0...1000)
+        case "bootAttempts": bootAttempts = try Self.number(name, value, 1...100)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
         case "sockets": try access.read(sockets: value)
@@ -136,7 +139,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, limits, \
-                    busyPollMicroseconds, importRoots, settingsLocks, secrets
+                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts
                     """)
         }
     }
@@ -236,6 +239,7 @@ public struct Configuration: Sendable {
         }
         if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep { names.append("backups") }
         if importRoots != other.importRoots { names.append("importRoots") }
+        if bootAttempts != other.bootAttempts { names.append("bootAttempts") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })

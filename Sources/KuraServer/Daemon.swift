@@ -84,6 +84,7 @@ public enum Daemon {
         storageConfiguration.minFreeBytes = configuration.minFreeBytes
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
+        if let attempts = configuration.bootAttempts { storageConfiguration.bootAttempts = attempts }
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
         let storage = try Storage(
@@ -100,18 +101,16 @@ public enum Daemon {
             journal.log(.warning, "relaxed changes may have been lost: the revision counter was raised by 1,000,000")
         }
         let sockets: [DaemonSocket]
-        do { sockets = try reload.first.access.sockets.flatMap { try listen($0, inherited) } } catch {
-            // The threads end before what they use does.
-            _ = storage.assumeIsolated { $0.close() }
-            throw error
-        }
         let server: Server
         do {
+            try storage.boot.listens()
+            sockets = try reload.first.access.sockets.flatMap { try listen($0, inherited) }
             server = try Server(
                 loop: loop, storage: storage, sockets: sockets, access: AccessControl(reload.first.access),
                 journal: journal, limits: limits, version: version, signals: signals,
                 importRoots: configuration.importRoots, reload: reload, supervision: supervision)
         } catch {
+            // The threads end before what they use does. None of this is the data's fault, and counts.
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }

@@ -175,9 +175,7 @@ extension Server {
     private func cancelForbiddenTransfers(of connection: Connection) {
         guard let permissions = connection.permissions else { return }
         for transfer in transfers where transfer.token == connection.token {
-            let (verbs, collection) = transfer.work.need
-            let isAllowed = collection.withBytes { permissions.allows(verbs, transfer.work.store, $0) }
-            if !isAllowed { transfer.cancel() }
+            if !transfer.work.mayGoOn(permissions) { transfer.cancel() }
         }
     }
 }

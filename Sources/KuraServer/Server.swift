@@ -124,7 +124,7 @@ public final class Server {
             SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
-            ChangesHandlers.all, BackupHandlers.all,
+            RecoveryHandlers.all, CheckHandlers.all, ChangesHandlers.all, BackupHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -140,6 +140,7 @@ public final class Server {
     public func run() -> Ending {
         loop.adoptThread()
         var timeout: Int32 = 0
+        var serves = false
         // Safety: the server lives on the loop's thread, which is the actor's executor: inside and outside of the turn it is the
         // same thread that uses it.
         nonisolated(unsafe) let server = self
@@ -161,6 +162,10 @@ public final class Server {
                         unsafe server.failAll(storage)
                         ending = .failed(failure)
                         return
+                    }
+                    if !serves {
+                        serves = true
+                        storage.boot.serves()
                     }
                     timeout = unsafe server.nextTimeout(storage)
                 } while unsafe !server.loop.hasJobs && !server.isDrained

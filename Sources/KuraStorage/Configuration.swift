@@ -42,6 +42,10 @@ public struct StorageConfiguration: Sendable {
     public var auditBytes = 16 << 20
     /// Milliseconds that a reader holds a snapshot of the tables, about; while it does, their WAL cannot start over.
     public var snapshotMilliseconds = 200
+    /// Failed starts in a phase of the caches after which these are dropped.
+    public var bootAttempts = 1
+    /// What a recovery starts from when the tables do not hold.
+    var snapshots = SnapshotSource.backups
 
     public init(dataDirectory: String, profile: Profile = .default) {
         self.dataDirectory = dataDirectory
@@ -113,5 +117,9 @@ public struct StorageConfiguration: Sendable {
     var auditReservePath: String { dataDirectory + "/audit" }
     /// Tells that the last stop was clean.
     var cleanStopPath: String { dataDirectory + "/clean" }
+    /// How far a start has come.
+    var bootPath: String { dataDirectory + "/boot.json" }
+    /// What has been recovered, until somebody acknowledges it.
+    var recoveredPath: String { dataDirectory + "/recovered.json" }
     var sparePath: String { logDirectory + "/spare-wal" }
 }

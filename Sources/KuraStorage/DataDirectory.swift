@@ -48,7 +48,13 @@ struct DataDirectory: ~Copyable {
         for name in try FileSystem.names(in: configuration.temporaryDirectory)
         where AttachmentFiles.digest(ofMarker: name) == nil {
             let path = configuration.temporaryDirectory + "/" + name
-            if name.hasPrefix(LogScrub.leftoverPrefix) { try LogScrub.erase(path) } else { try FileSystem.remove(path) }
+            if name.hasPrefix(LogScrub.leftoverPrefix) {
+                try LogScrub.erase(path)
+            } else if FileSystem.isDirectory(path) {
+                try FileSystem.removeDirectory(path)
+            } else {
+                try FileSystem.remove(path)
+            }
         }
         try FileSystem.syncDirectory(configuration.durableDirectory)
         try FileSystem.syncDirectory(configuration.dataDirectory)

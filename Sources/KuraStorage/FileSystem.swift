@@ -92,6 +92,13 @@ enum FileSystem {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw fail("unlink", path) }
     }
 
+    /// Removes a directory that has files only, with them; one that is not there is fine.
+    static func removeDirectory(_ path: String) throws(StorageFault) {
+        guard exists(path) else { return }
+        for name in try names(in: path) { try remove(path + "/" + name) }
+        guard unsafe rmdir(path) == 0 else { throw fail("rmdir", path) }
+    }
+
     /// The same for what may as well stay.
     static func tryToRemove(_ path: String) { unsafe unlink(path) }
 
@@ -124,6 +131,12 @@ enum FileSystem {
     static func size(_ path: String) -> Int {
         var information = stat()
         return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    /// Whether it is a directory of its own, and no link to one.
+    static func isDirectory(_ path: String) -> Bool {
+        var information = stat()
+        return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
     }
 
     /// When a file was written last, milliseconds since 1970; 0 when it is not there.

@@ -25,11 +25,11 @@ struct Recovery {
     /// Opens what is there; on a full disk makes room for it first.
     /// `report`: takes lines for the operator.
     static func start(
-        _ configuration: StorageConfiguration, housekeeper: Housekeeper, report: (String) -> Void
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, boot: Boot? = nil, report: (String) -> Void
     ) throws(StorageFault) -> Recovery {
         var failure: StorageFault
         do throws(StorageFault) {
-            return try Recovery(configuration, housekeeper: housekeeper, report: report)
+            return try Recovery(configuration, housekeeper: housekeeper, boot: boot, report: report)
         } catch {
             guard error.isFull else { throw error }
             failure = error
@@ -39,7 +39,8 @@ struct Recovery {
         for effort in RoomMaker.Effort.allCases {
             do throws(StorageFault) {
                 try RoomMaker.makeRoom(configuration, effort)
-                return try Recovery(configuration, housekeeper: housekeeper, isDiskFull: true, report: report)
+                return try Recovery(
+                    configuration, housekeeper: housekeeper, isDiskFull: true, boot: boot, report: report)
             } catch {
                 guard error.isFull else { throw error }
                 failure = error
@@ -51,11 +52,12 @@ struct Recovery {
 
     /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
     init(
-        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false,
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false, boot: Boot? = nil,
         report: (String) -> Void = { _ in }
     ) throws(StorageFault) {
         wasDiskFull = isDiskFull
-        let tables = try TablesInMemory(configuration)
+        let tables = try TablesInMemory(configuration, boot: boot, report: report)
+        try boot?.enter(.log)
         (writer, epoch) = (tables.writer, tables.epoch)
         (ledger, settings, documents) = (tables.ledger, tables.settings, tables.documents)
         let foldedRev = ledger.foldedRev
@@ -105,7 +107,7 @@ struct Recovery {
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed,
             retired: gone.map(\.number))
-        hasRaisedRevision = try RelaxedDurability.resume(configuration, ledger, log)
+        hasRaisedRevision = try RelaxedDurability.resume(configuration, ledger, log, above: boot?.lostRev ?? 0)
     }
 
     // MARK: The log
@@ -155,7 +157,7 @@ struct Recovery {
             // Nobody here removes a file before its WAL, but for earlier versions, which did so with what was folded.
             let isFolded = closed.contains { $0.number == number && $0.lastRev <= foldedRev }
             if !isFolded, name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty {
-                throw .refused(
+                throw .damaged(
                     "\(path) has changes, and the file that they belong to, \(stem), is missing. Nothing was changed")
             }
             try FileSystem.remove(path)

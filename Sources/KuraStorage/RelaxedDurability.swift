@@ -51,9 +51,10 @@ enum RelaxedDurability {
     }
 
     /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
+    /// `lost`: the newest revision that a recovery knows to have been given out, and has not got back; 0 without.
     /// - Returns: whether it did.
     static func resume(
-        _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log
+        _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log, above lost: UInt64 = 0
     ) throws(StorageFault) -> Bool {
         let isClean = readCleanStop(configuration) == ledger.rev
         if FileSystem.exists(configuration.cleanStopPath) {
@@ -61,7 +62,18 @@ enum RelaxedDurability {
             try FileSystem.remove(configuration.cleanStopPath)
             try FileSystem.syncDirectory(configuration.dataDirectory)
         }
-        guard let raises = raises(ledger), !isClean else { return false }
+        guard isNoted(ledger) && !isClean || lost > ledger.rev else { return false }
+        // No log has come as far as that bound; what has is damage.
+        repeat { try raise(ledger, log) } while ledger.rev < lost && lost < 1 << 40
+        let failed = log.takeUnsynced().firstResult { fsync($0.descriptor) == 0 ? nil : $0 }
+        if let failed { throw FileSystem.fail("fsync", failed.path) }
+        try FileSystem.syncDirectory(configuration.logDirectory)
+        CountingVFS.count(role: .log, part: .wal, syncs: 1)
+        return true
+    }
+
+    private static func raise(_ ledger: Ledger, _ log: Log) throws(StorageFault) {
+        let raises = raises(ledger) ?? 0
         let rev = ledger.rev + step
         let value = Array(String(raises + 1).utf8)
         var records = RecordBuffer()
@@ -84,11 +96,6 @@ enum RelaxedDurability {
         } catch let error as SQLiteError {
             throw .database(error, file: log.active.path)
         } catch { throw .damagedLog }
-        let failed = log.takeUnsynced().firstResult { fsync($0.descriptor) == 0 ? nil : $0 }
-        if let failed { throw FileSystem.fail("fsync", failed.path) }
-        try FileSystem.syncDirectory(configuration.logDirectory)
-        CountingVFS.count(role: .log, part: .wal, syncs: 1)
-        return true
     }
 
     /// Tells the next start that every revision up to `rev` that was given out is on the disk. When it cannot be told, the

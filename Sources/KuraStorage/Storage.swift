@@ -25,6 +25,8 @@ public actor Storage {
     public let models: ModelsStore
     public let blobs: BlobsStore
     private let directory: DataDirectory
+    /// Counts this start.
+    public nonisolated let boot: Boot
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
@@ -110,14 +112,37 @@ public actor Storage {
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
         let housekeeper = Housekeeper()
+        let boot = Boot(configuration, report: report)
         let recovery: Recovery
+        let folder: Folder
+        let compactedRev: UInt64
         do throws(StorageFault) {
-            recovery = try Recovery.start(configuration, housekeeper: housekeeper, report: report)
-            try KeyKeeper.check(configuration, holdsSecrets: recovery.ledger.holdsSecrets)
+            try boot.begin()
+            recovery = try Recovery.start(configuration, housekeeper: housekeeper, boot: boot, report: report)
+            compactedRev = try ChangeHistory.compactedRev(recovery.writer, configuration)
+            // Safety: the connection's only other user, the recovery, ends with this initialiser.
+            nonisolated(unsafe) let writer = recovery.writer
+            folder = try unsafe Folder(
+                connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
         } catch {
             housekeeper.stop()
+            boot.failed(error)
             throw error
         }
+        do throws(StorageFault) {
+            try boot.enter(.keys)
+            try KeyKeeper.check(configuration, holdsSecrets: recovery.ledger.holdsSecrets)
+            // From here on what was recovered is the data, whatever else keeps the daemon from serving.
+            try boot.confirm()
+            try boot.enter(.caches)
+        } catch {
+            folder.stop()
+            housekeeper.stop()
+            boot.failed(error)
+            throw error
+        }
+        self.boot = boot
+        self.folder = folder
         self.configuration = configuration
         self.executor = executor
         self.housekeeper = housekeeper
@@ -130,11 +155,11 @@ public actor Storage {
         ledger = recovery.ledger
         log = recovery.log
         keyKeeper = KeyKeeper(
-            configuration, holdsSecrets: { [unowned ledger = recovery.ledger] in ledger.holdsSecrets }, wake: wake,
-            report: report)
-        log.beginFeed(
-            after: recovery.ledger.rev,
-            compactedRev: try ChangeHistory.compactedRev(recovery.writer, configuration))
+            configuration,
+            holdsSecrets: { [unowned ledger = recovery.ledger] in
+                ledger.holdsSecrets || boot.mayHaveSetSecretsAside
+            }, wake: wake, report: report)
+        log.beginFeed(after: recovery.ledger.rev, compactedRev: compactedRev)
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
@@ -147,17 +172,14 @@ public actor Storage {
         secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
-        // Safety: the connection's only other user, the recovery, ends with this initialiser.
-        nonisolated(unsafe) let writer = recovery.writer
-        folder = try unsafe Folder(
-            connection: writer, configuration: configuration, foldedRev: recovery.ledger.foldedRev, wake: wake)
         logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
         requestedRev = recovery.ledger.rev
         reserve = Reserve(configuration)
         self.wake = wake
+        boot.reads(BootRooms.all)
         let caches = Caches(
-            configuration, tables: [ModelsStore.tables, BlobsStore.tables], housekeeper: housekeeper, wake: wake,
-            report: report)
+            configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
+            wake: wake, report: report)
         self.caches = caches
         models = ModelsStore(caches)
         blobs = BlobsStore(caches)
@@ -359,6 +381,7 @@ public actor Storage {
         if failure == nil, syncedRev >= ledger.committedRev, RelaxedDurability.isNoted(ledger) {
             RelaxedDurability.noteCleanStop(configuration, rev: ledger.rev)
         }
+        boot.ended()
         return failure == nil && ledger.overlayItems == 0
     }
 

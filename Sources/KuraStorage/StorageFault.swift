@@ -92,6 +92,8 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     case refused(String)
     case inUse(pid: Int32?, path: String)
     case damagedLog
+    /// What lies in the data directory is not what was written there.
+    case damaged(String)
     /// Revisions between these two are in no segment that is left.
     case hole(after: UInt64, next: UInt64)
     /// A commit or sync failed in a way that leaves the outcome unknown.
@@ -101,7 +103,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         switch self {
         case .database(let error, let file): "\(file): \(error.message) (SQLite \(error.extendedCode))"
         case .system(let errno, let call, let path): "\(call) \(path): \(Self.text(errno))"
-        case .refused(let why): why
+        case .refused(let why), .damaged(let why): why
         case .inUse(let pid, let path):
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"
         case .damagedLog: "the log holds a record that cannot be read"
@@ -113,7 +115,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     }
 
     /// The disk is full, and nothing else is wrong.
-    var isFull: Bool {
+    public var isFull: Bool {
         switch self {
         case .database(let error, _): error.isFull || error.systemErrno == ENOSPC
         case .system(let code, _, _): code == ENOSPC || code == EDQUOT

@@ -66,7 +66,10 @@ enum Tables {
     ])
 
     /// The one connection that writes and checkpoints.
-    static func openWriter(_ path: String, cacheKibibytes: Int) throws(StorageFault) -> Connection {
+    /// `willMigrate`: called before anything of the layout is looked at.
+    static func openWriter(
+        _ path: String, cacheKibibytes: Int, willMigrate: () throws(StorageFault) -> Void = {}
+    ) throws(StorageFault) -> Connection {
         do {
             let isNew = FileSystem.size(path) == 0
             let connection = try Connection(path: path, mode: .readWriteCreate)
@@ -88,14 +91,17 @@ enum Tables {
                 """)
             // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
             try connection.setCacheSpill(false)
+            try willMigrate()
             _ = try migrator.migrate(connection, applicationID: applicationID)
             return connection
         } catch let error as SQLiteError {
             throw .database(error, file: path)
+        } catch let error as StorageFault {
+            throw error
         } catch Migrator.Failure.newerSchema(let found, let known) {
             throw .refused("\(path) was written by a newer version (layout \(found), this one knows \(known))")
         } catch Migrator.Failure.foreignDatabase {
-            throw .refused("\(path) is no database of Kura")
+            throw .damaged("\(path) is no database of Kura")
         } catch Migrator.Failure.sqlite(let error) {
             throw .database(error, file: path)
         } catch { throw .refused("\(path): \(error)") }

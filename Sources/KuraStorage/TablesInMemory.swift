@@ -13,10 +13,22 @@ struct TablesInMemory {
     let settings: SettingsStore
     let documents: DocumentsStore
 
-    init(_ configuration: StorageConfiguration) throws(StorageFault) {
+    /// `boot`: counts the start; nil for what is no start of its own.
+    init(
+        _ configuration: StorageConfiguration, boot: Boot? = nil, report: (String) -> Void = { _ in }
+    ) throws(StorageFault) {
         let path = configuration.tablesPath
         let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
-        writer = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes)
+        try boot?.enter(.open)
+        try Self.refuseEmptied(configuration)
+        writer = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes) { () throws(StorageFault) in
+            try boot?.enter(.migrate)
+        }
+        if boot?.isUnclean == true {
+            try boot?.enter(.integrity)
+            try Self.check(writer, path, report)
+        }
+        try boot?.enter(.tables)
         do throws(SQLiteError) {
             let foldedRev: UInt64
             (epoch, foldedRev) = try Self.readMeta(writer)
@@ -30,6 +42,37 @@ struct TablesInMemory {
         } catch { throw .database(error, file: path) }
         settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
+    }
+
+    /// SQLite takes an empty file for a new database, and deletes its WAL. There has been another one when there is a WAL with commits, or a
+    /// log with changes.
+    private static func refuseEmptied(_ configuration: StorageConfiguration) throws(StorageFault) {
+        let path = configuration.tablesPath
+        guard FileSystem.size(path) == 0 else { return }
+        var hasChanges = try !WALCommits(path: path + "-wal").ends.isEmpty
+        for name in try FileSystem.names(in: configuration.logDirectory) where !hasChanges && name.hasSuffix("-wal") {
+            let path = configuration.logDirectory + "/" + name
+            if path != configuration.sparePath { hasChanges = try !WALCommits(path: path).ends.isEmpty }
+        }
+        guard hasChanges else { return }
+        throw .damaged(
+            "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data. Nothing was changed")
+    }
+
+    /// What every start needs is looked through after an unclean stop, and the documents as far as the time goes.
+    private static func check(
+        _ writer: Connection, _ path: String, _ report: (String) -> Void
+    ) throws(StorageFault) {
+        do throws(SQLiteError) {
+            let (problems, _) = try TablesCheck.quick(writer)
+            for problem in problems {
+                // Documents are served as far as they can be read.
+                guard problem.table == "documents" else {
+                    throw SQLiteError.damaged("\(problem.table): \(problem.text)")
+                }
+                report("\(path) is damaged where documents lie, and the rest is served: \(problem.text)")
+            }
+        } catch { throw .database(error, file: path) }
     }
 
     private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (epoch: String, foldedRev: UInt64) {

@@ -37,7 +37,13 @@ public struct SQLiteError: Error, Sendable {
     public var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
     public var isIOError: Bool { code == SQLITE_IOERR }
     public var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }
+    public var isInterrupted: Bool { code == SQLITE_INTERRUPT }
     public var isConstraint: Bool { code == SQLITE_CONSTRAINT }
+
+    /// The disk did not give what the file should have.
+    public var isUnreadable: Bool {
+        extendedCode == ResultCode.ioErrorShortRead || extendedCode == ResultCode.ioErrorRead && systemErrno == EIO
+    }
 
     /// A read of a connection opened with `.nonBlockingReads` would have had to wait for the disk.
     ///

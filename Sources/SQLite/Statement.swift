@@ -108,6 +108,42 @@ public struct Statement: ~Copyable {
         return unsafe Bytes(start: address, count: address == nil ? 0 : count)
     }
 
+    /// The column's value with its type, copied.
+    public func cell(_ column: Int32) -> Cell {
+        switch unsafe sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(int64(column))
+        case SQLITE_FLOAT: .double(double(column))
+        case SQLITE_TEXT: .text(Array(bytes(column)))
+        case SQLITE_BLOB: .blob(Array(bytes(column)))
+        default: .null
+        }
+    }
+
+    /// A value with its type, to be bound to where a walk goes on.
+    public enum Cell: Sendable {
+        case null
+        case integer(Int64)
+        case double(Double)
+        case text([UInt8])
+        case blob([UInt8])
+    }
+
+    /// Binds a copy of the value.
+    public func bind(_ index: Int32, _ cell: Cell) throws(SQLiteError) {
+        switch cell {
+        case .null: try bindNull(index)
+        case .integer(let value): try bind(index, value)
+        case .double(let value): try bind(index, double: value)
+        case .text(let bytes): try bind(index, text: String(decoding: bytes, as: UTF8.self))
+        case .blob(let bytes):
+            let result = bytes.withBytes { bytes in
+                let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+                return unsafe kura_sqlite3_bind_blob_transient(handle, index, address, UInt64(bytes.count))
+            }
+            try check(result)
+        }
+    }
+
     public func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
     }

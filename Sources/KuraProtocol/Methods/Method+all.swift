@@ -1,7 +1,8 @@
 extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
-        rpcMethods + sessionMethods + storageMethods + backupsMethods + transactionMethods + settingsMethods
+        rpcMethods + sessionMethods + storageMethods + recoveryMethods + backupsMethods + transactionMethods
+        + settingsMethods
         + secretsMethods
         + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods
         + documentsConfigurationMethods + queryMethods + searchMethods + liveMethods + modelsMethods + blobsMethods

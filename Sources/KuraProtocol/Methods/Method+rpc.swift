@@ -105,6 +105,10 @@ extension Method {
                 Field(
                     "pid", .count,
                     "The daemon's process id; this and what follows, up to `limits`, needs `admin` on the store."),
+                Field(
+                    "recovered", .list(of: .object(recovered), maxItems: 64),
+                    "What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing."
+                ),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
                 Field(

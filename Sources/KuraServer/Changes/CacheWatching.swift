@@ -37,6 +37,8 @@ extension ChangesHandlers {
         try admit(connection, call)
         changes.begin(selector.filter.caches)
         let number = call.changes.subscribe(connection, selector, after: rev)
+        // Until somebody acknowledges it, whoever begins to watch is told.
+        if selector.filter.caches.contains(.storage), !storage.recovered.isEmpty { storage.tellRecovered() }
         out.append("{\"subscription\":")
         out.append(integer: Int64(number))
         out.append(",\"rev\":")
@@ -73,6 +75,8 @@ extension ByteBuffer {
             case .dropped: append(",\"mode\":\"drop\"}")
             case .becameLow: append(",\"low\":true}")
             case .becameAmple: append(",\"low\":false}")
+            case .recovered: append(",\"recovered\":true}")
+            case .acknowledged: append(",\"recovered\":false}")
             }
         }
         append("]")

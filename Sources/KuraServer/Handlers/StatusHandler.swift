@@ -31,6 +31,7 @@ enum StatusHandler {
     ) {
         let settings = storage.settings
         object.number("pid", Int(getpid()), &out)
+        RecoveryHandlers.append(storage.recovered, to: &object, &out)
         object.numbers(
             "settings",
             [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)

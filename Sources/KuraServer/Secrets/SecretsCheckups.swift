@@ -69,7 +69,7 @@ enum SecretsCheckups {
     }
 
     /// The checkup that the request is about, done; before that the request goes on in the next turn.
-    private static func run(_ call: Call, service: Bytes?, _ storage: isolated Storage) throws(Refusal)
+    static func run(_ call: Call, service: Bytes?, _ storage: isolated Storage) throws(Refusal)
         -> SecretsCheckup
     {
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
@@ -123,7 +123,7 @@ enum SecretsCheckups {
 }
 
 extension SecretDamage.What {
-    fileprivate var word: StaticString {
+    var word: StaticString {
         switch self {
         case .store: "store"
         case .service: "service"

@@ -13,6 +13,8 @@ protocol TransferWork: AnyObject, Sendable {
     var need: (verbs: Verbs, collection: [UInt8]) { get }
     /// Where that is: the documents, unless it is about the daemon as a whole.
     var store: Method.Store { get }
+    /// Whether its connection may still ask for it, when roles have changed.
+    func mayGoOn(_ permissions: Permissions) -> Bool
     /// The request is answered in its turn: later ones of its connection wait.
     var isInPlace: Bool { get }
     /// `rpc.cancel` ends it.
@@ -25,6 +27,11 @@ extension TransferWork {
     var isInPlace: Bool { false }
     var isCancellable: Bool { false }
     var store: Method.Store { .documents }
+
+    func mayGoOn(_ permissions: Permissions) -> Bool {
+        let (verbs, collection) = need
+        return collection.withBytes { permissions.allows(verbs, store, $0) }
+    }
 }
 
 /// How a transfer ended: what its request is answered.

@@ -137,7 +137,7 @@ public enum BackupRestore {
     }
 
     /// Takes a directory away with all that is in it.
-    private static func remove(_ path: String) {
+    static func remove(_ path: String) {
         for name in (try? FileSystem.names(in: path)) ?? [] {
             let inner = path + "/" + name
             if unsafe unlink(inner) != 0 { remove(inner) }

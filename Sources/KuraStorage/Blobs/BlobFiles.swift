@@ -133,6 +133,11 @@ final class BlobFiles: Sendable {
         state.withLock { $0.holds[digest, default: 0] += 1 }
     }
 
+    /// Whether anybody keeps the content, or takes it away just now. From any thread.
+    func isHeld(_ digest: ContentDigest) -> Bool {
+        state.withLock { $0.holds[digest] != nil || $0.removing.contains(digest) }
+    }
+
     // MARK: Going
 
     /// The index, or whoever brought it, does not hold it any more. From any thread, without waiting.

@@ -56,6 +56,7 @@ extension BlobsStore: CacheRoom {
         case is BlobReset: beginAnew()
         case let look as BlobLook: caches.answer(look.ticket, look)
         case is BlobFileJob: break
+        case let found as DamagedContents: for digest in found.digests { noteDamaged(digest) }
         default: return false
         }
         return true

@@ -39,6 +39,8 @@ public struct CacheChange: Sendable {
         /// Shown as stale from now on, or gone.
         case invalidated, dropped
         case becameLow, becameAmple
+        /// A start has had to set something aside, or somebody has acknowledged that it has.
+        case recovered, acknowledged
     }
 
     public var target: Target

@@ -11,12 +11,17 @@ final class CacheFiles {
     private let isReader: Bool
     /// The last run ended without closing the files.
     private let isDoubtful: Bool
+    private let boot: Boot?
     private var open: [String: CacheFile] = [:]
     /// Names of the files that were dropped or found empty since `takeDropped`.
     private(set) var dropped: [String] = []
 
     /// `isReader`: files are opened only to read, and when they are there.
-    init(_ configuration: StorageConfiguration, layout: CacheFile.Layout, isReader: Bool, isDoubtful: Bool) {
+    init(
+        _ configuration: StorageConfiguration, layout: CacheFile.Layout, isReader: Bool, isDoubtful: Bool,
+        boot: Boot? = nil
+    ) {
+        self.boot = boot
         directory = configuration.cacheDirectory
         quarantine = configuration.quarantineDirectory
         self.layout = layout
@@ -28,6 +33,8 @@ final class CacheFiles {
     func file(_ name: String) throws(SQLiteError) -> CacheFile {
         if let file = open[name] { return file }
         let path = directory + "/" + name
+        boot?.opens(cache: name)
+        defer { boot?.hasOpened() }
         let file =
             isReader
             ? try CacheFile.openForReading(path)

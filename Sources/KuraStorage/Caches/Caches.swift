@@ -47,9 +47,9 @@ public final class Caches {
     /// Nanoseconds between two looks at the space while it matters.
     private static let lookTime: UInt64 = 1_000_000_000
 
-    /// `tables`: the rooms' CREATE statements.
+    /// `tables`: the rooms' CREATE statements. `boot`: is told which file is being opened, in case the process does not outlive that.
     init(
-        _ configuration: StorageConfiguration, tables: [String], housekeeper: Housekeeper,
+        _ configuration: StorageConfiguration, tables: [String], boot: Boot? = nil, housekeeper: Housekeeper,
         wake: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
@@ -67,7 +67,8 @@ public final class Caches {
                 // From here on only a clean stop says that the files are whole.
                 FileSystem.tryToRemove(configuration.cacheCleanPath)
                 try? FileSystem.syncDirectory(configuration.cacheDirectory)
-                return CacheFiles(configuration, layout: layout, isReader: false, isDoubtful: isDoubtful)
+                return CacheFiles(
+                    configuration, layout: layout, isReader: false, isDoubtful: isDoubtful, boot: boot)
             }, wake: wake)
         reader = CacheThread(
             name: "kura-cacheread", isBackground: false,

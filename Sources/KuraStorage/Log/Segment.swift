@@ -104,7 +104,7 @@ final class Segment: @unchecked Sendable {
         // SQLite takes an empty file for a new database, and deletes its WAL. A segment is synced before its first commit, so
         // this is damage.
         if FileSystem.exists(path), FileSystem.size(path) == 0, try !WALCommits(path: path + "-wal").ends.isEmpty {
-            throw .refused(
+            throw .damaged(
                 "\(path) is empty, though it has changes in its WAL: the file is damaged. Nothing was changed")
         }
         let connection: Connection

@@ -118,17 +118,21 @@ public final class TableReader {
         /// The tables are as of this revision.
         let rev: UInt64
         private let until: UInt64
-        private let walBytes = CountingVFS.count(.durable, .wal).bytesWritten
+        private let role: FileRole
+        private let walBytes: Int
 
-        init(rev: UInt64, milliseconds: Int) {
+        /// `role`: whose WAL it holds up.
+        init(rev: UInt64, milliseconds: Int, of role: FileRole = .durable) {
             self.rev = rev
+            self.role = role
+            walBytes = CountingVFS.count(role, .wal).bytesWritten
             until = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
         }
 
         /// Held for its time, or while 32 MiB were written behind it.
         var isStale: Bool {
             monotonicNanoseconds() >= until
-                || CountingVFS.count(.durable, .wal).bytesWritten - walBytes >= 32 << 20
+                || CountingVFS.count(role, .wal).bytesWritten - walBytes >= 32 << 20
         }
     }
 

@@ -58,6 +58,7 @@ import Testing
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"],
         "storage.backup": ["admin"], "backups.list": ["admin"], "backups.verify": ["admin"], "backups.prune": ["admin"],
+        "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]

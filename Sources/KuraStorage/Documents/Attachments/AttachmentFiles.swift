@@ -110,6 +110,11 @@ final class AttachmentFiles: Sendable {
         state.withLock { $0.held.append((rev, pin)) }
     }
 
+    /// Whether anybody keeps the content whom the tables do not know of yet, or takes it away just now. From any thread.
+    func isPinned(_ digest: ContentDigest) -> Bool {
+        state.withLock { $0.pins[digest] != nil || $0.removing.contains(digest) }
+    }
+
     // MARK: Going
 
     /// The tables are as of `rev`: whoever waited for that needs no pin any more. `unused`: contents that they count as none since.

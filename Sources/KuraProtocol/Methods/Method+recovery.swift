@@ -1,0 +1,69 @@
+extension Method {
+    /// What starts had to set aside, and what is looked through.
+    static let recoveryMethods: [Method] = [
+        Method(
+            "storage.quarantine", .storage, .read, needs: .whole(.admin),
+            "Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it.",
+            result: [
+                Field(
+                    "items",
+                    .list(
+                        of: .object([
+                            Field("name", .text(maxBytes: 256), required: true, "Its name below quarantine/."),
+                            Field("at", .timestamp, required: true, "When it was set aside."),
+                            Field("reason", .text(maxBytes: 4096), required: true, "Why."),
+                            Field("bytes", .count, required: true, "Sizes of its files."),
+                            Field("files", .count, required: true, "How many they are."),
+                        ]), maxItems: 10_000), required: true, "In the order of their names."),
+                Field("bytes", .count, required: true, "Sizes of all of them."),
+            ]),
+        Method(
+            "storage.acknowledge", .storage, .write, needs: .whole(.admin),
+            "Clears the notices that `storage.status` has under `recovered`; what was set aside stays where it is.",
+            result: [Field("acknowledged", .count, required: true, "Notices that there were.")],
+            errors: [.noSpace], apart: true),
+        Method(
+            "storage.check", .storage, .read, needs: .whole(.admin),
+            "Looks through everything that the data directory has, while the daemon serves, and tells what is damaged.",
+            result: [
+                Field(
+                    "problems",
+                    .list(
+                        of: .object([
+                            Field(
+                                "what",
+                                .word([
+                                    "table", "collection", "segment", "cache", "blob", "attachment", "orphan", "secret",
+                                ]), required: true, "What kind of thing it is."),
+                            Field(
+                                "where", .text(maxBytes: 1024), required: true,
+                                "A table, a collection, a file below the data directory, or a digest."),
+                            Field("problem", .text(maxBytes: 4096), required: true, "What is wrong."),
+                        ]), maxItems: 1000), required: true, "What was found; empty when all is well."),
+                Field(
+                    "problemCount", .count, required: true, "How many there are; beyond 1,000 they are only counted."),
+                Field("checked", .map(of: .count), required: true, "How much was looked at, by kind."),
+                Field(
+                    "skipped", .list(of: .text(maxBytes: 256), maxItems: 8), required: true,
+                    "What could not be looked at, and why."),
+                .nowRev,
+            ], errors: [.overloaded, .shuttingDown], outOfBand: true),
+    ]
+
+    static let recovered: [Field] = [
+        Field("at", .timestamp, required: true, "When the start was that did so."),
+        Field("what", .word(["durable", "caches"]), required: true, "Tables and log, or files of caches."),
+        Field("phase", .text(maxBytes: 32), required: true, "What the failed starts had come to."),
+        Field("reason", .text(maxBytes: 4096), required: true, "Why they failed."),
+        Field("quarantine", .text(maxBytes: 256), "Name below quarantine/ of what was set aside."),
+        Field("files", .list(of: .text(maxBytes: 256), maxItems: 100_000), "Files of caches that were dropped."),
+        Field(
+            "startedFrom", .word(["tables", "snapshot", "nothing"]),
+            "A copy of the tables, a snapshot or nothing; changes of the log were added to it."),
+        Field("snapshot", .text(maxBytes: 256), "The snapshot's name."),
+        Field("savedRev", .revision, "Every change up to this revision of the history before is there."),
+        Field(
+            "newestRev", .revision,
+            "Newest revision that was found in what was set aside: changes above `savedRev` are only there."),
+    ]
+}

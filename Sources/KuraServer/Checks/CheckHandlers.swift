@@ -1,0 +1,98 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+
+/// Answers `storage.check`: secrets are looked through here, in slices, everything else by a thread.
+enum CheckHandlers {
+    static let all: [String: Handler] = ["storage.check": check]
+
+    static func check(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        try call.refuseUnlessTransferFree()
+        var checkup: SecretsCheckup?
+        var reason = ""
+        do throws(Refusal) { checkup = try SecretsCheckups.run(call, service: nil, storage) } catch {
+            // Without their keys nobody can tell; that is no problem of the data.
+            guard case .error(let error) = error else { throw error }
+            reason = "\(error.kind)"
+        }
+        let check = storage.makeCheck()
+        if let checkup { take(checkup, into: check) } else { check.skip("secrets: \(reason)") }
+        throw .transfer(StorageChecking(check))
+    }
+
+    /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.
+    private static func take(_ checkup: SecretsCheckup, into check: StorageCheck) {
+        check.counts.secrets = checkup.items
+        for damage in checkup.damages {
+            let row = damage.row.isEmpty ? "store" : String(decoding: damage.row, as: UTF8.self)
+            let version = damage.version > 0 ? ", version \(damage.version)" : ""
+            check.note(.secret, row, "\(damage.what.word)\(version): its seal does not hold; secrets.verify tells more")
+        }
+    }
+}
+
+/// A check on its thread.
+final class StorageChecking: TransferWork, @unchecked Sendable {
+    // Made on the loop, then the thread's alone.
+
+    private let check: StorageCheck
+
+    init(_ check: StorageCheck) { self.check = check }
+
+    var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
+
+    func mayGoOn(_ permissions: Permissions) -> Bool { permissions.verbs(onWhole: .storage).contains(.admin) }
+
+    func cancel() {}
+
+    func run(_ channel: TransferChannel) -> TransferOutcome {
+        do throws(StoreError) {
+            try check.run(
+                isCancelled: { channel.interruption.isInterrupted },
+                report: { done, total in
+                    channel.report(TransferProgress(unit: .bytes, done: done, total: total, imported: nil, rev: 0))
+                })
+        } catch {
+            let refusal =
+                switch error {
+                case .cancelled: RPCError(.shuttingDown, hint: "the check was called off")
+                case .noSpace: RPCError(.overloaded, hint: "the disk has no room for copies of the log's segments")
+                default: RPCError(.internalError, hint: "the data directory could not be read")
+                }
+            return TransferOutcome(answer: .error(refusal), rev: 0)
+        }
+        return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
+    }
+
+    private var result: ByteBuffer {
+        var out = ByteBuffer()
+        out.append("{\"problems\":[")
+        for (position, problem) in check.problems.enumerated() {
+            if position > 0 { out.append(",") }
+            var object = ObjectWriter(&out)
+            object.text("what", problem.what.rawValue, &out)
+            object.text("where", problem.place, &out)
+            object.text("problem", problem.text, &out)
+            out.append("}")
+        }
+        out.append("],\"problemCount\":")
+        out.append(integer: Int64(check.problemCount))
+        out.append(",\"checked\":")
+        let counts = check.counts
+        var object = ObjectWriter(&out)
+        for (name, count) in [
+            ("tables", counts.tables), ("documents", counts.documents), ("segments", counts.segments),
+            ("changes", counts.changes), ("caches", counts.caches), ("blobs", counts.blobs),
+            ("attachments", counts.attachments), ("secrets", counts.secrets),
+        ] { object.number(name, count, &out) }
+        out.append("},\"skipped\":[")
+        for (position, what) in check.skipped.enumerated() {
+            if position > 0 { out.append(",") }
+            out.append(quoted: what)
+        }
+        out.append("]")
+        return out
+    }
+}

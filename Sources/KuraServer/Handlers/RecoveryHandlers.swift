@@ -1,0 +1,79 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers what concerns recovered starts: `storage.quarantine`, `storage.acknowledge`, and `recovered` of `storage.status`.
+enum RecoveryHandlers {
+    static let all: [String: Handler] = ["storage.quarantine": quarantine, "storage.acknowledge": acknowledge]
+
+    static func quarantine(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.lookIntoQuarantine()) }
+        if let error = answer.error { throw Refusal(error, call: call) }
+        guard let look = answer.query as? QuarantineLook, look.failure == nil else {
+            throw .error(RPCError(.internalError, hint: "the quarantine could not be read"))
+        }
+        out.append("{\"items\":[")
+        for (position, entry) in look.entries.enumerated() {
+            if position > 0 { out.append(",") }
+            var object = ObjectWriter(&out)
+            object.text("name", entry.name, &out)
+            object.name("at", &out)
+            out.append(timestamp: entry.at)
+            object.text("reason", entry.reason, &out)
+            object.number("bytes", entry.bytes, &out)
+            object.number("files", entry.files, &out)
+            out.append("}")
+        }
+        out.append("],\"bytes\":")
+        out.append(integer: Int64(look.entries.reduce(0) { $0 + $1.bytes }))
+        out.append("}")
+    }
+
+    static func acknowledge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.acknowledge()) }
+        if let error = answer.error { throw Refusal(error, call: call) }
+        guard let done = answer.query as? Acknowledgement else { throw .error(RPCError(.internalError)) }
+        if let failure = done.failure {
+            throw .error(
+                failure.isFull
+                    ? RPCError(.noSpace) : RPCError(.internalError, hint: "the notices could not be written"))
+        }
+        out.append("{\"acknowledged\":")
+        out.append(integer: Int64(done.count))
+        out.append("}")
+    }
+
+    /// The notices that stand, as `storage.status` tells them.
+    static func append(_ notices: [RecoveredNotice], to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+        guard !notices.isEmpty else { return }
+        object.name("recovered", &out)
+        out.append("[")
+        for (position, notice) in notices.enumerated() {
+            if position > 0 { out.append(",") }
+            var object = ObjectWriter(&out)
+            object.name("at", &out)
+            out.append(timestamp: notice.at)
+            object.text("what", notice.what.rawValue, &out)
+            object.text("phase", notice.phase, &out)
+            object.text("reason", notice.reason, &out)
+            switch notice.what {
+            case .caches:
+                object.name("files", &out)
+                out.append("[")
+                for (position, file) in notice.files.enumerated() {
+                    if position > 0 { out.append(",") }
+                    out.append(quoted: file)
+                }
+                out.append("]")
+            case .durable:
+                object.text("quarantine", notice.quarantine, &out)
+                object.text("startedFrom", notice.origin.rawValue, &out)
+                if !notice.snapshot.isEmpty { object.text("snapshot", notice.snapshot, &out) }
+                object.number("savedRev", Int(notice.savedRev), &out)
+                object.number("newestRev", Int(notice.newestRev), &out)
+            }
+            out.append("}")
+        }
+        out.append("]")
+    }
+}

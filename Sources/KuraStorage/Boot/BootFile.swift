@@ -1,0 +1,101 @@
+import Glibc
+import KuraBytes
+
+/// What boot.json says: how far the last start came, and how many have failed one after the other.
+struct BootRecord: Equatable, Sendable {
+    var phase = BootPhase.ended
+    /// Starts since the last that came to serve, this one included.
+    var attempts = 0
+    /// Failed starts in a phase of tables and log, one after the other.
+    var durableFailures = 0
+    /// The same of caches: those that the process has not outlived while a cache was opened or read.
+    var cacheFailures = 0
+    /// The cache's file that is being opened now.
+    var openingCache = ""
+    /// Rooms whose files are being read while the daemon serves.
+    var readingCaches: [String] = []
+    /// A run before this one was killed while it served, and no start since has come so far as to look.
+    var isUnclean = false
+    /// Of the last failure of tables or log.
+    var failedPhase = ""
+    var reason = ""
+
+    /// Every text of it is as long: it is written over the one before in one piece, which lies in one sector or two.
+    static let bytes = 1024
+    private static let mostOfReason = 300
+
+    /// As much of a text as has a place here.
+    private static func cut(_ text: String) -> String {
+        var cut = text
+        while cut.utf8.count > mostOfReason { cut.removeLast(max(1, (cut.utf8.count - mostOfReason) / 4)) }
+        return cut
+    }
+
+    init() {}
+
+    init?(_ text: Bytes) {
+        guard let note = NoteReader(text), let phase = BootPhase(rawValue: note.text("phase")) else { return nil }
+        self.phase = phase
+        attempts = note.count("attempts")
+        durableFailures = note.count("durableFailures")
+        cacheFailures = note.count("cacheFailures")
+        openingCache = note.text("openingCache")
+        readingCaches = note.texts("readingCaches")
+        isUnclean = note.flag("unclean")
+        failedPhase = note.text("failedPhase")
+        reason = note.text("reason")
+    }
+
+    var text: ByteBuffer {
+        var text = ByteBuffer(capacity: Self.bytes)
+        text.append("{\"format\":1")
+        text.append(note: "attempts", Int64(attempts))
+        text.append(note: "phase", phase.rawValue)
+        text.append(note: "durableFailures", Int64(durableFailures))
+        text.append(note: "cacheFailures", Int64(cacheFailures))
+        text.append(note: "openingCache", String(openingCache.prefix(64)))
+        text.append(note: "readingCaches", readingCaches)
+        text.append(note: "unclean", isUnclean)
+        text.append(note: "failedPhase", failedPhase)
+        text.append(note: "reason", Self.cut(reason))
+        text.append("}")
+        while text.count < Self.bytes - 1 { text.append(0x20) }
+        text.append(0x0A)
+        return text
+    }
+}
+
+/// boot.json. Phases are written over one another and not synced: a process that is killed leaves what it has written, and a power cut
+/// is no failure of the data. That a start has failed is written durably, since the next ones act on it.
+struct BootFile {
+    private let path: String
+    private let directory: String
+    private var descriptor: Int32 = -1
+
+    init(_ configuration: StorageConfiguration) {
+        path = configuration.bootPath
+        directory = configuration.dataDirectory
+    }
+
+    /// - Returns: what the last start has left; nil when nothing that can be understood is there.
+    func read() -> BootRecord? {
+        let text = try? FileSystem.contents(path, atMost: BootRecord.bytes)
+        return text?.withBytes { BootRecord($0) }
+    }
+
+    /// Without a sync.
+    mutating func write(_ record: BootRecord) throws(StorageFault) {
+        if descriptor < 0 { descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW) }
+        try FileSystem.write(descriptor, record.text.bytes, at: 0, path: path)
+    }
+
+    mutating func writeDurably(_ record: BootRecord) throws(StorageFault) {
+        close()
+        try FileSystem.replace(path, with: record.text.bytes, in: directory)
+    }
+
+    mutating func close() {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
+    }
+}

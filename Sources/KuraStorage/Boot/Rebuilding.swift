@@ -1,0 +1,266 @@
+import CSyscalls
+import Glibc
+import KuraBytes
+import SQLite
+
+/// Makes what a start goes on with, of tables and log that were set aside.
+///
+/// 1. *The start state*: a copy of the tables themselves, with their WAL, when SQLite finds nothing wrong with them (then it was the log);
+///    else the newest snapshot that holds; else nothing, revision 0.
+/// 2. *The log*: rows that join up with it, revision by revision, go into a fresh segment. The start takes them in as after any unclean
+///    stop, and they are folded. The first revision that is missing ends that: what follows stays in the quarantine.
+///
+/// Everything is copied: what lies in the quarantine stays as it was found. When starts fail with what was made, the next one leaves more
+/// out (`RecoveredNotice.Rung`). Done again from the beginning after a kill.
+struct Rebuilding {
+    private let configuration: StorageConfiguration
+    private var notice: RecoveredNotice
+    private let report: (String) -> Void
+    /// Of what was set aside.
+    private let tables: String
+    private let log: String
+    private let scratch: String
+
+    init(_ configuration: StorageConfiguration, _ notice: RecoveredNotice, report: @escaping (String) -> Void) {
+        self.configuration = configuration
+        self.notice = notice
+        self.report = report
+        let directory = configuration.quarantineDirectory + "/" + notice.quarantine
+        tables = directory + "/durable/kura.sqlite"
+        log = directory + "/log"
+        scratch = configuration.temporaryDirectory + "/salvage"
+    }
+
+    /// Whether there is room for the copies. Asked before anything is moved.
+    /// - Throws: ENOSPC when there is none.
+    static func checkRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
+        var needed = FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal")
+        for name in try FileSystem.names(in: configuration.logDirectory) {
+            needed += 2 * FileSystem.size(configuration.logDirectory + "/" + name)
+        }
+        guard FileSystem.free(configuration.dataDirectory) >= needed else {
+            throw .system(
+                errno: ENOSPC, call: "setting tables and log aside needs \(needed) bytes in",
+                path: configuration.dataDirectory)
+        }
+    }
+
+    /// - Returns: the notice, with what was saved.
+    mutating func run() throws(StorageFault) -> RecoveredNotice {
+        try clear()
+        (notice.origin, notice.snapshot, notice.savedRev, notice.newestRev) = (.nothing, "", 0, 0)
+        var rev: UInt64 = 0
+        if notice.rung == .all, let found = try takeTables() {
+            rev = found
+            notice.origin = .tables
+        } else if notice.rung != .nothing, let snapshot = try takeSnapshot() {
+            rev = snapshot.rev
+            (notice.origin, notice.snapshot) = (.snapshot, snapshot.name)
+        } else {
+            // Empty ones, so that the start does not miss them; it names their history.
+            try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048).close()
+        }
+        notice.savedRev = rev
+        notice.newestRev = rev
+        try FileSystem.makeDirectory(scratch)
+        var salvage = LogSalvage(
+            from: log, scratch: scratch, to: configuration, after: rev,
+            isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
+        try salvage.run()
+        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev))
+        try FileSystem.removeDirectory(scratch)
+        for path in [configuration.durableDirectory, configuration.logDirectory] { try FileSystem.syncDirectory(path) }
+        return notice
+    }
+
+    /// What an attempt before this one has made goes: copies, of which nobody has ever been answered.
+    private func clear() throws(StorageFault) {
+        for end in ["", "-wal", "-shm", "-journal"] { try FileSystem.remove(configuration.tablesPath + end) }
+        for name in try FileSystem.names(in: configuration.logDirectory) {
+            let path = configuration.logDirectory + "/" + name
+            if path != configuration.sparePath { try FileSystem.remove(path) }
+        }
+        try FileSystem.removeDirectory(scratch)
+    }
+
+    // MARK: The start state
+
+    /// Copies the tables, when they are sound.
+    /// - Returns: the revision that they are as of; nil when they are not sound, and then nothing is there.
+    private func takeTables() throws(StorageFault) -> UInt64? {
+        guard FileSystem.size(tables) > 0 else { return nil }
+        do throws(StorageFault) {
+            for end in ["", "-wal"] where FileSystem.exists(tables + end) {
+                try FileSystem.copy(tables + end, to: configuration.tablesPath + end)
+            }
+            return try adopt()
+        } catch {
+            guard !error.isFull else { throw error }
+            report("the tables that were set aside do not hold: \(error)")
+            for end in ["", "-wal", "-shm"] { try FileSystem.remove(configuration.tablesPath + end) }
+            return nil
+        }
+    }
+
+    private func takeSnapshot() throws(StorageFault) -> (name: String, rev: UInt64)? {
+        let snapshot: SnapshotSource.Snapshot
+        do throws(StorageFault) {
+            guard let newest = try configuration.snapshots.newest(configuration) else { return nil }
+            snapshot = newest
+            try snapshot.restore(configuration)
+            let rev = try adopt()
+            guard rev == snapshot.rev else { throw .damaged("it is as of revision \(rev), and says \(snapshot.rev)") }
+        } catch {
+            guard !error.isFull else { throw error }
+            report("a snapshot could not be restored: \(error)")
+            for end in ["", "-wal", "-shm"] { try FileSystem.remove(configuration.tablesPath + end) }
+            return nil
+        }
+        return (snapshot.name, snapshot.rev)
+    }
+
+    /// Looks through the tables that are in their place now, and has them begin a history of their own, with no segments.
+    /// - Returns: the revision that they are as of.
+    private func adopt() throws(StorageFault) -> UInt64 {
+        let path = configuration.tablesPath
+        let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
+        defer { connection.close() }
+        do throws(SQLiteError) {
+            if let problem = try TablesCheck.firstProblem(connection) { throw SQLiteError.damaged(problem) }
+            guard let rev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'"), rev >= 0 else {
+                throw SQLiteError.damaged("it has no revision")
+            }
+            let renew = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'epoch'")
+            try connection.execute("BEGIN IMMEDIATE; DELETE FROM segments;")
+            try renew.bind(1, text: UUIDv7Generator.random())
+            try renew.run()
+            // What the log has had is not in it any more.
+            try connection.execute(
+                "INSERT INTO meta(name, value) VALUES('compactedRev', \(rev)) ON CONFLICT(name) DO UPDATE SET value = \(rev); COMMIT;"
+            )
+            _ = try connection.checkpoint(.full)
+            return UInt64(rev)
+        } catch { throw .database(error, file: path) }
+    }
+}
+
+/// Copies the rows of a log that join up with a revision into a fresh one.
+private struct LogSalvage {
+    private let source: String
+    private let scratch: String
+    private let configuration: StorageConfiguration
+    private let isTaking: Bool
+    private let report: (String) -> Void
+    /// Everything up to here is in the start state or was copied.
+    private(set) var savedRev: UInt64
+    /// The newest that was seen.
+    private(set) var newestRev: UInt64 = 0
+
+    init(
+        from source: String, scratch: String, to configuration: StorageConfiguration, after rev: UInt64, isTaking: Bool,
+        report: @escaping (String) -> Void
+    ) {
+        (self.source, self.scratch, self.configuration, self.isTaking) = (source, scratch, configuration, isTaking)
+        self.report = report
+        savedRev = rev
+    }
+
+    mutating func run() throws(StorageFault) {
+        guard FileSystem.exists(source) else { return }
+        var found: [(number: Int, firstRev: UInt64, lastRev: UInt64)] = []
+        for number in try FileSystem.names(in: source).compactMap(Segment.number(ofFile:)).sorted() {
+            try open(number) { segment in found.append((number, segment.firstRev, segment.lastRev)) }
+        }
+        newestRev = found.map(\.lastRev).max() ?? 0
+        guard isTaking else { return }
+        let after = savedRev
+        let wanted = found.filter { $0.lastRev > after }.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
+        guard !wanted.isEmpty else { return }
+        let target = try Segment(
+            creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil)
+        var copy = SegmentCopy(into: target, in: configuration.logDirectory)
+        var newest = savedRev
+        for one in wanted where one.lastRev > newest {
+            var failure: StorageFault?
+            var isAtHole = false
+            try open(one.number) { segment in
+                do throws(StorageFault) {
+                    try segment.someRows(after: newest) { (rev, at, records) throws(StorageFault) in
+                        var reached = newest
+                        guard try Self.joins(records, behind: &reached) else {
+                            isAtHole = true
+                            return false
+                        }
+                        do throws(StorageFault) { try copy.append(rev: rev, at: at, records: records) } catch {
+                            failure = error
+                            return false
+                        }
+                        newest = max(reached, rev)
+                        return true
+                    }
+                } catch { report("segment \(one.number) of the log can be read up to revision \(newest): \(error)") }
+            }
+            if let failure { throw failure }
+            if isAtHole { break }
+        }
+        try copy.finish()
+        savedRev = newest
+    }
+
+    /// Whether a row's changes come next to a revision.
+    private static func joins(_ records: Bytes, behind newest: inout UInt64) throws(StorageFault) -> Bool {
+        var offset = 0
+        while let record = try LogRecord.next(in: records, at: &offset) {
+            guard record.rev > newest else { continue }
+            guard record.rev == newest + 1 || RelaxedDurability.raises(record, from: newest) else { return false }
+            newest = record.rev
+        }
+        return true
+    }
+
+    /// Opens a copy of a segment, which is gone afterwards; one that cannot be opened is told of and passed over.
+    private func open(_ number: Int, _ body: (Segment) -> Void) throws(StorageFault) {
+        let (from, to) = (Segment.path(source, number), Segment.path(scratch, number))
+        do throws(StorageFault) {
+            for end in ["", "-wal"] where FileSystem.exists(from + end) {
+                try FileSystem.copy(from + end, to: to + end)
+            }
+            let segment = try Segment(opening: number, in: scratch)
+            body(segment)
+        } catch {
+            if error.isFull { throw error }
+            report("segment \(number) of the log cannot be read: \(error)")
+        }
+        for end in ["", "-wal", "-shm", "-journal"] { try FileSystem.remove(to + end) }
+    }
+}
+
+extension FileSystem {
+    /// Bytes that the file system has left for us.
+    static func free(_ path: String) -> Int {
+        var information = statvfs()
+        // Safety: the path is lent as a C string for the call, and the kernel fills one `statvfs`, which is ours.
+        guard unsafe statvfs(path, &information) == 0 else { return .max }
+        return Int(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
+    }
+
+    /// A file of its own with another's bytes, which shares their blocks where the file system can; synced.
+    static func copy(_ from: String, to: String) throws(StorageFault) {
+        let source = try open(from, O_RDONLY | O_NOFOLLOW)
+        defer { close(source) }
+        let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        defer { close(target) }
+        if csys_clone_file(source, target) != 0 {
+            var buffer = ByteBuffer(capacity: 256 << 10)
+            var offset = 0
+            while true {
+                buffer.removeAll()
+                let count = try read(source, atMost: 256 << 10, at: offset, into: &buffer, path: from)
+                if count == 0 { break }
+                try write(target, buffer.bytes, at: offset, path: to)
+                offset += count
+            }
+        }
+        guard fsync(target) == 0 else { throw fail("fsync", to) }
+    }
+}

@@ -1,0 +1,164 @@
+import KuraBytes
+
+/// What a start has had to give up or to set aside, and what it has saved: told until somebody acknowledges it.
+public struct RecoveredNotice: Equatable, Sendable {
+    public enum What: String, Sendable {
+        /// Tables and log.
+        case durable
+        /// Files of caches, which begin empty.
+        case caches
+    }
+    /// What the daemon went on from, before changes of the log were added.
+    public enum Origin: String, Sendable {
+        /// The tables that were set aside: they are sound, and were copied.
+        case tables
+        case snapshot
+        case nothing
+    }
+    /// How far a recovery of tables and log has come. What it has to do is known durably before it does it.
+    enum Step: String, Sendable {
+        /// Files are being set aside.
+        case moving
+        /// They are; what to go on with is being made, or has been made and no start has held with it.
+        case rebuilding
+        case done
+    }
+
+    public var at: Int64
+    public var what: What
+    /// What the failed starts had come to.
+    public var phase: String
+    public var reason: String
+    /// Name below DATA/quarantine; empty for caches.
+    public var quarantine = ""
+    /// Files of caches that were dropped.
+    public var files: [String] = []
+    public var origin = Origin.nothing
+    public var snapshot = ""
+    /// Every change up to this revision is there.
+    public var savedRev: UInt64 = 0
+    /// The newest revision that was found in what was set aside; changes between the two are only there.
+    public var newestRev: UInt64 = 0
+    var step = Step.done
+    /// How much is left out, since starts with it have failed too.
+    var rung = Rung.all
+    /// Starts of this rung that have failed.
+    var failures = 0
+
+    /// What a start goes on with: less whenever starts have failed with what there was.
+    enum Rung: Int, Sendable, CaseIterable {
+        case all, withoutTables, withoutLog, nothing
+
+        var next: Rung { Rung(rawValue: rawValue + 1) ?? .nothing }
+    }
+
+    init(at: Int64, what: What, phase: String, reason: String) {
+        (self.at, self.what, self.phase, self.reason) = (at, what, phase, reason)
+    }
+
+    init?(_ note: NoteReader) {
+        guard let what = What(rawValue: note.text("what")), let step = Step(rawValue: note.text("step")) else {
+            return nil
+        }
+        self.init(at: note.number("at"), what: what, phase: note.text("phase"), reason: note.text("reason"))
+        self.step = step
+        quarantine = note.text("quarantine")
+        files = note.texts("files")
+        origin = Origin(rawValue: note.text("origin")) ?? .nothing
+        snapshot = note.text("snapshot")
+        savedRev = note.rev("savedRev")
+        newestRev = note.rev("newestRev")
+        rung = Rung(rawValue: note.count("rung")) ?? .nothing
+        failures = note.count("failures")
+    }
+
+    func append(to text: inout ByteBuffer) {
+        text.append("{\"format\":1")
+        text.append(note: "at", at)
+        text.append(note: "what", what.rawValue)
+        text.append(note: "phase", phase)
+        text.append(note: "reason", reason)
+        text.append(note: "quarantine", quarantine)
+        text.append(note: "files", files)
+        text.append(note: "origin", origin.rawValue)
+        text.append(note: "snapshot", snapshot)
+        text.append(note: "savedRev", Int64(savedRev))
+        text.append(note: "newestRev", Int64(newestRev))
+        text.append(note: "step", step.rawValue)
+        text.append(note: "rung", Int64(rung.rawValue))
+        text.append(note: "failures", Int64(failures))
+        text.append("}")
+    }
+
+    /// For the log.
+    var line: String {
+        switch what {
+        case .caches:
+            "caches were dropped and begin empty, since starts failed with them: \(files.joined(separator: ", "))"
+        case .durable:
+            "tables and log were set aside to quarantine/\(quarantine) after failed starts (\(reason)). "
+                + startLine + lossLine
+        }
+    }
+
+    private var startLine: String {
+        let origin =
+            switch origin {
+            case .tables: "a copy of the tables, which are sound"
+            case .snapshot: "the snapshot \(snapshot)"
+            case .nothing: "nothing"
+            }
+        return "The daemon starts from \(origin)"
+            + (savedRev > 0 ? ", everything up to revision \(savedRev) is there" : ", EMPTY")
+    }
+
+    private var lossLine: String {
+        newestRev > savedRev ? "; CHANGES \(savedRev + 1) TO \(newestRev) ARE ONLY IN THE QUARANTINE" : ""
+    }
+}
+
+/// recovered.json: the notices that nobody has acknowledged, and what a recovery under way has to do. Without any there is no such file.
+struct RecoveredFile {
+    private let path: String
+    private let directory: String
+
+    init(_ configuration: StorageConfiguration) {
+        path = configuration.recoveredPath
+        directory = configuration.dataDirectory
+    }
+
+    private static let limit = 1 << 20
+    /// Notices that are kept; older ones of caches go for newer ones.
+    static let mostNotices = 64
+
+    /// - Throws: what keeps it from being read, or `.damaged` when it says something else than was written.
+    func read() throws(StorageFault) -> [RecoveredNotice] {
+        guard let text = try FileSystem.contents(path, atMost: Self.limit) else { return [] }
+        let notices: [RecoveredNotice]? = text.withBytes { text in
+            guard let note = NoteReader(text) else { return nil }
+            let objects = note.objects("notices")
+            let notices = objects.compactMap { RecoveredNotice($0) }
+            return notices.count == objects.count && !notices.isEmpty ? notices : nil
+        }
+        guard let notices else { throw .damaged("\(path) is damaged") }
+        return notices
+    }
+
+    func write(_ notices: [RecoveredNotice]) throws(StorageFault) {
+        guard !notices.isEmpty else {
+            try FileSystem.remove(path)
+            return try FileSystem.syncDirectory(directory)
+        }
+        var text = ByteBuffer()
+        text.append("{\"format\":1,\"notices\":[")
+        for (position, notice) in notices.enumerated() {
+            if position > 0 { text.append(",") }
+            notice.append(to: &text)
+        }
+        text.append("]}\n")
+        try FileSystem.replace(path, with: text.bytes, in: directory)
+    }
+
+    /// Out of the way, for whoever wants to see what it was.
+    func setAside() { FileSystem.tryToRename(path, path + ".damaged") }
+}

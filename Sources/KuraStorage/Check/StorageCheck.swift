@@ -1,0 +1,204 @@
+import KuraBytes
+import SQLite
+
+/// A look through everything that the data directory has: tables, log, caches, contents, and files that belong to nothing.
+///
+/// Made on the loop, run on a thread of its own beside everything else; nothing is written but copies in DATA/tmp. What it finds of caches is
+/// dropped at once; the rest is told. Of the log the segment that is being written is left out: nobody but the loop has it open.
+public final class StorageCheck: @unchecked Sendable {
+    // Used by the thread that runs it; by the loop before and after.
+
+    public struct Problem: Equatable, Sendable {
+        public enum What: String, Sendable, CaseIterable {
+            /// A table of kura.sqlite that is not the documents'.
+            case table
+            /// Documents of a collection; all of them are if the place is `documents`.
+            case collection
+            case segment, cache, blob, attachment
+            /// A file that belongs to nothing.
+            case orphan
+            case secret
+        }
+        public var what: What
+        /// A file below the data directory, a collection, a digest.
+        public var place: String
+        public var text: String
+    }
+
+    /// What was looked at.
+    public struct Counts: Sendable {
+        public var tables = 0
+        public var documents = 0
+        public var segments = 0
+        public var changes = 0
+        public var caches = 0
+        public var blobs = 0
+        public var attachments = 0
+        public var secrets = 0
+    }
+
+    /// The first of them.
+    public private(set) var problems: [Problem] = []
+    public private(set) var problemCount = 0
+    public var counts = Counts()
+    /// What could not be looked at, in words.
+    public private(set) var skipped: [String] = []
+    public static let mostProblems = 1000
+
+    let configuration: StorageConfiguration
+    /// Segments that are closed, as of when this was made.
+    let closed: [Log.Closed]
+    let blobFiles: BlobFiles
+    let attachmentFiles: AttachmentFiles
+    let cacheThread: CacheThread
+    /// Segments' rows up to here lie in one of the closed ones.
+    let activeAfter: UInt64
+    private var isCancelled: () -> Bool = { false }
+    private var report: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    private var done = 0
+    private var total = 0
+    private var reportAt: UInt64 = 0
+
+    init(
+        _ configuration: StorageConfiguration, log: Log, blobFiles: BlobFiles, attachmentFiles: AttachmentFiles,
+        cacheThread: CacheThread
+    ) {
+        self.configuration = configuration
+        closed = log.closed
+        activeAfter = log.activeAfter
+        self.blobFiles = blobFiles
+        self.attachmentFiles = attachmentFiles
+        self.cacheThread = cacheThread
+    }
+
+    public func skip(_ what: String) { skipped.append(what) }
+
+    public func note(_ what: Problem.What, _ place: String, _ text: String) {
+        problemCount += 1
+        guard problems.count < Self.mostProblems else { return }
+        problems.append(Problem(what: what, place: place, text: text))
+    }
+
+    var goesOn: Bool { !isCancelled() }
+
+    /// So many bytes have been looked at.
+    func advance(_ bytes: Int) {
+        done += bytes
+        let time = monotonicNanoseconds()
+        guard time >= reportAt else { return }
+        reportAt = time + 500_000_000
+        report(min(done, total), total)
+    }
+
+    /// Looks at everything, once.
+    /// - Parameters:
+    ///   - isCancelled: asked often; once true, it ends with what it has found.
+    ///   - report: called twice a second at most, with bytes that were looked at and bytes in all, about.
+    /// - Throws: what keeps it from looking.
+    public func run(
+        isCancelled: @escaping () -> Bool, report: @escaping (_ done: Int, _ total: Int) -> Void
+    ) throws(StoreError) {
+        (self.isCancelled, self.report) = (isCancelled, report)
+        reportAt = monotonicNanoseconds() + 500_000_000
+        do throws(StorageFault) {
+            total = try Self.bytes(below: configuration.dataDirectory)
+            try lookAtTables()
+            try lookAtDocuments()
+            try lookAtLog()
+            try lookAtCaches()
+            try lookAtAttachments()
+            lookAtBlobs()
+            try lookForOrphans()
+        } catch {
+            switch error {
+            case .database(let cause, _): throw .unreadable(cause)
+            default:
+                throw error.isFull ? .noSpace : .unreadable(SQLiteError(extendedCode: 10, message: error.description))
+            }
+        }
+        guard goesOn else { throw .cancelled }
+    }
+
+    /// Sizes of all files that are looked at.
+    private static func bytes(below path: String) throws(StorageFault) -> Int {
+        var sum = 0
+        for name in try FileSystem.names(in: path) {
+            let inner = path + "/" + name
+            if FileSystem.isDirectory(inner) {
+                if !["quarantine", "backups", "keys", "tmp"].contains(name) { sum += (try? bytes(below: inner)) ?? 0 }
+            } else {
+                sum += FileSystem.size(inner)
+            }
+        }
+        return sum
+    }
+
+    // MARK: Tables
+
+    /// SQLite's own look at every table but the documents', and revisions of what lies in them.
+    private func lookAtTables() throws(StorageFault) {
+        let path = configuration.tablesPath
+        do throws(SQLiteError) {
+            let look = try DatabaseLook(path, role: .durable, milliseconds: configuration.snapshotMilliseconds) {
+                [unowned self] in goesOn
+            }
+            let tables: [String]
+            do throws(SQLiteError) { tables = try look.tables() } catch {
+                guard error.isDamage else { throw error }
+                return note(.table, "durable/kura.sqlite", error.message)
+            }
+            for table in tables where table != "documents" {
+                guard goesOn else { return }
+                for problem in try look.problems(of: table) { note(.table, table, problem) }
+                counts.tables += 1
+                advance(0)
+            }
+        } catch { throw .database(error, file: path) }
+    }
+
+    // MARK: Caches
+
+    /// SQLite's own look at every file; one that is damaged is dropped by the thread that writes it, and begins anew.
+    private func lookAtCaches() throws(StorageFault) {
+        for name in try FileSystem.names(in: configuration.cacheDirectory).sorted() where name.hasSuffix(".sqlite") {
+            guard goesOn else { return }
+            let path = configuration.cacheDirectory + "/" + name
+            var found: [String] = []
+            do throws(SQLiteError) {
+                let look = try DatabaseLook(path, role: .cache, milliseconds: configuration.snapshotMilliseconds) {
+                    [unowned self] in goesOn
+                }
+                for table in try look.tables() where goesOn && found.isEmpty {
+                    found += try look.problems(of: table)
+                }
+            } catch {
+                // It may have been dropped meanwhile.
+                guard error.isDamage, FileSystem.exists(path) else { continue }
+                found.append(error.message)
+            }
+            counts.caches += 1
+            advance(FileSystem.size(path))
+            guard let first = found.first else { continue }
+            note(.cache, "cache/" + name, first + "; it is dropped")
+            cacheThread.submit(DroppedFile(name))
+        }
+    }
+}
+
+/// Drops a cache's file that was found damaged.
+private final class DroppedFile: CacheJob, @unchecked Sendable {
+    // One user at a time, as `CacheJob` says.
+    private let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func run(_ files: CacheFiles) { files.drop(name) }
+}
+
+extension Storage {
+    /// A check of all that there is now, to be run on a thread that may take its time.
+    public func makeCheck() -> StorageCheck {
+        StorageCheck(
+            configuration, log: log, blobFiles: blobs.files, attachmentFiles: attachments, cacheThread: caches.writer)
+    }
+}

@@ -1,0 +1,218 @@
+import Glibc
+import SQLite
+import Testing
+
+@testable import KuraStorage
+
+@Suite struct BootTests {
+    private let harness: BootHarness
+
+    init() throws { harness = try BootHarness() }
+
+    private var record: BootRecord? { BootFile(harness.configuration).read() }
+
+    @Test func `what is written to boot_json is read back, whatever the reason says`() throws {
+        var record = BootRecord()
+        record.phase = .migrate
+        (record.attempts, record.durableFailures, record.cacheFailures) = (3, 2, 1)
+        (record.openingCache, record.readingCaches, record.isUnclean) = ("blobs.sqlite", ["models", "blobs"], true)
+        (record.failedPhase, record.reason) = ("log", "a \"quoted\" \\ reason, ünïcödé 蔵")
+        var file = BootFile(harness.configuration)
+        try file.write(record)
+        #expect(self.record == record)
+        record.reason = String(repeating: "\"蔵", count: 2000)
+        try file.writeDurably(record)
+        try file.write(record)
+        let found = try #require(self.record)
+        #expect(record.reason.hasPrefix(found.reason) && found.reason.utf8.count > 100)
+        #expect(FileSystem.size(harness.configuration.bootPath) == BootRecord.bytes)
+    }
+
+    @Test(arguments: [
+        "", "{", "{}", "[]", "null", "{\"format\":2,\"phase\":\"open\"}", "{\"format\":1,\"phase\":\"nowhere\"}",
+        "{\"format\":1,\"phase\":\"open\",\"durableFailures\":", "\u{0}\u{0}\u{0}",
+        "{\"format\":1,\"phase\":\"ended\",\"durableFailures\":-9223372036854775808,\"attempts\":99999999999999999999}",
+    ])
+    func `a boot_json of any other text counts as none`(text: String) throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        let descriptor = try FileSystem.open(harness.configuration.bootPath, O_WRONLY | O_TRUNC)
+        _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(boot.recovered.isEmpty)
+        }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test func `a boot_json that cannot be written keeps nobody from starting`() throws {
+        #expect(mkdir(harness.configuration.bootPath, 0o700) == 0)
+        for _ in 0..<4 { try harness.start { _, _ in } }
+        #expect(harness.report.contains("is not counted"))
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test func `phases are told as they come, and an end takes them back`() throws {
+        try harness.start { _, boot in
+            #expect(record?.phase == .serving && record?.attempts == 0)
+        }
+        #expect(record?.phase == .ended)
+        try harness.die(in: .open)
+        #expect(record?.phase == .open && record?.attempts == 1)
+        try harness.die(in: .log)
+        #expect(record?.phase == .log && record?.attempts == 2 && record?.durableFailures == 1)
+        #expect(record?.failedPhase == "open")
+    }
+
+    @Test(arguments: BootPhase.allCases.filter { !$0.isDurable })
+    func `a process that ends outside of the phases of tables and log moves nothing, however often`(
+        phase: BootPhase
+    ) throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        for _ in 0..<5 { try harness.die(in: phase) }
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(boot.recovered.isEmpty)
+        }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test(arguments: BootPhase.allCases.filter(\.isDurable))
+    func `after two that end in a phase of tables or log these are set aside and taken up from a copy`(
+        phase: BootPhase
+    ) throws {
+        let epoch = try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<20)
+            try harness.fold(recovery)
+            try harness.put(recovery, 20..<30)
+            return recovery.epoch
+        }
+        try harness.die(in: phase)
+        try harness.start(serves: false) { _, boot in #expect(boot.recovered.isEmpty) }
+        // It did not come to serve, in the phase `log`.
+        #expect(harness.quarantined.isEmpty)
+        let before = try BootHarness.contents(harness.configuration.dataDirectory)
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<30)
+            #expect(recovery.epoch != epoch)
+            #expect(recovery.ledger.rev == 60, "nothing is missing, so the counter goes on")
+            let notice = try #require(boot.recovered.first)
+            #expect(boot.recovered.count == 1 && notice.what == .durable && notice.origin == .tables)
+            #expect(notice.savedRev == 60 && notice.newestRev == 60)
+            #expect(harness.quarantined == [notice.quarantine])
+            #expect(harness.report.contains("everything up to revision 60 is there"))
+            try harness.put(recovery, 30..<31)
+        }
+        // Every byte of what there was lies in the quarantine.
+        let aside = try BootHarness.contents(harness.configuration.quarantineDirectory + "/" + harness.quarantined[0])
+        for (name, bytes) in before where name.hasPrefix("log/") || name.hasPrefix("durable/kura.sqlite") {
+            if name.hasSuffix("spare-wal") { continue }
+            #expect(aside[name] == bytes, "\(name)")
+        }
+        // And the recovered goes on.
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<31)
+            #expect(try boot.acknowledge() == 1)
+            #expect(boot.recovered.isEmpty)
+        }
+        try harness.start { _, boot in #expect(boot.recovered.isEmpty) }
+        #expect(harness.quarantined.count == 1)
+    }
+
+    @Test func `a start that comes to serve makes those before it forgotten`() throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        for _ in 0..<4 {
+            try harness.die(in: .open)
+            try harness.start { recovery, _ in try harness.expect(recovery, 0..<3) }
+        }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test func `a full disk, rights and other daemons count as nothing`() throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        let faults: [StorageFault] = [
+            .system(errno: ENOSPC, call: "write", path: ""), .system(errno: EACCES, call: "open", path: ""),
+            .system(errno: ENOMEM, call: "mmap", path: ""), .inUse(pid: nil, path: ""), .refused("no"),
+            .database(SQLiteError(extendedCode: 13, systemErrno: ENOSPC, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 7, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 14, systemErrno: EMFILE, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 8, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 5, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 778, systemErrno: EIO, message: ""), file: ""),
+        ]
+        for fault in faults {
+            for _ in 0..<3 {
+                let boot = Boot(harness.configuration) { _ in }
+                try boot.begin()
+                try boot.enter(.open)
+                boot.failed(fault)
+            }
+            #expect(record?.durableFailures == 0, "\(fault)")
+        }
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(boot.recovered.isEmpty)
+        }
+        #expect(harness.quarantined.isEmpty)
+        for fault: StorageFault in [
+            .damagedLog, .damaged(""), .hole(after: 1, next: 3),
+            .database(SQLiteError(extendedCode: 11, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 26, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 266, systemErrno: EIO, message: ""), file: ""),
+            .database(SQLiteError(extendedCode: 522, message: ""), file: ""),
+        ] { #expect(fault.isDamage, "\(fault)") }
+    }
+
+    @Test func `an unclean stop is known until a start has come to serve`() throws {
+        try harness.start { _, boot in #expect(!boot.isUnclean) }
+        try harness.start(serves: false) { _, boot in
+            boot.serves()
+        }
+        // Killed while it served; the next one fails for another reason.
+        let boot = Boot(harness.configuration) { _ in }
+        try boot.begin()
+        #expect(boot.isUnclean)
+        boot.failed(.inUse(pid: nil, path: ""))
+        try harness.start { _, boot in #expect(!boot.isUnclean) }
+        try harness.start { _, boot in #expect(!boot.isUnclean) }
+    }
+
+    // MARK: Caches
+
+    @Test func `the cache that a process has not outlived opening goes, and no other`() throws {
+        for name in ["cache.sqlite", "blobs.sqlite", "cache.sqlite-wal"] {
+            close(try FileSystem.open(harness.configuration.cacheDirectory + "/" + name, O_RDWR | O_CREAT))
+        }
+        let boot = Boot(harness.configuration) { _ in }
+        try boot.begin()
+        boot.serves()
+        boot.opens(cache: "cache.sqlite")
+        try harness.start { _, boot in
+            #expect(boot.recovered.map(\.files) == [["cache.sqlite"]])
+            #expect(boot.recovered.first?.what == .caches)
+        }
+        #expect(try FileSystem.names(in: harness.configuration.cacheDirectory) == ["blobs.sqlite"])
+        #expect(harness.report.contains("caches were dropped"))
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test(arguments: [1, 3]) func `a cache goes after as many starts as are configured, one more while it is read`(
+        attempts: Int
+    ) throws {
+        harness.configuration.bootAttempts = attempts
+        let path = harness.configuration.cacheDirectory + "/cache.sqlite"
+        for isOpening in [true, false] {
+            close(try FileSystem.open(path, O_RDWR | O_CREAT))
+            for number in 1...10 {
+                let boot = Boot(harness.configuration) { _ in }
+                try boot.begin()
+                let limit = attempts + (isOpening ? 0 : 1)
+                #expect(FileSystem.exists(path) == (number <= limit), "\(number)")
+                if number > limit { break }
+                boot.serves()
+                if isOpening { boot.opens(cache: "cache.sqlite") } else { boot.reads(["models"]) }
+            }
+            try harness.start { _, boot in boot.reads([]) }
+        }
+    }
+}
