@@ -12,6 +12,4 @@ struct SnapshotSource: Sendable {
     /// The newest snapshot in DATA/backups that holds; nil when there is none.
     /// Throws: what keeps the directory from being read; a snapshot that does not hold is passed over.
     var newest: @Sendable (StorageConfiguration) throws(StorageFault) -> Snapshot?
-
-    static let none = SnapshotSource { _ throws(StorageFault) in nil }
 }
