@@ -10,6 +10,8 @@ public final class MethodTable: @unchecked Sendable {
     struct Parameter {
         enum Shape: UInt8 { case name, text, json, integer, boolean, map, list, object, word }
         var name: Bytes
+        /// The name as it stands in a line: with quotes and colon.
+        var token: Bytes
         var shape: Shape
         var isRequired: Bool
         /// Bytes, items, or the smallest integer.
@@ -24,6 +26,8 @@ public final class MethodTable: @unchecked Sendable {
         var hash: UInt64
         var parameters: KeptRow<Parameter>
         var parameterCount: Int { parameters.count }
+        /// Which parameters must be there: a bit each.
+        var required: UInt32
         /// -1 when the method takes none.
         var requestKeyPosition: Int
         var isOperation: Bool
@@ -57,9 +61,13 @@ public final class MethodTable: @unchecked Sendable {
             precondition(method.parameters.count <= Self.maximumParameters, "too many parameters: \(method.name)")
             let name = Bytes(keeping: method.name)
             let hash = Hash.bytes(name, seed: Self.seed)
+            let parameters = method.parameters.map(Self.compile)
+            let required = parameters.indices.reduce(into: UInt32(0)) {
+                if parameters[$1].isRequired { $0 |= 1 << UInt32($1) }
+            }
             entries.append(
                 Entry(
-                    name: name, hash: hash, parameters: KeptRow(method.parameters.map(Self.compile)),
+                    name: name, hash: hash, parameters: KeptRow(parameters), required: required,
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
                     isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
                     isExtensive: method.isExtensive, hasSecrets: method.hasSecrets))
@@ -85,7 +93,8 @@ public final class MethodTable: @unchecked Sendable {
 
     private static func compile(_ field: Field) -> Parameter {
         var result = Parameter(
-            name: Bytes(keeping: field.name), shape: .json, isRequired: field.isRequired, lower: 0, upper: .max,
+            name: Bytes(keeping: field.name), token: Bytes(keeping: "\"\(field.name)\":"), shape: .json,
+            isRequired: field.isRequired, lower: 0, upper: .max,
             hint: "any JSON value")
         switch field.type {
         case .name(let maxBytes):

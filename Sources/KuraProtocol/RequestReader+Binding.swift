@@ -4,7 +4,6 @@ public import KuraBytes
 extension RequestReader {
     func bind() throws(RPCError) {
         let entry = table.entries[methodIndex]
-        for position in 0..<entry.parameterCount { slots[position].isPresent = false }
         for index in 0..<state.pointee.memberCount {
             let member = members[index]
             var position = index
@@ -22,10 +21,10 @@ extension RequestReader {
             }
             try check(member.value, against: entry.parameters[position], into: position)
         }
-        for position in 0..<entry.parameterCount where entry.parameters[position].isRequired {
-            guard slots[position].isPresent else {
-                throw RPCError(.invalidParams, hint: "missing parameter", parameter: entry.parameters[position].name)
-            }
+        let missing = entry.required & ~state.pointee.present
+        guard missing == 0 else {
+            let name = entry.parameters[missing.trailingZeroBitCount].name
+            throw RPCError(.invalidParams, hint: "missing parameter", parameter: name)
         }
     }
 
@@ -46,7 +45,7 @@ extension RequestReader {
     private func check(_ value: JSONValue, against parameter: MethodTable.Parameter, into position: Int)
         throws(RPCError)
     {
-        var slot = Slot(value: value, isPresent: true)
+        var slot = Slot(value: value)
         var fits: Bool
         var limit: Int?
         switch parameter.shape {
@@ -82,6 +81,7 @@ extension RequestReader {
             throw RPCError(.invalidParams, hint: parameter.hint, parameter: parameter.name, limit: limit)
         }
         slots[position] = slot
+        state.pointee.present |= 1 << UInt32(truncatingIfNeeded: position)
     }
 
     /// The string's bytes with escapes resolved; where there are any, they go into the slot's own scratch.
@@ -110,7 +110,7 @@ extension RequestReader {
     /// The `requestKey` that a write came with; nil when there is none.
     public var requestKey: Bytes? {
         let position = table.entries[methodIndex].requestKeyPosition
-        return position >= 0 && slots[position].isPresent ? string(position) : nil
+        return position >= 0 && has(position) ? string(position) : nil
     }
 
     /// The name of `requestKey`, for errors.
@@ -131,32 +131,34 @@ extension RequestReader {
     /// The method's name.
     public var methodName: Bytes { table.entries[methodIndex].name }
 
-    public func has(_ parameter: Int) -> Bool { slots[parameter].isPresent }
+    public func has(_ parameter: Int) -> Bool {
+        state.pointee.present & 1 << UInt32(truncatingIfNeeded: parameter) != 0
+    }
 
     /// A string parameter's bytes, escapes resolved; empty when it is absent. Good until the next request is read.
     public func string(_ parameter: Int) -> Bytes {
+        guard has(parameter) else { return Bytes() }
         let slot = slots[parameter]
-        guard slot.isPresent else { return Bytes() }
         return slot.string.hasEscapes ? scratch[parameter].bytes : bytes(slot.string)
     }
 
     public func integer(_ parameter: Int) -> Int64? {
-        slots[parameter].isPresent ? slots[parameter].integer : nil
+        has(parameter) ? slots[parameter].integer : nil
     }
 
     public func boolean(_ parameter: Int) -> Bool {
-        slots[parameter].isPresent && slots[parameter].integer != 0
+        has(parameter) && slots[parameter].integer != 0
     }
 
     /// A JSON parameter's text, without white space between its tokens. Good until the next request is read.
     public func json(_ parameter: Int) -> Bytes {
+        guard has(parameter) else { return Bytes() }
         let slot = slots[parameter]
-        guard slot.isPresent else { return Bytes() }
         return slot.value.hasWhitespace ? scratch[parameter].compact(bytes(slot.value)) : bytes(slot.value)
     }
 
     /// A JSON parameter's text as it stands in the line. Good until the next request is read.
-    public func raw(_ parameter: Int) -> Bytes { slots[parameter].isPresent ? bytes(slots[parameter].value) : Bytes() }
+    public func raw(_ parameter: Int) -> Bytes { has(parameter) ? bytes(slots[parameter].value) : Bytes() }
 
     /// Overwrites with zeros what parameters were resolved into, when one of them was a secret.
     public func wipe() {

@@ -13,7 +13,7 @@ public final class RequestReader {
     }
 
     public let table: MethodTable
-    private let names = NameStack()
+    let names = NameStack()
     let nameScratch = Scratch()
     /// Where the text that was refused is at fault.
     private var faultPath = ByteBuffer()
@@ -28,6 +28,8 @@ public final class RequestReader {
         var memberCount = 0
         var paramsKind = JSONKind.null
         var hasParams = false
+        /// Which parameters are there: a bit each.
+        var present: UInt32 = 0
     }
     let state = Cell(State())
     /// The request has an `id`, so it gets a reply.
@@ -39,7 +41,6 @@ public final class RequestReader {
         var value = JSONValue()
         var string = JSONString()
         var integer: Int64 = 0
-        var isPresent = false
     }
     struct Member {
         var name = JSONString()
@@ -61,6 +62,7 @@ public final class RequestReader {
     /// answered.
     /// - Throws: what the reply must say; `replyID` and `hasID` tell whether there is one.
     public func read(_ line: Bytes, batchLimit: Int) throws(RPCError) -> Line {
+        if readPlain(line) { return .request }
         reset(line)
         names.truncate(to: 0)
         var reader = JSONReader(line, names: names)
@@ -183,6 +185,7 @@ public final class RequestReader {
         state.pointee.memberCount = 0
         state.pointee.hasParams = false
         state.pointee.paramsKind = .null
+        state.pointee.present = 0
     }
 
     /// A text that cannot be read is answered under id null, since its id is not known.
