@@ -125,9 +125,14 @@ public struct ByteBuffer: ~Copyable {
         source.withBytes { append($0) }
     }
 
-    @inlinable
+    /// Inlined for literals: their length is known, so that a few stores are left of the copy.
+    @inlinable @inline(__always)
     public mutating func append(_ text: StaticString) {
-        append(Bytes(text))
+        let count = text.utf8CodeUnitCount
+        guard count > 0 else { return }
+        reserve(count)
+        unsafe (base.unsafelyUnwrapped + length).copyMemory(from: text.utf8Start, byteCount: count)
+        length += count
     }
 
     @inlinable

@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 
 /// A row of values whose length never changes, for the same use.
@@ -19,6 +20,12 @@ public struct CellRow<Value>: ~Copyable {
     deinit {
         unsafe address.deinitialize(count: count)
         unsafe address.deallocate()
+    }
+
+    /// Has a value fetched from memory that is looked at soon.
+    public func prefetch(_ position: Int) {
+        guard UInt(bitPattern: position) < UInt(bitPattern: count) else { return }
+        unsafe csys_prefetch(address + position)
     }
 
     /// Where the values are, for C.
@@ -98,6 +105,14 @@ public struct GrowingRow<Element: BitwiseCopyable>: ~Copyable {
 
     @inlinable
     deinit { unsafe UnsafeMutableRawPointer.giveBack(address) }
+
+    /// Has a value fetched from memory that is looked at soon, up to two lines of the processor's cache.
+    public func prefetch(_ position: Int) {
+        guard UInt(bitPattern: position) < UInt(bitPattern: length), let address = unsafe address else { return }
+        let place = unsafe UnsafeRawPointer(address + position)
+        unsafe csys_prefetch(place)
+        if MemoryLayout<Element>.stride > 32 { unsafe csys_prefetch(place + MemoryLayout<Element>.stride - 1) }
+    }
 
     @inlinable
     public mutating func append(_ element: Element) {

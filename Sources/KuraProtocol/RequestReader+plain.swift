@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 
 /// Plain lines: what nearly every client sends, read without looking for anything else.
 ///
@@ -33,6 +33,28 @@ extension RequestReader {
         }
         guard front.take(",\"params\":{") else { return false }
         return bindPlain(&front, method)
+    }
+
+    /// Looks at a line that is answered later. What was read last is forgotten.
+    /// - Returns: false when it is not plain.
+    public func glance(_ line: Bytes) -> Bool {
+        guard readPlain(line) else {
+            reset(Bytes())
+            return false
+        }
+        return true
+    }
+
+    /// What a plain line has behind its id, up to the contents of a string parameter: lines that agree in it ask the same of other keys.
+    public func middle(upTo parameter: Int) -> Bytes {
+        guard has(parameter) else { return Bytes() }
+        return state.pointee.text.extracting(Int(state.pointee.id.end)..<Int(slots[parameter].string.start))
+    }
+
+    /// The same up to the method's closing quote.
+    public var middleOfMethod: Bytes {
+        let start = Int(state.pointee.id.end)
+        return state.pointee.text.extracting(start..<start + 11 + methodName.count + 1)
     }
 
     /// From the first parameter on.

@@ -178,7 +178,7 @@ public final class RequestReader {
         }
     }
 
-    private func reset(_ line: Bytes) {
+    func reset(_ line: Bytes) {
         state.pointee.text = line
         state.pointee.hasID = false
         state.pointee.id = JSONValue()

@@ -36,6 +36,8 @@ final class Connection {
     var state = ConnectionState()
     var input = ByteBuffer()
     var framer: LineFramer
+    /// Up to which byte of the input this turn has looked ahead.
+    var lookedAt = 0
     var output = ByteBuffer()
     /// Descriptors that the client has passed and no request has taken.
     var descriptors = DescriptorQueue()
@@ -144,6 +146,7 @@ final class Connection {
             crowd.room = isTight ? 0 : output.capacity
         }
         turnStart = TurnStart(framer: framer, state: state, output: output.count)
+        lookedAt = 0
     }
 
     /// What the turn has answered so far stays, whatever becomes of the turn.

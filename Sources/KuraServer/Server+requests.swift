@@ -55,6 +55,9 @@ extension Server {
             budget -= 1
             switch frame {
             case .line(let lower, let upper):
+                if lower >= connection.lookedAt, upper + 1 < connection.input.count || turnPosition + 1 < turn.count {
+                    lookAhead(connection, from: lower, storage)
+                }
                 let start = connection.outputEnd
                 discardedBytes = 0
                 guard answer(connection, lower, upper, storage) else {

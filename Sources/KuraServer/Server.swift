@@ -33,7 +33,12 @@ public final class Server {
     var connections = ConnectionTable()
     let pool: BufferPool
     /// Connections that this turn concerns.
-    private var turn: ContiguousArray<Connection> = []
+    private(set) var turn: ContiguousArray<Connection> = []
+    /// Which of them is being answered.
+    private(set) var turnPosition = 0
+    let glance = KeyGlance()
+    /// By the methods' positions in the table.
+    let keyRules: ContiguousArray<KeyRule>
     /// What keeps the many from each other's way.
     var crowd = Crowd()
     /// Those of them whose replies depend on the turn's commit, or that wait.
@@ -103,6 +108,7 @@ public final class Server {
         self.access = access
         let table = MethodTable.standard
         reader = RequestReader(table: table)
+        keyRules = ContiguousArray(table.methods.map(KeyRule.init))
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
             openRPC: OpenRPC.document(table, version: version),
@@ -212,7 +218,8 @@ public final class Server {
         if !again.isEmpty { again.removeAll(keepingCapacity: true) }
         var time = monotonicNow()
         wakeDeferred(time)
-        for connection in turn {
+        for (position, connection) in turn.enumerated() {
+            turnPosition = position
             let before = facts.requests
             crowd.beginSlice(at: time)
             process(connection, storage)

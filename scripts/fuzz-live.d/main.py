@@ -186,7 +186,7 @@ def shown(held):
     return {kind: count for kind, count in held[0].items() if kind != "files"}, f"{held[1]:.0f} MB"
 
 
-def compare(before, after, segments):
+def compare(before, after, segments, work):
     """What must not have grown between the two. Of the log as much is open as retention keeps of it: a file twice at most, for
     the loop or the feed and for the sync."""
     (fds, rss), (fds_after, rss_after) = before, after
@@ -195,8 +195,11 @@ def compare(before, after, segments):
             raise Violation(f"descriptors are left: {shown(before)} before, {shown(after)} after")
     if fds_after["log"] > 2 * segments:
         raise Violation(f"{fds_after['log']} descriptors of {segments} files of the log are open")
-    if fds_after["others"] > fds["others"] + 8:
-        raise Violation(f"files are left open: {fds_after['files'] - fds['files']}")
+    # A model namespace may have a file of its own, which is open as long as there is the namespace: the writer's and the reader's connection.
+    more = fds_after["files"] - fds["files"]
+    kept = sum(count for name, count in more.items() if "/cache/models-" in name and os.path.exists(work + name))
+    if more.total() - (fds["files"] - fds_after["files"]).total() - kept > 8:
+        raise Violation(f"files are left open: {more}")
     if rss_after > rss * 1.15 + 16:
         raise Violation(f"memory has grown: {rss:.0f} MB before, {rss_after:.0f} MB after")
 
@@ -222,7 +225,7 @@ def main():
         print(f"after {time.monotonic() - begun:.0f} s: {shown(after)}", flush=True)
         run.check_models()
         if before:
-            compare(before, after, len(os.listdir(daemon.segments)))
+            compare(before, after, len(os.listdir(daemon.segments)), work)
         stop(daemon)
         failed = False
         world = run.world

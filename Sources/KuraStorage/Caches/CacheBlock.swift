@@ -1,3 +1,4 @@
+import CSyscalls
 import KuraBytes
 
 /// The bytes of a cache's row in memory: some parts, one behind the other, in one block. Copied in once, never changed.
@@ -33,6 +34,16 @@ struct CacheBlock: BitwiseCopyable {
     var bytes: Bytes { unsafe Bytes(start: UnsafeRawPointer(bitPattern: address), count: Int(count)) }
 
     func bytes(_ range: Range<Int>) -> Bytes { bytes.extracting(range) }
+
+    /// Has the first of it fetched, which is read soon; the processor finds out by itself that it is read on.
+    func prefetch() {
+        var offset: UInt = 0
+        let end = UInt(min(count, 512))
+        while offset < end {
+            unsafe csys_prefetch(UnsafeRawPointer(bitPattern: address + offset))
+            offset += 64
+        }
+    }
 
     /// Bytes of memory that it takes.
     var footprint: Int { count == 0 ? 0 : ItemArena.footprint(Int(count)) }

@@ -20,6 +20,9 @@ final class CachePlaces {
     /// Whether the row is in a list.
     func holds(_ row: UInt32) -> Bool { row < places.count && places[Int(row)].segment != .none }
 
+    /// Has the row's place fetched, which is looked at soon.
+    func prefetch(_ row: UInt32) { if row < places.count { places.prefetch(Int(row)) } }
+
     /// The row was asked for: one write, and no list is touched.
     func visit(_ row: UInt32) { places[Int(row)].isVisited = true }
 }

@@ -21,6 +21,9 @@ final class FrequencySketch {
         sampleSize = lines * 32 * 10
     }
 
+    /// Has the line fetched that `add` will change.
+    func prefetch(_ hash: UInt64) { words.prefetch(Int(hash & lineMask) * 8) }
+
     /// What is behind `hash` was asked for.
     func add(_ hash: UInt64) {
         let line = Int(hash & lineMask) * 8

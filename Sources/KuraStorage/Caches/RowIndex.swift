@@ -18,6 +18,9 @@ struct RowIndex: ~Copyable {
     /// The first row of the bucket that a hash belongs to; 0 when it is empty.
     func first(_ hash: UInt64) -> UInt32 { buckets[place(hash)] }
 
+    /// Has the bucket fetched, which is looked at soon.
+    func prefetch(_ hash: UInt64) { buckets.prefetch(place(hash)) }
+
     /// Puts a row in front of its bucket.
     /// - Returns: the row that follows it there.
     mutating func insert(_ row: UInt32, _ hash: UInt64) -> UInt32 {

@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 import KuraBytes
 
@@ -49,6 +50,21 @@ final class ItemTable {
             candidate = item.pointee.chain
         }
         return nil
+    }
+
+    // What is looked up soon is fetched from memory meanwhile: the bucket, then the first item of it, then the rest of a large one.
+
+    func prefetchBucket(_ hash: UInt64) { unsafe csys_prefetch(bucket(of: hash)) }
+
+    func prefetchEntry(_ hash: UInt64) {
+        guard let item = unsafe bucket(of: hash).pointee else { return }
+        item.prefetchHead()
+        item.prefetch()
+    }
+
+    func prefetchContents(_ hash: UInt64) {
+        guard let item = unsafe bucket(of: hash).pointee, item.pointee.hash == hash else { return }
+        item.prefetchBody()
     }
 
     /// Puts in an item whose (scope, key) is not in the table; takes over the caller's reference. Its row does not change from now on.
