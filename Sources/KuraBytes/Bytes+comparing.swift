@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 
 /// Comparing and searching with the C library's functions, which look at many bytes at once.
@@ -43,6 +44,13 @@ extension Bytes {
         guard from < count, let start = unsafe start, let found = unsafe memchr(start + from, Int32(byte), count - from)
         else { return nil }
         return unsafe UnsafeRawPointer(found) - start
+    }
+
+    /// Where printable ASCII but quote and backslash ends, from a position on; `count` when it does not.
+    public func plainEnd(from position: Int) -> Int {
+        precondition(position >= 0 && position <= count, "a search outside of the bytes")
+        guard position < count, let start = unsafe start else { return count }
+        return unsafe csys_plain_end(start.assumingMemoryBound(to: UInt8.self), position, count)
     }
 
     public func firstIndex(of byte: UInt8) -> Int? { firstIndex(of: byte, from: 0) }

@@ -89,15 +89,6 @@ public struct JSONReader {
         return unsafe text[unchecked: position]
     }
 
-    /// The eight bytes from a position on.
-    ///
-    /// Safety: as for `byte`; the caller has looked whether there are eight.
-    @inline(__always)
-    private func word(_ position: Int) -> UInt64 {
-        assert(position >= 0 && end - position >= 8)
-        return unsafe text.loadUnaligned(uncheckedByteOffset: position, as: UInt64.self)
-    }
-
     func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason: reason, offset: index) }
 
     // MARK: Tokens
@@ -303,7 +294,7 @@ public struct JSONReader {
         index += 1
         var result = JSONString(start: Int32(truncatingIfNeeded: index))
         while true {
-            skipPlainBytes()
+            index = text.plainEnd(from: index)
             guard index < end else { throw fault(.unexpectedEnd) }
             switch byte(index) {
             case UInt8(ascii: "\""):
@@ -315,34 +306,11 @@ public struct JSONReader {
                 try skipEscape()
             case 0..<0x20:
                 throw fault(.controlCharacter)
+            case 0x7F:
+                index += 1
             default:
                 guard UTF8Check.sequence(text, &index, end) else { throw fault(.badUTF8) }
             }
-        }
-    }
-
-    /// Printable ASCII but quote and backslash, eight bytes at a time.
-    @inline(__always)
-    private mutating func skipPlainBytes() {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let high: UInt64 = 0x8080_8080_8080_8080
-        while end - index >= 8 {
-            let word = word(index).littleEndian
-            let quote = word ^ (ones &* 0x22)
-            let slash = word ^ (ones &* 0x5C)
-            // In each term the lowest byte that is flagged is flagged rightly; borrows only reach higher ones.
-            let control = (word &- (ones &* 0x20)) & ~word
-            let found = (control | ((quote &- ones) & ~quote) | ((slash &- ones) & ~slash) | word) & high
-            if found != 0 {
-                index += found.trailingZeroBitCount >> 3
-                return
-            }
-            index += 8
-        }
-        while index < end {
-            let byte = byte(index)
-            if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x80 { return }
-            index += 1
         }
     }
 

@@ -227,7 +227,7 @@ private struct PlainFront {
     /// A string of printable ASCII without escapes, with its quotes.
     mutating func takeString() -> Bool {
         guard next == UInt8(ascii: "\"") else { return false }
-        let stop = plainEnd(from: index + 1)
+        let stop = text.plainEnd(from: index + 1)
         guard stop < end, load(stop, as: UInt8.self) == UInt8(ascii: "\"") else { return false }
         index = stop + 1
         return true
@@ -235,37 +235,10 @@ private struct PlainFront {
 
     /// The rest of such a string, and its closing quote.
     mutating func takeWord() -> Bytes? {
-        let stop = plainEnd(from: index)
+        let stop = text.plainEnd(from: index)
         guard stop < end, load(stop, as: UInt8.self) == UInt8(ascii: "\"") else { return nil }
         let word = text.extracting(index..<stop)
         index = stop + 1
         return word
-    }
-
-    /// Where printable ASCII but quote and backslash ends.
-    private func plainEnd(from start: Int) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let high: UInt64 = 0x8080_8080_8080_8080
-        var at = start
-        while at < end {
-            var word: UInt64
-            if end - at >= 8 {
-                word = load(at, as: UInt64.self).littleEndian
-            } else {
-                // The line's last bytes; zeros, which are control characters, behind them. A line that comes here is longer than a word.
-                guard end >= 8 else { return end }
-                word = load(end - 8, as: UInt64.self).littleEndian &>> UInt64(truncatingIfNeeded: 8 * (8 - (end - at)))
-            }
-            let quote = word ^ (ones &* 0x22)
-            let slash = word ^ (ones &* 0x5C)
-            let delete = word ^ (ones &* 0x7F)
-            // In each term the lowest byte that is flagged is flagged rightly; borrows only reach higher ones.
-            let control = (word &- (ones &* 0x20)) & ~word
-            let words = ((quote &- ones) & ~quote) | ((slash &- ones) & ~slash) | ((delete &- ones) & ~delete)
-            let found = (control | words | word) & high
-            if found != 0 { return at + (found.trailingZeroBitCount >> 3) }
-            at += 8
-        }
-        return end
     }
 }

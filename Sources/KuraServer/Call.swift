@@ -94,7 +94,8 @@ final class Call {
     private(set) var replyStart = 0
 
     func begin(_ connection: Connection, replyAt start: Int) {
-        self.connection = connection
+        // Mostly it is the one of the request before: to say so again costs two atomic operations.
+        if self.connection !== connection { self.connection = connection }
         replyStart = start
         shownRev = 0
         isDeferred = false

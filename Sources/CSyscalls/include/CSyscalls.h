@@ -73,6 +73,26 @@ int csys_set_no_core(void);
 int csys_open_terminal(void);
 /// Asks for the cache line at `address`; a hint, never a fault. Not a system call, but as far from Swift.
 static inline void csys_prefetch(const void *address) { __builtin_prefetch(address); }
+/// Where printable ASCII but quote and backslash ends: the first such byte at or behind `at`, or `end`. Sixteen bytes at a time.
+static inline size_t csys_plain_end(const unsigned char *text, size_t at, size_t end) {
+#ifdef __SSE2__
+    typedef signed char bytes __attribute__((vector_size(16)));
+    while (at < end) {
+        // The last ones together with what stands before them, so that nothing behind the text is read.
+        size_t left = end - at, from = left >= 16 ? at : end - 16;
+        if (left < 16 && end < 16) break;
+        bytes some, stop;
+        __builtin_memcpy(&some, text + from, 16);
+        // Signed: what is 0x80 and above is below 0x20.
+        stop = (bytes)(some < 0x20) | (bytes)(some == '"') | (bytes)(some == '\\') | (bytes)(some == 0x7F);
+        unsigned found = (unsigned)__builtin_ia32_pmovmskb128(stop) >> (at - from);
+        if (found) return at + (size_t)__builtin_ctz(found);
+        at = from + 16;
+    }
+#endif
+    while (at < end && text[at] >= 0x20 && text[at] < 0x7F && text[at] != '"' && text[at] != '\\') at++;
+    return at;
+}
 /// Columns of the terminal behind the descriptor (TIOCGWINSZ); 0 when it is none or does not tell.
 int csys_terminal_columns(int descriptor);
 /// Sends bytes with one descriptor beside them (SCM_RIGHTS), without waiting and without SIGPIPE; sendmsg's return value.
