@@ -187,7 +187,7 @@ extension Method {
                     Field(
                         "maxBytes", .integer(4096...WireLimits.safeInteger),
                         "Most bytes, keys and 144 for each entry included."),
-                    Field("partition", .boolean, "true: it lies in a file of its own."),
+                    Field("partition", .boolean, "true: it lies in a file of its own; 64 namespaces at most do."),
                     Field("persist", .boolean, "false: it is kept in memory only, and gone with the daemon."),
                     Field(
                         "scratch", .boolean,

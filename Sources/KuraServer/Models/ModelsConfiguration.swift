@@ -18,6 +18,12 @@ extension ModelsHandlers {
         if reader.has(6) { wanted.isPartition = reader.boolean(6) }
         if reader.has(7) { wanted.persists = reader.boolean(7) }
         if reader.has(8) { wanted.isScratch = reader.boolean(8) }
+        guard storage.models.mayBe(wanted, namespace) else {
+            throw .error(
+                RPCError(
+                    .quotaExceeded, hint: "so many namespaces have files of their own; persist in the common one",
+                    parameter: reader.name(6), limit: ModelsStore.partitionLimit))
+        }
         storage.models.configure(namespace, wanted)
         if wanted.isScratch, let connection = call.connection {
             storage.models.hold(namespace, by: connection.token)

@@ -60,6 +60,8 @@ public struct ModelConfiguration: Equatable, Sendable {
     public var maxBytes: Int?
     /// It has a file of its own.
     public var isPartition = false
+    /// It has a file of its own.
+    var hasFile: Bool { isPartition && persists && !isScratch }
     /// It survives a restart.
     public var persists = true
     /// It lives while connections hold it.
@@ -89,4 +91,6 @@ extension ModelsStore {
     public static let tagLimit = 16
     /// Namespaces that there can be.
     public static let namespaceLimit = 10_000
+    /// Namespaces that can have a file of their own: each takes five descriptors for as long as the daemon runs.
+    public static let partitionLimit = 64
 }

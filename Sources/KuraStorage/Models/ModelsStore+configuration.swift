@@ -2,6 +2,13 @@ import KuraBytes
 
 /// What namespaces are configured to be.
 extension ModelsStore {
+    /// Whether a namespace may become that: there are only so many files.
+    public func mayBe(_ wanted: ModelConfiguration, _ namespace: ModelNamespace) -> Bool {
+        guard wanted.hasFile, !namespace.configuration.hasFile else { return true }
+        let count = namespaces.reduce(0) { $0 + ($1?.configuration.hasFile == true ? 1 : 0) }
+        return count < Self.partitionLimit
+    }
+
     /// Configures a namespace. What it holds already stays, as far as it may.
     public func configure(_ namespace: ModelNamespace, _ wanted: ModelConfiguration) {
         let old = namespace.configuration

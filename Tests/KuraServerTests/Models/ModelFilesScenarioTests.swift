@@ -36,6 +36,18 @@ import Testing
         return try daemon.connect()
     }
 
+    @Test func `so many namespaces have files of their own and no more, so that nobody takes all descriptors`() throws {
+        let client = try daemon.connect()
+        for at in 0..<64 { try configure(client, "n\(at)") }
+        let error = try client.call("models.configure", "{\"namespace\":\"more\",\"partition\":true}")["error"]
+        #expect(error?["data"]?["kind"]?.text == "quotaExceeded" && error?["data"]?["limit"]?.int == 64)
+        // Who has one keeps it, without one there is no bound, and one that is given up makes room.
+        try configure(client, "n0")
+        try configure(client, "more", isPartition: false)
+        try configure(client, "n0", isPartition: false)
+        try configure(client, "more")
+    }
+
     @Test func `a partition whose name is lost is shown under no other name`() throws {
         var client = try daemon.connect()
         try configure(client, "first")
