@@ -66,14 +66,14 @@ class Daemon:
     def log(self) -> str:
         return Path(self.folder, "log").read_text("utf-8", "replace")
 
-    def signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         assert self.process is not None
         self.process.send_signal(number)
 
     def end(self, number: int = signal.SIGTERM) -> None:
         if self.process is None:
             return
-        self.signal(number)
+        self.send_signal(number)
         self.process.wait(PATIENCE)
         self.process = None
 

@@ -81,6 +81,10 @@ class Contents:
     def __len__(self) -> int:
         return self.view.nbytes
 
+    def __bool__(self) -> bool:
+        # What is there is true, however short it is.
+        return True
+
     def __bytes__(self) -> bytes:
         return self.view.tobytes()
 

@@ -71,7 +71,7 @@ ADVICE = {
     "valueTooLarge": "A setting takes 1 MiB, a document 8 MiB; larger things are blobs (client.blobs) or a document's attachments",
     "sealed": "Have somebody unlock them, by `kura secrets unlock` or client.secrets.unlock(passphrase=…), then call again; "
     "client.secrets.status() shows the state",
-    "forbidden": "client.role and client.grants show what this connection may do; the daemon's administrator grants more, "
+    "forbidden": "client.server() shows what this connection may do; the daemon's administrator grants more, "
     "or runs a socket with another role (KURA_SOCKET names the socket)",
     "conflict": "Somebody else has changed it: read it again, change what is there, write with its rev; `edit` does so by itself",
     "outcomeUnknown": "Whether the change was made is not known: read the item and its rev, then decide; "

@@ -131,8 +131,10 @@ class AsyncKura:
     def close(self) -> None:
         """Ends the connection; calls under way raise ClosedError."""
         self._is_closed = True
-        if self._connection is not None:
-            self._connection.close()
+        # Its descriptor goes with the last call that has it.
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     # MARK: Who is there
 
