@@ -177,9 +177,10 @@ class Exchange:
         return told
 
     def end(self, backlog: Backlog) -> bytes:
-        """Ends a subscription: returns what tells the daemon so."""
+        """Ends a subscription: returns what tells the daemon so. It is answered, under an id of nobody's, so that whoever
+        reads for all looks up."""
         self.backlogs.pop((backlog.family, backlog.number), None)
-        return b'{"jsonrpc":"2.0","method":"%s.unwatch","params":{"subscription":%d}}\n' % (
+        return b'{"jsonrpc":"2.0","id":0,"method":"%s.unwatch","params":{"subscription":%d}}\n' % (
             backlog.family.encode(),
             backlog.number,
         )

@@ -317,7 +317,7 @@ class AsyncKura:
             attempt = min(attempt + 1, 5)
 
     async def _open(self, deadline: Optional[float]) -> Connection:
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + self.timeout
         deadline = limit if deadline is None else min(deadline, limit)
         try:
             connection = await Connection.open(self.socket, deadline)

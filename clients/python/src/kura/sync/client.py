@@ -319,7 +319,7 @@ class Kura:
             attempt = min(attempt + 1, 5)
 
     def _open(self, deadline: Optional[float]) -> Connection:
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + self.timeout
         deadline = limit if deadline is None else min(deadline, limit)
         try:
             connection = Connection.open(self.socket, deadline)
