@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import List
+
 import pytest
 
 import kura
@@ -12,7 +14,7 @@ def test_a_domain_is_a_mapping(client: kura.Kura) -> None:
     app.update(size=12, tab=4)
     assert dict(app) == {"theme": "dark", "size": 12, "tab": 4}
     assert list(app) == ["size", "tab", "theme"] and len(app) == 3
-    assert app["theme"] == "dark" and "theme" in app and "nothing" not in app and 5 not in app
+    assert app["theme"] == "dark" and "theme" in app and "nothing" not in app and app.__contains__(5) is False
     assert app.get("nothing") is None and app.get("nothing", 7) == 7
     assert app.pop("tab") == 4 and "tab" not in app
     assert app.setdefault("size", 1) == 12 and app.setdefault("new", [1]) == [1] and app["new"] == [1]
@@ -41,7 +43,7 @@ def test_a_domain_of_several_pages_is_read_whole(client: kura.Kura) -> None:
 
 def test_an_edit_meets_other_writers_and_loses_nothing(client: kura.Kura) -> None:
     app = client.settings["edits"]
-    disturbed = []
+    disturbed: List[bool] = []
 
     def add(value: kura.JSON) -> kura.JSON:
         if not disturbed:

@@ -10,7 +10,7 @@ def test_a_block_is_one_transaction(client: kura.Kura) -> None:
         order = changes.documents.put("orders", {"total": 12}, id="17")
         count = changes.settings.increment("shop", "orders")
         secret = changes.secrets.put("shop", "token", secret="x")
-        assert order == {} and client.settings["shop"].get("orders") is None
+        assert not order and client.settings["shop"].get("orders") is None
     assert order == {"id": "17", "rev": changes.rev} and count["value"] == 1 and secret["rev"] == changes.rev
     assert client.settings["shop"]["orders"] == 1
 

@@ -25,12 +25,12 @@ ROUND_SECONDS = 25.0
 def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
     """The key of a call: its arguments as JSON; their hash when that is too long for a key."""
     only = arguments[0] if len(arguments) == 1 and not named else None
-    if isinstance(only, str) and 0 < len(only.encode()) <= KEY_BYTES - 2 and only.isprintable():
+    if isinstance(only, str) and only and only[0] not in "=#":
         text = only
     else:
-        text = encoded([list(arguments), dict(sorted(named.items()))] if named else list(arguments)).decode()
-        # A text that looks like a list is not the list.
-        text = "=" + text
+        text = "=" + encoded(list(arguments)).decode()
+        if named:
+            text += encoded(dict(sorted(named.items()))).decode()
     if len(text.encode()) <= KEY_BYTES and text.isprintable():
         return text
     return "#" + hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
