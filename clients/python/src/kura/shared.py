@@ -68,13 +68,19 @@ def cached(namespace: str, *, client: Union[None, Kura, AsyncKura] = None, **opt
     The decorated function has `invalidate(…)`, `invalidate_all(tag=None)` and `key(…)`.
     """
 
+    def blocking() -> Kura:
+        return client if isinstance(client, Kura) else default_client()
+
+    def awaited() -> AsyncKura:
+        return client if isinstance(client, AsyncKura) else _async_client()
+
     def decorate(function: Callable[..., Any]) -> Any:
         if inspect.iscoroutinefunction(function):
             if isinstance(client, Kura):
                 raise TypeError("a function of `async def` needs an AsyncKura (kura.aio.connect) as its client")
-            return AsyncCache((lambda: client) if client is not None else _async_client, namespace, **options)(function)
+            return AsyncCache(awaited, namespace, **options)(function)
         if isinstance(client, AsyncKura):
             raise TypeError("a function without `async` needs a Kura (kura.connect) as its client")
-        return Cache((lambda: client) if client is not None else default_client, namespace, **options)(function)
+        return Cache(blocking, namespace, **options)(function)
 
     return decorate
