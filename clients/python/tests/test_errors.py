@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 import kura
 from conftest import CLIENT, Daemon
+from middle import Middle
 
 
 def test_a_daemon_that_is_not_there(tmp_path: os.PathLike[str]) -> None:
@@ -164,6 +166,16 @@ def test_a_socket_of_somebody_else(own_daemon: Daemon) -> None:
     ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
     assert "kura.errors.ServerGoneError" in ended.stderr and "nobody may not connect" in ended.stderr, ended.stderr
     assert "root's, mode 0600" in ended.stderr and "administrator" in ended.stderr
+
+
+def test_an_application_starts_once_however_often_it_connects(own_daemon: Daemon) -> None:
+    with Middle(own_daemon.socket) as middle, kura.Kura(middle.socket, name="app", version="1.2", launch=True, patience=60) as client:
+        client.storage.ping()
+        own_daemon.restart()
+        client.storage.ping()
+        hellos = [json.loads(line)["params"] for line in middle.requests("session.hello")]
+        assert [hello.get("launch") for hello in hellos if hello] == [True, *[None] * (len(hellos) - 1)] and len(hellos) >= 2
+        assert all((hello["client"], hello["version"]) == ("app", "1.2") for hello in hellos)
 
 
 def test_a_closed_client_says_so(daemon: Daemon) -> None:

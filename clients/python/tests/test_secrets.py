@@ -15,7 +15,7 @@ def test_secrets_of_all_kinds_come_back_and_are_not_shown(client: kura.Kura) -> 
         mail.put(account, value, label="test")
         secret = mail.get(account)
         assert secret is not None and secret.reveal() == value
-        assert "sesame" not in repr(secret) + str(secret) and "b" not in repr(secret).replace("not shown", "")[8:9]
+        assert repr(secret) == str(secret) == f"{secret}" == "<Secret version 1, not shown>"
         with pytest.raises(TypeError):
             pickle.dumps(secret)
     field = mail.get("fields", field="password")

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Callable, List
+from typing import Callable, Dict, List
 
 import kura
 from conftest import CLIENT, PATIENCE, Daemon
@@ -162,6 +162,30 @@ def test_a_child_that_ends_does_not_end_the_parents_connection(daemon: Daemon) -
         in_child(client.close)
         client.storage.ping()
         assert middle.connections == 1
+
+
+def test_an_interrupt_at_the_worst_moment_loses_no_reply_for_ever(daemon: Daemon) -> None:
+    with Middle(daemon.socket) as middle, kura.Kura(middle.socket, timeout=PATIENCE) as client:
+        client.settings["worst"]["n"] = 1
+        connection = client._connection
+        assert connection is not None
+        original = connection.exchange.dispatch
+        hits: List[int] = []
+
+        def interrupted(messages: List[Dict[str, object]]) -> List[object]:
+            hits.append(1)
+            if len(hits) == 1:
+                raise KeyboardInterrupt
+            return list(original(messages))
+
+        # The reply has been read, and goes with the interrupt.
+        connection.exchange.dispatch = interrupted  # type: ignore
+        try:
+            client.settings["worst"].increment("n")
+            raise AssertionError("it was not interrupted")
+        except KeyboardInterrupt:
+            pass
+        assert client.settings["worst"]["n"] == 2 and middle.connections == 2
 
 
 def test_an_interrupt_leaves_the_client_usable(daemon: Daemon) -> None:

@@ -89,13 +89,13 @@ class Contents:
         return self.view.tobytes()
 
     def close(self) -> None:
-        self.view.release()
-        if self._map is not None:
-            try:
+        try:
+            self.view.release()
+            if self._map is not None:
                 self._map.close()
-            except BufferError:
-                # Somebody has a view of it, and keeps it.
-                pass
+        except BufferError:
+            # Somebody has a view of it, and keeps it.
+            pass
 
     def __enter__(self: "Contents") -> "Contents":
         return self

@@ -12,11 +12,21 @@ from .aio.cached import AsyncCache, AsyncCached
 from .aio.client import AsyncKura
 from .sync.cached import Cache, Cached
 from .sync.client import Kura
+from .threads import forked
 
 Result = TypeVar("Result")
 _lock = threading.Lock()
 _client: Optional[Kura] = None
 _async_clients: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKura]" = weakref.WeakKeyDictionary()
+
+
+def _forked() -> None:
+    """In a child: somebody may have had the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+forked(_forked)
 
 
 def default_client() -> Kura:

@@ -44,7 +44,8 @@ def receive(sock: socket.socket, exchange: Exchange) -> bytes:
 
 
 def _milliseconds(deadline: Optional[float]) -> Optional[float]:
-    return None if deadline is None else max(0.0, (deadline - time.monotonic()) * 1000)
+    # poll(2) takes an int.
+    return None if deadline is None else min(max(0.0, (deadline - time.monotonic()) * 1000), 2**31 - 1)
 
 
 class Connection:
@@ -146,14 +147,18 @@ class Connection:
                     rest = rest[sent:]
                     for request in requests:
                         request.is_sent = True
+                    requests = ()
                 except BlockingIOError:
                     if not self._wait_for_room(deadline):
-                        # Part of a line cannot be taken back.
-                        self._fail(Lost("a request could not be written in time"))
+                        # Part of a line cannot be taken back: what follows ends the connection.
                         raise NoReplyError("the daemon took no request in time: it may be stopped, or very busy") from None
                 except OSError as error:
                     self._fail(error)
                     raise Lost(str(error)) from None
+                except BaseException:
+                    # An interrupt within a line: nothing can follow it.
+                    self._fail(Lost("a request was interrupted"))
+                    raise
 
     def _wait_for_room(self, deadline: Optional[float]) -> bool:
         """Waits until something can be written. Reads meanwhile unless another thread does: the daemon may be waiting
@@ -237,15 +242,19 @@ class Connection:
             if not data:
                 raise Lost("the daemon has closed the connection")
             messages = self.exchange.parse(data)
+            with self._lock:
+                self._release(self.exchange.dispatch(messages))
+                lines = b"".join(self.exchange.to_send)
+                self.exchange.to_send.clear()
         except BlockingIOError:
             return
         except Exception as error:
             self._fail(error)
             return
-        with self._lock:
-            self._release(self.exchange.dispatch(messages))
-            lines = b"".join(self.exchange.to_send)
-            self.exchange.to_send.clear()
+        except BaseException:
+            # An interrupt: what was read may be gone, and replies of others with it.
+            self._fail(Lost("reading was interrupted"))
+            raise
         if lines and self._writing.acquire(blocking=False):
             # As far as there is room: what is not said costs the daemon a little, and nobody an answer.
             try:

@@ -343,6 +343,8 @@ class AsyncKura:
         except BaseException:
             connection.close()
             raise
+        # The application starts once, however often it connects.
+        self._hello.pop("launch", None)
         fields = {name: hello.get(name) for name in Server._fields}
         self._server = Server(**fields)  # type: ignore[arg-type]
         return connection
