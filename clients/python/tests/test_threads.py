@@ -203,3 +203,23 @@ except KeyboardInterrupt:
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
     output, _ = process.communicate(timeout=PATIENCE)
     assert output.strip() == "interrupted {'pong': True}"
+
+
+def test_threads_never_make_the_same_request_key(client: kura.Kura) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    keys: List[List[object]] = [[] for _ in range(8)]
+
+    def make(made: List[object]) -> None:
+        for _ in range(4000):
+            made.append(client.key_of("settings.put", {}))
+
+    try:
+        threads = [threading.Thread(target=make, args=(made,)) for made in keys]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len({key for made in keys for key in made}) == 8 * 4000

@@ -68,8 +68,12 @@ class Backlog:
     def is_ready(self) -> bool:
         return bool(self.events) or self.is_lost
 
-    def take(self) -> Tuple[str, Dict[str, Any]]:
-        event = self.events.popleft()
+    def take(self) -> Optional[Tuple[str, Dict[str, Any]]]:
+        """The oldest; None when there is none, or none any more since it became too much."""
+        try:
+            event = self.events.popleft()
+        except IndexError:
+            return None
         self.changes -= _weight(event[1])
         return event
 
@@ -217,6 +221,9 @@ class Exchange:
         backlog = self.backlogs.get((family, params.get("subscription", -1)))
         if backlog is None:
             return None
+        if not backlog.events:
+            # Counting is shared with whoever takes, and need not be exact: it begins anew now and then.
+            backlog.changes = 0
         backlog.events.append((event, params))
         backlog.changes += _weight(params)
         if backlog.changes > BACKLOG_CHANGES and len(backlog.events) > 1:

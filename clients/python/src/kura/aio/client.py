@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import time
@@ -110,7 +111,8 @@ class AsyncKura:
         # Of this connection's overrides, which end with it: set again on the next one.
         self._overrides: Dict[Tuple[str, str], JSON] = {}
         self._keys = uuid.uuid4().hex
-        self._key_count = 0
+        # Counted in one step, whoever else counts: two writes of one key would be one.
+        self._key_numbers = itertools.count(1)
         _clients.add(self)
 
     async def __aenter__(self) -> AsyncKura:
@@ -215,8 +217,7 @@ class AsyncKura:
             # Deletions by a selector go in slices, which a key would forbid; what is returned only once is not kept.
             if not self.request_keys or params.get("where") is not None or params.get("returnSecret"):
                 return None
-            self._key_count += 1
-            params["requestKey"] = f"{self._keys}-{os.getpid()}-{self._key_count}"
+            params["requestKey"] = f"{self._keys}-{os.getpid()}-{next(self._key_numbers)}"
         return str(params["requestKey"])
 
     async def perform(

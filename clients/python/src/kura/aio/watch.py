@@ -73,10 +73,12 @@ class AsyncSubscription:
                 resync = await self.subscribe(deadline, self._patience)
                 if resync is not None:
                     return "resync", resync._asdict()
-            elif backlog.events:
-                return backlog.take()
-            elif not await connection.wait(backlog, deadline):
-                return None
+            else:
+                event = backlog.take()
+                if event is not None:
+                    return event
+                if not await connection.wait(backlog, deadline):
+                    return None
         return None
 
 

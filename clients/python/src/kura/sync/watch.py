@@ -75,10 +75,12 @@ class Subscription:
                 resync = self.subscribe(deadline, self._patience)
                 if resync is not None:
                     return "resync", resync._asdict()
-            elif backlog.events:
-                return backlog.take()
-            elif not connection.wait(backlog, deadline):
-                return None
+            else:
+                event = backlog.take()
+                if event is not None:
+                    return event
+                if not connection.wait(backlog, deadline):
+                    return None
         return None
 
 
