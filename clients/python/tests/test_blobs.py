@@ -8,6 +8,7 @@ import pytest
 
 import kura
 from conftest import Daemon, open_descriptors
+from kura.descriptors import descriptor_of
 
 
 @pytest.mark.parametrize("size", [0, 1, 8192, 8193, 16384, 16385, 3_000_000])
@@ -59,6 +60,16 @@ def test_a_file_is_passed_by_its_descriptor(client: kura.Kura, tmp_path: os.Path
         assert client.blobs["files"].put("a", file).size == 50_000
     with pytest.raises(TypeError, match="give its .read()"):
         client.blobs["files"].put("b", "text")  # type: ignore[arg-type]
+
+
+def test_what_is_passed_from_memory_is_sealed() -> None:
+    with descriptor_of(b"x" * 9000) as descriptor:
+        assert os.pread(descriptor, 10_000, 0) == b"x" * 9000
+        for change in (lambda: os.pwrite(descriptor, b"y", 0), lambda: os.ftruncate(descriptor, 0), lambda: os.ftruncate(descriptor, 10_000)):
+            with pytest.raises(PermissionError):
+                change()
+    with pytest.raises(OSError):
+        os.fstat(descriptor)
 
 
 def test_views_outlive_the_client_and_leave_no_descriptor(daemon: Daemon) -> None:

@@ -69,6 +69,17 @@ def test_a_cache_write_that_would_count_twice_is_reported(daemon: Daemon) -> Non
         assert client.models.delete("retries", "key") == {"deleted": False}
 
 
+def test_what_came_with_a_win_token_is_reported(daemon: Daemon) -> None:
+    _, judge = cut_first("models.put", "after")
+    with Middle(daemon.socket, judge) as middle, kura.Kura(middle.socket, patience=PATIENCE) as client:  # type: ignore[arg-type]
+        token = client.models.get("retries", "won", claim=True)["token"]
+        # The token has ended with the connection: it would be refused.
+        with pytest.raises(kura.OutcomeUnknownError):
+            client.models.put("retries", "won", 1, token=token)
+        assert client.models.put("retries", "free", 1) == {"stored": True}
+        assert len(middle.requests("models.put")) == 2
+
+
 def test_a_read_is_asked_again(daemon: Daemon) -> None:
     _, judge = cut_first("settings.get", "after", 2)
     with Middle(daemon.socket, judge) as middle, kura.Kura(middle.socket, patience=PATIENCE) as client:  # type: ignore[arg-type]
