@@ -41,13 +41,15 @@ def picture(text: str) -> bytes:
 
 class Thumbnailer:
     def __init__(self, client: kura.Kura, collection: str, namespace: str) -> None:
+        self.client = client
+        self.collection = collection
         self.notes = client.documents[collection]
         self.pictures = client.blobs[namespace]
         # Where it goes on: durable, and in its own domain.
         self.place = client.settings[f"thumbnailer-{collection}"]
-        self.made = 0
 
-    def run(self, is_once: bool) -> None:
+    def follow(self) -> None:
+        """Goes on for ever."""
         known = self.place.get("place")
         if known is None:
             watch = self.notes.watch(values=True)
@@ -55,15 +57,31 @@ class Thumbnailer:
         else:
             watch = self.notes.watch(values=True, after_rev=known["rev"], epoch=known["epoch"])
         with watch:
-            self.remember(watch)
             while True:
-                # Nothing for a second: everything that was there has been done.
-                events = watch.next_batch(timeout=1.0 if is_once else None)
-                for event in events:
+                self.remember(watch.rev, watch.epoch)
+                for event in watch.next_batch():
                     self.take(event)
-                self.remember(watch)
-                if is_once and not events:
-                    return
+
+    def catch_up(self) -> None:
+        """Does what there is to do now."""
+        server = self.client.server()
+        known = self.place.get("place")
+        try:
+            if known is None:
+                known = {"rev": self.client.storage.status()["rev"], "epoch": server.epoch}
+                self.make_all()
+            has_more = True
+            while has_more:
+                page = self.client.changes.list(
+                    known["rev"], stores=["documents"], scope=self.collection, values=True, epoch=known["epoch"]
+                )
+                for change in page["changes"]:
+                    self.take(kura.change_of(change))
+                known["rev"], has_more = page["rev"], page["hasMore"]
+        except (kura.EpochChangedError, kura.CompactedError):
+            known = {"rev": self.client.storage.status()["rev"], "epoch": self.client.server().epoch}
+            self.make_all()
+        self.remember(known["rev"], known["epoch"])
 
     def take(self, event: kura.Event) -> None:
         if isinstance(event, kura.Resync):
@@ -87,15 +105,11 @@ class Thumbnailer:
         if not isinstance(text, str):
             return
         stored = self.pictures.put(id, picture(text), content_type="image/png")
-        if stored.is_stored:
-            self.made += 1
-            print(f"{id}: {stored.size} bytes", flush=True)
-        else:
-            # A cache may decline: the next change of the note is another chance.
-            print(f"{id}: not stored ({stored.reason})", flush=True)
+        # A cache may decline: the next change of the note is another chance.
+        print(f"{id}: {stored.size} bytes" if stored.is_stored else f"{id}: not stored ({stored.reason})", flush=True)
 
-    def remember(self, watch: kura.Watch) -> None:
-        place = {"rev": watch.rev, "epoch": watch.epoch}
+    def remember(self, rev: int, epoch: str) -> None:
+        place = {"rev": rev, "epoch": epoch}
         if self.place.get("place") != place:
             self.place["place"] = place
 
@@ -108,7 +122,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with kura.connect(name="thumbnailer", wait=10) as client:
-            Thumbnailer(client, options.collection, options.namespace).run(options.once)
+            worker = Thumbnailer(client, options.collection, options.namespace)
+            if options.once:
+                worker.catch_up()
+            else:
+                worker.follow()
     except kura.KuraError as error:
         print(f"thumbnailer: {error}", file=sys.stderr)
         return 1

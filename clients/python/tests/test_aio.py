@@ -165,7 +165,7 @@ def test_of_many_tasks_one_fetches(daemon: Daemon) -> None:
     async def work(client: AsyncKura) -> None:
         calls: List[int] = []
 
-        @kura.cached("aio", client=client, ttl_seconds=60)
+        @kura.cached("aio", client=client, ttl_seconds=1000, lease_seconds=1000)
         async def square(number: int) -> int:
             calls.append(number)
             await asyncio.sleep(0.1)

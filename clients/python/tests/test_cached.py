@@ -16,13 +16,14 @@ import pytest
 
 import kura
 from conftest import CLIENT, PATIENCE, Daemon
+from middle import Middle
 
 # A process that asks for a value as soon as its standard input ends, and says whether it fetched.
 ASKER = """
 import os, sys, time
 import kura
 
-@kura.cached("{namespace}", ttl_seconds=60)
+@kura.cached("{namespace}", ttl_seconds=1000, lease_seconds=1000, wait_seconds=1000)
 def weather(city):
     with open({marks!r}, "a") as file:
         file.write("fetched\\n")
@@ -57,22 +58,26 @@ def test_of_many_processes_one_fetches(daemon: Daemon, tmp_path: Path) -> None:
     assert marks.read_text() == "fetched\n" and told <= {str(asker.pid) for asker in askers} and len(told) == 1
 
 
-def test_of_many_threads_one_fetches(client: kura.Kura) -> None:
+def test_of_many_threads_one_fetches_and_the_others_wait(daemon: Daemon) -> None:
     calls: List[int] = []
+    with Middle(daemon.socket) as middle, kura.Kura(middle.socket, timeout=PATIENCE) as client:
 
-    @kura.cached("threads", client=client, ttl_seconds=60)
-    def square(number: int) -> int:
-        calls.append(number)
-        time.sleep(0.2)
-        return number * number
+        @kura.cached("threads", client=client, ttl_seconds=1000, lease_seconds=1000)
+        def square(number: int) -> int:
+            calls.append(number)
+            time.sleep(0.5)
+            return number * number
 
-    results: List[int] = []
-    threads = [threading.Thread(target=lambda: results.append(square(7))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert results == [49] * 8 and calls == [7] and square(8) == 64 and square(8) == 64 and calls == [7, 8]
+        results: List[int] = []
+        threads = [threading.Thread(target=lambda: results.append(square(7))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert results == [49] * 8 and calls == [7]
+        # The daemon waits for them: nobody asks again and again.
+        assert len(middle.requests("models.get")) <= 16
+        assert square(8) == 64 and square(8) == 64 and calls == [7, 8]
 
 
 def test_arguments_make_the_key() -> None:

@@ -162,7 +162,7 @@ def test_when_the_connection_ends_everybody_is_told() -> None:
         exchange.begin(Request("storage.ping", {}))
 
 
-@pytest.mark.parametrize("text", [b"not json\n", b"[]\n", b"5\n", b"\xff\n"])
+@pytest.mark.parametrize("text", [b"not json\n", b"[]\n", b"5\n", b"\xff\n", b"{} {}\n", b"\n"])
 def test_what_is_no_reply_is_refused(text: bytes) -> None:
     with pytest.raises(kura.ProtocolError):
         Exchange().parse(text)

@@ -26,7 +26,7 @@ from .errors import (
     ServerGoneError,
     VersionMismatchError,
 )
-from .events import Change, Document, Event, Found, Resync
+from .events import Change, Document, Event, Found, Resync, change_of
 from .methods.kinds import *  # noqa: F403
 from .methods.kinds import __all__ as _kinds
 from .shared import cached, default_client
@@ -89,6 +89,7 @@ __all__ = [
     "Watch",
     "aio",
     "cached",
+    "change_of",
     "connect",
     "default_client",
 ]

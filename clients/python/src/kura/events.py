@@ -43,6 +43,7 @@ Event = Union[Change, Resync]
 
 
 def change_of(about: Mapping[str, Any]) -> Change:
+    """A change as `changes.list` and `changes.wait` return it."""
     return Change(
         about["store"],
         about.get("scope"),

@@ -16,6 +16,7 @@ from .values import JSON, encoded, repeated_name
 # Changes that a subscription keeps for a client that does not ask for them; beyond, it is ended and begun again from
 # its place when somebody does.
 BACKLOG_CHANGES = 10_000
+_decode = json.JSONDecoder().raw_decode
 
 
 class Request:
@@ -132,11 +133,17 @@ class Exchange:
         if cut + 1 < len(data):
             self._parts.append(data[cut + 1 :])
         messages: List[Dict[str, Any]] = []
-        for line in lines.split(b"\n"):
+        try:
+            texts = lines.decode().split("\n")
+        except UnicodeDecodeError:
+            raise ProtocolError("a line from the socket is no UTF-8: is this Kura's socket?") from None
+        for text in texts:
             try:
-                message = json.loads(line)
+                message, end = _decode(text)
             except ValueError:
-                raise ProtocolError(f"a line of {len(line)} bytes from the socket is no JSON: is this Kura's socket?") from None
+                end = -1
+            if end != len(text):
+                raise ProtocolError(f"a line of {len(text)} characters from the socket is no JSON: is this Kura's socket?")
             if not isinstance(message, dict):
                 raise ProtocolError("a line from the socket is no JSON-RPC reply: is this Kura's socket?")
             messages.append(message)

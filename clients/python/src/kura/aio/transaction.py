@@ -136,6 +136,11 @@ class AsyncPipeline(Methods):
             pass
         try:
             for index, request in enumerate(requests):
+                if not request.is_ready:
+                    await connection.wait(request, deadline)
+                if request.is_ready and request.error is None and request.failure is None:
+                    results[index].update(request.result)
+                    continue
                 try:
                     # What does not come to an end here is judged, and sent again where that is safe, like any other call.
                     told, _ = await client.perform(request, keys[index], deadline, sent_on=connection)

@@ -138,6 +138,11 @@ class Pipeline(Methods):
             pass
         try:
             for index, request in enumerate(requests):
+                if not request.is_ready:
+                    connection.wait(request, deadline)
+                if request.is_ready and request.error is None and request.failure is None:
+                    results[index].update(request.result)
+                    continue
                 try:
                     # What does not come to an end here is judged, and sent again where that is safe, like any other call.
                     told, _ = client.perform(request, keys[index], deadline, sent_on=connection)
