@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import gc
 import os
 import shutil
 import signal
+import socket
+import threading
 from typing import Any, Awaitable, Callable, List
 
 import pytest
 
 import kura
 from conftest import PATIENCE, Daemon, open_descriptors
+from kura import tasks, threads
 from kura.aio import AsyncKura
+from kura.wire import Request
 from middle import Middle
 
 
@@ -202,6 +207,53 @@ def test_one_client_in_two_loops_connects_again(daemon: Daemon) -> None:
     asyncio.run(use())
     asyncio.run(use())
     client.close()
+
+
+def taken(far: socket.socket, count: List[int]) -> int:
+    """Reads a line to its end from the other side; returns how many descriptors came along."""
+    descriptors = 0
+    while True:
+        data, ancillary, _, _ = far.recvmsg(65536, 1024)
+        count.append(len(data))
+        for _, _, part in ancillary:
+            numbers = array.array("i", part)
+            descriptors += len(numbers)
+            for number in numbers:
+                os.close(number)
+        if data.endswith(b"\n"):
+            return descriptors
+
+
+def test_a_descriptor_goes_along_once_however_long_its_line() -> None:
+    # Many times longer than what the socket takes at once.
+    request = Request("documents.attach", {"x": "y" * 3_000_000}, descriptor=0)
+
+    def read(far: socket.socket, told: List[int], sizes: List[int]) -> threading.Thread:
+        thread = threading.Thread(target=lambda: told.append(taken(far, sizes)))
+        thread.start()
+        return thread
+
+    async def asynchronous(near: socket.socket) -> None:
+        near.setblocking(False)
+        connection = tasks.Connection(near)
+        await connection.send(request, None)
+        while connection._output:
+            await asyncio.sleep(0.01)
+        connection.close()
+
+    def blocking(near: socket.socket) -> None:
+        threads.Connection(near).send(request, None)
+
+    for way in (lambda near: asyncio.run(asynchronous(near)), blocking):
+        near, far = socket.socketpair(socket.AF_UNIX)
+        told: List[int] = []
+        sizes: List[int] = []
+        thread = read(far, told, sizes)
+        way(near)
+        thread.join(PATIENCE)
+        assert told == [1] and sum(sizes) == len(request.line())
+        near.close()
+        far.close()
 
 
 def test_nothing_is_left_open(daemon: Daemon) -> None:

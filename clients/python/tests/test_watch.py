@@ -187,7 +187,8 @@ def test_caches_are_watched_and_their_end_is_told(own_daemon: Daemon) -> None:
 
 
 def test_a_live_list_goes_on_over_a_restart(own_daemon: Daemon) -> None:
-    client = kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=PATIENCE)
+    middle = Middle(own_daemon.socket)
+    client = kura.Kura(middle.socket, timeout=PATIENCE, patience=PATIENCE)
     tasks = client.documents["tasks"]
     tasks.put_many({"a": {"due": 2}, "b": {"due": 1}})
     live = tasks.live(sort=["due"])
@@ -198,6 +199,9 @@ def test_a_live_list_goes_on_over_a_restart(own_daemon: Daemon) -> None:
     while [document.id for document in live.documents] != ["c", "a"]:
         assert live.next(timeout=PATIENCE) is not None
     assert [document.value for document in live.documents] == [{"due": 0}, {"due": 2}]
+    # What it has is not sent again.
+    first, *others = middle.requests("documents.watch")
+    assert b"afterRev" not in first and others and all(b"afterRev" in line for line in others)
 
 
 def test_whoever_has_no_patience_is_told_that_the_daemon_is_gone(own_daemon: Daemon) -> None:
