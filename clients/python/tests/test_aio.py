@@ -220,7 +220,7 @@ def taken(far: socket.socket, count: List[int]) -> int:
             descriptors += len(numbers)
             for number in numbers:
                 os.close(number)
-        if data.endswith(b"\n"):
+        if not data or data.endswith(b"\n"):
             return descriptors
 
 
