@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from typing import Callable, List
 
 import pytest
 
@@ -65,7 +66,12 @@ def test_a_file_is_passed_by_its_descriptor(client: kura.Kura, tmp_path: os.Path
 def test_what_is_passed_from_memory_is_sealed() -> None:
     with descriptor_of(b"x" * 9000) as descriptor:
         assert os.pread(descriptor, 10_000, 0) == b"x" * 9000
-        for change in (lambda: os.pwrite(descriptor, b"y", 0), lambda: os.ftruncate(descriptor, 0), lambda: os.ftruncate(descriptor, 10_000)):
+        changes: List[Callable[[], object]] = [
+            lambda: os.pwrite(descriptor, b"y", 0),
+            lambda: os.ftruncate(descriptor, 0),
+            lambda: os.ftruncate(descriptor, 10_000),
+        ]
+        for change in changes:
             with pytest.raises(PermissionError):
                 change()
     with pytest.raises(OSError):
