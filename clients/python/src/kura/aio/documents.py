@@ -1,0 +1,218 @@
+"""Documents: a collection of JSON values that are found by what is in them."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ..caller import AsyncCaller, Descriptor
+from ..descriptors import INLINE_BYTES, BytesLike, Contents, descriptor_of
+from ..events import Document, Found
+from ..methods.documents import AsyncDocumentsMethods, DocumentsPutManyDocuments
+from ..methods.kinds import ConflictError
+from ..values import JSON, UNSET
+from .watch import AsyncLiveQuery, AsyncWatch
+
+if TYPE_CHECKING:
+    from .client import AsyncKura
+
+
+class Put(NamedTuple):
+    """What was stored."""
+
+    id: str
+    rev: int
+
+
+class AsyncDocuments(AsyncDocumentsMethods):
+    """All methods of documents; `documents["notes"]` is one collection."""
+
+    def __getitem__(self, collection: str) -> AsyncCollection:
+        return AsyncCollection(self._caller, collection)
+
+
+class AsyncCollection:
+    """The documents of one collection, each a JSON value of at most 8 MiB."""
+
+    def __init__(self, caller: AsyncCaller, name: str) -> None:
+        self._caller = caller
+        self._methods = AsyncDocumentsMethods(caller)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    # MARK: Reading
+
+    async def get(self, id: str) -> Optional[Document]:
+        """The document; None when there is none."""
+        found = await self._methods.get(self.name, id)
+        if found["rev"] == 0:
+            return None
+        return Document(
+            id,
+            found["value"],
+            found["rev"],
+            found.get("version"),
+            found.get("createdAt"),
+            found.get("updatedAt"),
+            [dict(attachment) for attachment in found.get("attachments", [])],
+        )
+
+    async def get_many(self, ids: Sequence[str]) -> Dict[str, Document]:
+        """Those that are there, by id, as of one moment."""
+        result = await self._methods.get_many(self.name, ids)
+        return {part["id"]: Document(part["id"], part["value"], part["rev"]) for part in result["documents"]}
+
+    async def count(self, where: JSON = UNSET, allow_scan: Optional[bool] = None) -> int:
+        return (await self._methods.count(self.name, where=where, allow_scan=allow_scan))["count"]
+
+    async def find(
+        self,
+        where: JSON = UNSET,
+        *,
+        sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None,
+        fields: Optional[Sequence[str]] = None,
+        limit: Optional[int] = None,
+        page: int = 100,
+        allow_scan: Optional[bool] = None,
+        timeout_ms: Optional[int] = None,
+    ) -> AsyncIterator[Document]:
+        """Documents that a selector fits (proto-docs/queries.md), fetched a page at a time while they are iterated over.
+
+        `limit`: how many at most, of all pages; `page`: how many are fetched at once, 1,000 at most.
+        """
+        cursor: Optional[str] = None
+        left = limit
+        while left is None or left > 0:
+            size = page if left is None else min(page, left)
+            result = await self._methods.find(
+                self.name, where=where, sort=sort, fields=fields, limit=size, cursor=cursor, allow_scan=allow_scan, timeout_ms=timeout_ms
+            )
+            for part in result["documents"]:
+                yield Document(part["id"], part["value"], part["rev"])
+            left = None if left is None else left - len(result["documents"])
+            cursor = result.get("cursor")
+            if cursor is None:
+                return
+
+    async def first(self, where: JSON = UNSET, *, sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None) -> Optional[Document]:
+        """The first that the selector fits; None when there is none."""
+        result = await self._methods.find(self.name, where=where, sort=sort, limit=1)
+        for part in result["documents"]:
+            return Document(part["id"], part["value"], part["rev"])
+        return None
+
+    async def each(self, page: int = 100) -> AsyncIterator[Document]:
+        """All documents, in the order in which they were first written, a page at a time."""
+        cursor: Optional[str] = None
+        while True:
+            result = await self._methods.list(self.name, cursor=cursor, limit=page)
+            for part in result["documents"]:
+                yield Document(part["id"], part["value"], part["rev"])
+            cursor = result.get("cursor")
+            if cursor is None:
+                return
+
+    async def search(self, query: str, *, where: JSON = UNSET, limit: Optional[int] = None, page: int = 20) -> AsyncIterator[Found]:
+        """Documents by words (proto-docs/search.md), the best first; the collection needs `searchFields`."""
+        cursor: Optional[str] = None
+        left = limit
+        while left is None or left > 0:
+            size = page if left is None else min(page, left)
+            result = await self._methods.search(self.name, query, where=where, limit=size, cursor=cursor)
+            for part in result["documents"]:
+                yield Found(part["id"], part["value"], part["rev"], part["rank"], part.get("snippets", {}))
+            left = None if left is None else left - len(result["documents"])
+            cursor = result.get("cursor")
+            if cursor is None:
+                return
+
+    # MARK: Writing
+
+    async def put(self, value: JSON, id: Optional[str] = None, *, if_rev: Optional[int] = None) -> Put:
+        """Stores a document, whole; without an id the daemon makes one, which sorts behind earlier ones."""
+        result = await self._methods.put(self.name, value, id=id, if_rev=if_rev)
+        return Put(result["id"], result["rev"])
+
+    async def put_many(self, documents: Mapping[str, JSON]) -> int:
+        """Stores several by id: all or none, under one revision, which is returned."""
+        rows: List[DocumentsPutManyDocuments] = [{"id": id, "value": value} for id, value in documents.items()]
+        return (await self._methods.put_many(self.name, rows))["rev"]
+
+    async def delete(self, id: str, *, if_rev: Optional[int] = None) -> bool:
+        """Whether there was something to remove."""
+        return (await self._methods.delete(self.name, id, if_rev=if_rev))["deleted"]
+
+    async def delete_where(self, where: JSON, *, allow_scan: Optional[bool] = None) -> int:
+        """Deletes what the selector fits, and returns how many those were."""
+        return (await self._methods.delete_many(self.name, where=where, allow_scan=allow_scan))["deleted"]
+
+    async def patch(self, id: str, merge: JSON, *, if_rev: Optional[int] = None) -> int:
+        """Changes members of a document (RFC 7396: null removes one); returns its revision."""
+        return (await self._methods.patch(self.name, id, merge_patch=merge, if_rev=if_rev))["rev"]
+
+    async def edit(self, id: str, change: Callable[[JSON], JSON], default: JSON = UNSET) -> Document:
+        """Stores what `change` makes of the document's value, anew when somebody else was faster.
+
+        `change` may be called several times. An absent document is a KeyError unless there is a default.
+        """
+        while True:
+            found = await self._methods.get(self.name, id)
+            if found["rev"] == 0 and default is UNSET:
+                raise KeyError(id)
+            value = change(found["value"] if found["rev"] else default)
+            try:
+                put = await self._methods.put(self.name, value, id=id, if_rev=found["rev"])
+                return Document(id, value, put["rev"])
+            except ConflictError:
+                continue
+
+    # MARK: Attachments
+
+    async def attach(self, id: str, name: str, data: Union[BytesLike, Descriptor], content_type: Optional[str] = None) -> int:
+        """Gives a document an attachment: bytes, or a file that is passed by its descriptor. Returns the revision."""
+        if isinstance(data, (bytes, bytearray, memoryview)) and len(data) <= INLINE_BYTES:
+            text = base64.b64encode(data).decode()
+            return (await self._methods.attach(self.name, id, name, content_type=content_type, data=text))["rev"]
+        with descriptor_of(data) as descriptor:
+            return (await self._methods.attach(self.name, id, name, content_type=content_type, fd=descriptor))["rev"]
+
+    async def attachment(self, id: str, name: str) -> Contents:
+        """An attachment, mapped and not copied. Raises NotFoundError."""
+        return Contents((await self._methods.attachment(self.name, id, name, as_="fd"))["fd"])
+
+    # MARK: Following
+
+    async def live(
+        self,
+        where: JSON = UNSET,
+        *,
+        sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None,
+        limit: Optional[int] = None,
+        patience: Optional[float] = None,
+    ) -> AsyncLiveQuery:
+        """A list of what the selector fits that follows everybody's changes."""
+        params: Dict[str, Any] = {"collection": self.name}
+        if where is not UNSET:
+            params["where"] = where
+        if sort is not None:
+            params["sort"] = list(sort)
+        if limit is not None:
+            params["limit"] = limit
+        query = AsyncLiveQuery(self._client(), params, patience)
+        await query.begin()
+        return query
+
+    async def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> AsyncWatch:
+        """Follows what changes in the collection."""
+        return await self._client().watch(
+            stores=["documents"], scope=self.name, values=values, after_rev=after_rev, epoch=epoch
+        )
+
+    def _client(self) -> AsyncKura:
+        from .client import AsyncKura
+
+        if not isinstance(self._caller, AsyncKura):
+            raise TypeError("a transaction or pipeline only collects calls: follow changes with the client itself")
+        return self._caller

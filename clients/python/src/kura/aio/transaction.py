@@ -1,0 +1,154 @@
+"""Calls that are collected and sent together: as one transaction, or side by side."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Dict, List, Optional, Type
+
+from ..caller import Descriptor
+from ..errors import KuraError, Lost
+from ..methods import Methods
+from ..methods.table import METHODS
+from ..methods.transaction import AsyncTransactionMethods
+from ..values import JSON
+from ..wire import Request
+
+if TYPE_CHECKING:
+    from .client import AsyncKura
+
+class Recorder:
+    """Takes calls down. Each returns a dict that is filled in when the calls have been answered."""
+
+    def __init__(self) -> None:
+        self.calls: List[Dict[str, JSON]] = []
+        self.results: List[Dict[str, JSON]] = []
+
+    def call(
+        self,
+        method: str,
+        params: Dict[str, JSON],
+        timeout: Optional[float] = None,
+        *,
+        descriptor: Optional[Descriptor] = None,
+        wants_descriptor: bool = False,
+    ) -> JSON:
+        if descriptor is not None or wants_descriptor:
+            raise TypeError(f"{method}: descriptors do not go into a transaction or pipeline; call it by itself")
+        self.check(method)
+        result: Dict[str, JSON] = {}
+        self.calls.append({"method": method, "params": params})
+        self.results.append(result)
+        return result
+
+    def check(self, method: str) -> None:
+        """Refuses what cannot be collected."""
+
+
+class OperationRecorder(Recorder):
+    """Takes down what can be an operation of a transaction."""
+
+    def check(self, method: str) -> None:
+        if METHODS[method].is_read:
+            raise TypeError(f"{method} is no change: read before the transaction, and let if_rev hold what was read")
+
+
+class AsyncTransactions(AsyncTransactionMethods):
+    """`transaction.apply`; called, `client.transaction()`, it is a block whose changes are made together."""
+
+    def __init__(self, caller: AsyncKura) -> None:
+        super().__init__(caller)
+        self._client = caller
+
+    def __call__(self, timeout: Optional[float] = None) -> AsyncTransaction:
+        return AsyncTransaction(self._client, timeout)
+
+
+class AsyncTransaction(Methods):
+    """Changes in several stores, made in one step when the block ends, or none of them when it raises.
+
+    Within the block the stores' methods return at once, and nothing is awaited; their results are empty dicts, which are
+    filled in at the end.
+    """
+
+    def __init__(self, client: AsyncKura, timeout: Optional[float]) -> None:
+        self._recorder = OperationRecorder()
+        super().__init__(self._recorder)
+        self._client = client
+        self._timeout = timeout
+        # Of all changes, once they are made.
+        self.rev: Optional[int] = None
+
+    async def __aenter__(self) -> AsyncTransaction:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is None:
+            await self.commit()
+
+    async def commit(self) -> None:
+        """Makes the changes. The end of the block does so by itself."""
+        calls, self._recorder.calls = self._recorder.calls, []
+        if not calls:
+            return
+        result = await self._client.transaction.apply(calls, timeout=self._timeout)  # type: ignore[arg-type]
+        for empty, told in zip(self._recorder.results, result["results"]):
+            empty.update(told)
+        self._recorder.results = []
+        self.rev = result["rev"]
+
+
+class AsyncPipeline(Methods):
+    """Calls that are sent at once when the block ends, each for itself: one that fails changes nothing about the others.
+
+    Their results are empty dicts, which are filled in at the end, and nothing is awaited before. `errors` has what went wrong by the call's place; the first of
+    them is raised at the end of the block.
+    """
+
+    def __init__(self, client: AsyncKura) -> None:
+        self._recorder = Recorder()
+        super().__init__(self._recorder)
+        self._client = client
+        self.errors: Dict[int, KuraError] = {}
+
+    async def __aenter__(self) -> AsyncPipeline:
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        if kind is None:
+            await self.send()
+            for index in sorted(self.errors):
+                raise self.errors[index]
+
+    async def send(self, timeout: Optional[float] = None) -> List[Dict[str, JSON]]:
+        """Sends what was collected, and returns the results in the order of the calls."""
+        calls, self._recorder.calls = self._recorder.calls, []
+        results, self._recorder.results = self._recorder.results, []
+        self.errors = {}
+        client = self._client
+        deadline = time.monotonic() + (client.timeout if timeout is None else timeout)
+        keys = [client.key_of(call["method"], call["params"]) for call in calls]
+        requests = [Request(call["method"], call["params"]) for call in calls]
+        connection = await client.connected(deadline)
+        try:
+            await connection.send_all(requests, deadline)
+        except Lost:
+            # None was sent; each finds its way below.
+            pass
+        try:
+            for index, request in enumerate(requests):
+                if not request.is_ready:
+                    await connection.wait(request, deadline)
+                if request.is_ready and request.error is None and request.failure is None:
+                    results[index].update(request.result)
+                    continue
+                try:
+                    # What does not come to an end here is judged, and sent again where that is safe, like any other call.
+                    told, _ = await client.perform(request, keys[index], deadline, sent_on=connection)
+                    results[index].update(told)
+                except KuraError as error:
+                    self.errors[index] = error
+        except BaseException:
+            for request in requests:
+                connection.abandon(request)
+            raise
+        return results

@@ -1,0 +1,128 @@
+"""What goes wrong: what the daemon answers, by kind (`methods/kinds.py`), and what this side finds out by itself."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Dict, Mapping, Optional
+
+
+class KuraError(Exception):
+    """Anything that goes wrong with Kura."""
+
+
+class ServerError(KuraError):
+    """An error that the daemon answered, or would have; its class is its kind.
+
+    `data` is what came with it; `method` what was called; `request_key` the key of a write, under which it can be sent
+    once more without being done twice.
+    """
+
+    kind = ""
+    code = 0
+    is_retryable = False
+    remedy = ""
+
+    def __init__(
+        self, method: str, message: str, data: Mapping[str, Any], code: Optional[int] = None, request_key: Optional[str] = None
+    ) -> None:
+        self.method = method
+        self.message = message
+        self.data: Dict[str, Any] = dict(data)
+        self.request_key = request_key
+        if code is not None:
+            self.code = code
+        if not self.kind:
+            self.kind = str(self.data.get("kind", "unknown"))
+            self.is_retryable = bool(self.data.get("retryable", False))
+        super().__init__(self._text())
+
+    @property
+    def current_rev(self) -> Optional[int]:
+        """Of a conflict: the item's revision now; 0 when it is absent."""
+        return self.data.get("currentRev")
+
+    @property
+    def limit(self) -> Optional[int]:
+        """The bound that was crossed."""
+        return self.data.get("limit")
+
+    def _text(self) -> str:
+        details = []
+        if "parameter" in self.data:
+            details.append(f"parameter {self.data['parameter']}{self.data.get('path', '')}")
+        elif self.data.get("path"):
+            details.append(f"at {self.data['path']}")
+        for name in ("index", "operation", "limit", "currentRev", "oldestRev", "id", "indexName", "reason"):
+            if name in self.data:
+                details.append(f"{name} {self.data[name]}")
+        if "grant" in self.data:
+            grant = self.data["grant"]
+            scope = f" {grant['scope']!r}" if "scope" in grant else ""
+            details.append(f"missing: {', '.join(grant.get('allow', ()))} on {grant.get('store')}{scope}")
+        text = f"{self.method}: {self.message}"
+        if details:
+            text += f" ({'; '.join(details)})"
+        sentences = [self.data.get("hint", ""), ADVICE.get(self.kind, self.remedy)]
+        return ". ".join([text, *(sentence.strip().rstrip(".") for sentence in sentences if sentence.strip())]) + "."
+
+
+# What to do in Python, where that is more than the protocol's own remedy.
+ADVICE = {
+    "valueTooLarge": "A setting takes 1 MiB, a document 8 MiB; larger things are blobs (client.blobs) or a document's attachments",
+    "sealed": "Have somebody unlock them, by `kura secrets unlock` or client.secrets.unlock(passphrase=…), then call again; "
+    "client.secrets.status() shows the state",
+    "forbidden": "client.server() shows what this connection may do; the daemon's administrator grants more, "
+    "or runs a socket with another role (KURA_SOCKET names the socket)",
+    "conflict": "Somebody else has changed it: read it again, change what is there, write with its rev; `edit` does so by itself",
+    "outcomeUnknown": "Whether the change was made is not known: read the item and its rev, then decide; "
+    "the same call with request_key=error.request_key is not done twice",
+    "compacted": "Read the items themselves, then go on with the rev of what was read; a watch tells so by a Resync",
+}
+
+
+class ServerGoneError(KuraError, ConnectionError):
+    """No daemon answers at the socket."""
+
+
+class NoReplyError(KuraError, builtins.TimeoutError):
+    """The reply did not come in time; a write may have been done, and its `request_key` tells when it is sent again."""
+
+    def __init__(self, text: str, request_key: Optional[str] = None) -> None:
+        super().__init__(text)
+        self.request_key = request_key
+
+
+class VersionMismatchError(KuraError):
+    """The daemon speaks another version of the protocol than this client, or is none of ours."""
+
+
+class ProtocolError(KuraError):
+    """What came from the socket is not what the protocol says."""
+
+
+class NotJSONError(KuraError, TypeError):
+    """A value has something that JSON cannot say; nothing was sent."""
+
+
+class ClosedError(KuraError):
+    """The client has been closed."""
+
+
+class FetchFailedError(KuraError):
+    """A cached value is not there, and whoever fetches it has asked that nobody tries for a while."""
+
+    def __init__(self, text: str, retry_after: float) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
+
+
+class RetryLater(Exception):
+    """Raised by a cached function: its source asks to be left alone for so many seconds."""
+
+    def __init__(self, seconds: float, text: str = "") -> None:
+        super().__init__(text or f"not before {seconds} seconds are over")
+        self.seconds = seconds
+
+
+class Lost(Exception):
+    """Inside of the client: the connection is no more. Never leaves it."""

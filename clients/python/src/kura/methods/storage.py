@@ -1,0 +1,663 @@
+# Generated from proto-docs/openrpc.json by generator/: do not edit.
+
+from __future__ import annotations
+
+from typing import Dict, List, Literal, Optional, Sequence, TypedDict, cast
+
+from ..caller import AsyncCaller, Caller, Descriptor
+from ..values import JSON
+
+
+class StoragePingResult(TypedDict):
+    # Always true.
+    pong: bool
+
+
+class StorageHealthResult(TypedDict):
+    # Always true: it answers.
+    live: bool
+    # Whether it takes reads and writes.
+    ready: bool
+    # Why it is not ready.
+    reasons: List[Literal["draining", "diskFull", "overloaded"]]
+
+
+class _StorageStatusResultRecovered(TypedDict):
+    # When the start was that did so.
+    at: str
+    # Tables and log, or files of caches.
+    what: Literal["durable", "caches"]
+    # What the failed starts had come to.
+    phase: str
+    # Why they failed.
+    reason: str
+
+
+class StorageStatusResultRecovered(_StorageStatusResultRecovered, total=False):
+    # Name below quarantine/ of what was set aside.
+    quarantine: str
+    # Files of caches that were dropped.
+    files: List[str]
+    # A copy of the tables, a snapshot or nothing; changes of the log were added to it.
+    startedFrom: Literal["tables", "snapshot", "nothing"]
+    # The snapshot's name.
+    snapshot: str
+    # Every change up to this revision of the history before is there.
+    savedRev: int
+    # Newest revision that was found in what was set aside: changes above `savedRev` are only there.
+    newestRev: int
+
+
+class _StorageStatusResultSockets(TypedDict):
+    # Where it is.
+    path: str
+    # Its permissions, in octal digits.
+    mode: str
+    # Open connections.
+    connections: int
+
+
+class StorageStatusResultSockets(_StorageStatusResultSockets, total=False):
+    # Its name in the configuration.
+    name: str
+    # Number of its user, when the configuration gives one.
+    owner: int
+    # Number of its group, when the configuration gives one.
+    group: int
+    # The role of those who have no other.
+    role: str
+
+
+class _StorageStatusResult(TypedDict):
+    # The daemon's version.
+    version: str
+    # Names the history that revisions belong to (UUID).
+    epoch: str
+    # When the daemon started.
+    startedAt: str
+    # `small`, `default` or `large`.
+    profile: str
+    # Newest revision.
+    rev: int
+    # Revision up to which the tables are written.
+    foldedRev: int
+    # Bounds, in bytes or items.
+    limits: Dict[str, int]
+
+
+class StorageStatusResult(_StorageStatusResult, total=False):
+    # The daemon's process id; this and what follows, up to `limits`, needs `admin` on the store.
+    pid: int
+    # What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing.
+    recovered: List[StorageStatusResultRecovered]
+    # Domains, keys and bytes of the settings.
+    settings: Dict[str, JSON]
+    # Collections and documents.
+    documents: Dict[str, JSON]
+    # Namespaces, entries and bytes of the model cache, and its bytes in memory.
+    models: Dict[str, JSON]
+    # Blobs, their contents and bytes, uploads under way.
+    blobs: Dict[str, JSON]
+    # Bytes free and in all on the file system, below how many caches store nothing, and whether that is so.
+    space: Dict[str, JSON]
+    # Segments and bytes of the log, commits and syncs.
+    log: Dict[str, JSON]
+    # Changes that are not folded yet: items, bytes, limit.
+    overlay: Dict[str, JSON]
+    # Items kept in memory: items, bytes, limit.
+    cache: Dict[str, JSON]
+    # Open connections, requests, subscriptions.
+    connections: Dict[str, JSON]
+    # Memory of all connections' buffers, its limit, and what has been refused for want of it.
+    buffers: Dict[str, JSON]
+    # Writes, bytes and syncs since the start, by file group.
+    disk: Dict[str, JSON]
+    # Where clients come in.
+    sockets: List[StorageStatusResultSockets]
+    # What each role with a quota holds: items, bytes, scopes, and their limits.
+    quotas: Dict[str, Dict[str, JSON]]
+
+
+class StorageStatsResultDatabases(TypedDict):
+    # The file, below the data directory.
+    name: str
+    # Its size when the daemon started, such as `1-2 MB`.
+    range: str
+
+
+class StorageStatsResultModels(TypedDict):
+    # Name.
+    namespace: str
+    # Entries.
+    count: int
+    # Bytes that they count as.
+    bytes: int
+    # Times that an entry was found fresh since the start.
+    hits: int
+    # Times that one was found stale.
+    stale: int
+    # Times that none was found.
+    misses: int
+    # Entries that were stored.
+    puts: int
+    # Entries that had to go for want of room.
+    evictions: int
+    # Those of them that were new and asked for less often than who would have had to go instead.
+    rejections: int
+    # Entries that were swept.
+    expired: int
+
+
+class StorageStatsResultBlobs(TypedDict):
+    # Name.
+    namespace: str
+    # Its blobs, variants counted.
+    count: int
+    # Their bytes, equal contents counted each time.
+    bytes: int
+    # Reads that found a blob.
+    hits: int
+    # Reads that found none.
+    misses: int
+    # Blobs that were stored.
+    stored: int
+    # Blobs that were not.
+    declined: int
+    # Blobs that went for others.
+    evicted: int
+    # Blobs whose time was over.
+    expired: int
+    # Blobs whose content was found damaged or gone.
+    damaged: int
+
+
+class StorageStatsResultSweep(TypedDict):
+    # Whether it is under way.
+    running: bool
+    # Entries that were looked at.
+    done: int
+    # Entries to look at.
+    total: int
+    # Entries that were removed.
+    removed: int
+    # Bytes that they counted as.
+    bytes: int
+
+
+class _StorageStatsResult(TypedDict):
+    # Database files that there were at the start.
+    databases: List[StorageStatsResultDatabases]
+    # How many of them were of each range.
+    sizes: Dict[str, int]
+    # Files of caches that could not be opened, read or written.
+    openErrors: int
+    # What namespaces of the model cache hold, and what has happened to them.
+    models: List[StorageStatsResultModels]
+    # The same of namespaces of blobs.
+    blobs: List[StorageStatsResultBlobs]
+    # How the sweep stands that is under way, or how the last one ended.
+    sweep: StorageStatsResultSweep
+    # Bytes that caches have given up for want of space.
+    purgedBytes: int
+
+
+class StorageStatsResult(_StorageStatsResult, total=False):
+    # Memory that was free when the daemon started, as a range.
+    freeMemoryRange: str
+    # Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs
+    # `admin` on the store.
+    totals: Dict[str, int]
+
+
+class StorageSweepResult(TypedDict):
+    # Whether it is under way.
+    running: bool
+    # Entries that were looked at.
+    done: int
+    # Entries to look at.
+    total: int
+    # Entries that were removed.
+    removed: int
+    # Bytes that they counted as.
+    bytes: int
+
+
+class StorageDiskWritesResultTotals(TypedDict):
+    # Bytes given to the disk.
+    bytes: int
+    # Those of the log.
+    log: int
+    # Those of the tables and their WAL.
+    tables: int
+    # Those of the caches' files.
+    caches: int
+    # Those of other files, temporary ones too.
+    other: int
+    # Syncs.
+    syncs: int
+    # Changes that were asked for.
+    changes: int
+    # Bytes of their keys and values.
+    logicalBytes: int
+    # Writes given to the system.
+    writes: int
+    # Files that were made.
+    creates: int
+    # Files that were removed.
+    deletes: int
+    # What these cost the file system's own blocks, about: 16 KiB a file made, 8 KiB a file removed.
+    metadataBytes: int
+    # Bytes that nobody asked for meanwhile: room for the log, folds and checkpoints of what came before, temporary
+    # files.
+    upkeepBytes: int
+    # Writes that changed nothing, and so were not written.
+    noOpWrites: int
+    # Durable changes that shared another one's sync.
+    syncsSaved: int
+
+
+class _StorageDiskWritesResultGroups(TypedDict):
+    # The group; what has no name of its own has an empty one.
+    name: str
+    # Changes that were asked for.
+    changes: int
+    # Bytes of their keys and values.
+    logicalBytes: int
+
+
+class StorageDiskWritesResultGroups(_StorageDiskWritesResultGroups, total=False):
+    # Where it is, of scopes and keys.
+    store: str
+    # In which scope, of keys.
+    scope: str
+    # The group's part of what was written, by what it asked for; not of scopes and keys.
+    bytes: int
+
+
+class StorageDiskWritesResultSeries(TypedDict):
+    # Where it begins.
+    startedAt: str
+    # How much of it the daemon was running.
+    seconds: int
+    # The stores' parts, and `upkeep`.
+    byStore: Dict[str, int]
+    # Bytes given to the disk.
+    bytes: int
+    # Those of the log.
+    log: int
+    # Those of the tables and their WAL.
+    tables: int
+    # Those of the caches' files.
+    caches: int
+    # Those of other files, temporary ones too.
+    other: int
+    # Syncs.
+    syncs: int
+    # Changes that were asked for.
+    changes: int
+    # Bytes of their keys and values.
+    logicalBytes: int
+
+
+class StorageDiskWritesResultDays(TypedDict):
+    # Days that are known and over.
+    count: int
+    # Median of their bytes.
+    p50: int
+    # The bytes that one day in ten passes.
+    p90: int
+    # Bytes by which a day's writes grew from day to day over the last 14, by least squares.
+    trend: int
+
+
+class StorageDiskWritesResult(TypedDict):
+    # As asked.
+    window: str
+    # As asked.
+    by: str
+    # Where what is known of the window begins.
+    startedAt: str
+    # How much of it the daemon was running.
+    seconds: int
+    # All of it.
+    totals: StorageDiskWritesResultTotals
+    # Those that cost most first.
+    groups: List[StorageDiskWritesResultGroups]
+    # The window's minutes, hours or days, those left out in which the daemon did not run.
+    series: List[StorageDiskWritesResultSeries]
+    # The days as a whole, whatever the window.
+    days: StorageDiskWritesResultDays
+
+
+class StorageQuarantineResultItems(TypedDict):
+    # Its name below quarantine/.
+    name: str
+    # When it was set aside.
+    at: str
+    # Why.
+    reason: str
+    # Sizes of its files.
+    bytes: int
+    # How many they are.
+    files: int
+
+
+class StorageQuarantineResult(TypedDict):
+    # In the order of their names.
+    items: List[StorageQuarantineResultItems]
+    # Sizes of all of them.
+    bytes: int
+
+
+class StorageAcknowledgeResult(TypedDict):
+    # Notices that there were.
+    acknowledged: int
+
+
+class StorageCheckResultProblems(TypedDict):
+    # What kind of thing it is.
+    what: Literal["table", "collection", "segment", "cache", "blob", "attachment", "orphan", "secret"]
+    # A table, a collection, a file below the data directory, or a digest.
+    where: str
+    # What is wrong.
+    problem: str
+
+
+class StorageCheckResult(TypedDict):
+    # What was found; empty when all is well.
+    problems: List[StorageCheckResultProblems]
+    # How many there are; beyond 1,000 they are only counted.
+    problemCount: int
+    # How much was looked at, by kind.
+    checked: Dict[str, int]
+    # What could not be looked at, and why.
+    skipped: List[str]
+    # Newest revision that the answer takes into account.
+    rev: int
+
+
+class _StorageBackupResultLeftOut(TypedDict):
+    # `settings`, `secrets` or `documents`.
+    store: str
+    # Items.
+    count: int
+    # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
+    # what was stored; `locked`: the secrets were.
+    reason: Literal["marked", "deviceOnly", "damaged", "locked"]
+
+
+class StorageBackupResultLeftOut(_StorageBackupResultLeftOut, total=False):
+    # Domain, collection or service.
+    scope: str
+    # Which item, where not the whole scope is meant.
+    name: str
+
+
+class _StorageBackupResult(TypedDict):
+    # Bytes of the file.
+    bytes: int
+    # BLAKE2b-256 of the file, hexadecimal.
+    digest: str
+    # Whether a key is needed to open it.
+    encrypted: bool
+    # Whether it was read back and found whole; false where what was written cannot be read.
+    verified: bool
+    # Items that are in it.
+    counts: Dict[str, int]
+    # What is not in it, and why.
+    leftOut: List[StorageBackupResultLeftOut]
+    # Everything is as of this revision.
+    rev: int
+
+
+class StorageBackupResult(_StorageBackupResult, total=False):
+    # What it is called.
+    name: str
+
+
+class StorageMethods:
+    """The daemon as a whole."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def ping(self, *, timeout: Optional[float] = None) -> StoragePingResult:
+        """Answers at once, without looking at any store."""
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.ping", sent, timeout)
+        return cast(StoragePingResult, result)
+
+    def health(self, *, timeout: Optional[float] = None) -> StorageHealthResult:
+        """Tells whether the daemon is alive, and ready for work."""
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.health", sent, timeout)
+        return cast(StorageHealthResult, result)
+
+    def status(self, *, timeout: Optional[float] = None) -> StorageStatusResult:
+        """Reports revisions, sizes, limits and counters of the running daemon."""
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.status", sent, timeout)
+        return cast(StorageStatusResult, result)
+
+    def stats(self, *, timeout: Optional[float] = None) -> StorageStatsResult:
+        """Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches
+        do.
+        """
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.stats", sent, timeout)
+        return cast(StorageStatsResult, result)
+
+    def sweep(self, *, timeout: Optional[float] = None) -> StorageSweepResult:
+        """Removes from the caches what has expired, was deleted logically or dropped; answers when that is done."""
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.sweep", sent, timeout)
+        return cast(StorageSweepResult, result)
+
+    def disk_writes(
+        self,
+        *,
+        window: Optional[Literal["hour", "day", "week", "month"]] = None,
+        by: Optional[Literal["store", "method", "client", "user", "scope", "key"]] = None,
+        limit: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageDiskWritesResult:
+        """Tells what was written to the disk in a while, and for whom: the write bill.
+
+        `window`: The last 60 minutes, 24 hours, 7 days or 30 days, the one that is not over counted; without it the
+            day.
+        `by`: What the groups are; without it the store. Scopes and keys are those written most in the last hour or
+            two, estimated; none of secrets.
+        `limit`: Groups to tell of at most; without it 20.
+        """
+        sent: Dict[str, JSON] = {}
+        if window is not None:
+            sent["window"] = window
+        if by is not None:
+            sent["by"] = by
+        if limit is not None:
+            sent["limit"] = limit
+        result = self._caller.call("storage.diskWrites", sent, timeout)
+        return cast(StorageDiskWritesResult, result)
+
+    def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
+        """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.quarantine", sent, timeout)
+        return cast(StorageQuarantineResult, result)
+
+    def acknowledge(self, *, timeout: Optional[float] = None) -> StorageAcknowledgeResult:
+        """Clears the notices that `storage.status` has under `recovered`; what was set aside stays where it is.
+
+        Raises NoSpaceError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.acknowledge", sent, timeout)
+        return cast(StorageAcknowledgeResult, result)
+
+    def check(self, *, timeout: Optional[float] = None) -> StorageCheckResult:
+        """Looks through everything that the data directory has, while the daemon serves, and tells what is damaged.
+
+        Raises OverloadedError, ShuttingDownError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.check", sent, timeout)
+        return cast(StorageCheckResult, result)
+
+    def backup(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        recipients: Optional[Sequence[str]] = None,
+        passphrase: Optional[str] = None,
+        include: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageBackupResult:
+        """Writes one consistent backup of settings, secrets, documents and attachments, while writes go on.
+
+        `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `recipients`: X25519 public keys, base64: it is encrypted, and each of their secret keys opens it.
+        `passphrase`: It is encrypted, and the passphrase opens it.
+        `include`: What of everything: `settings`, `secrets`, `documents`, or a scope such as `documents/notes`.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError, SealedError,
+            TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if recipients is not None:
+            sent["recipients"] = recipients
+        if passphrase is not None:
+            sent["passphrase"] = passphrase
+        if include is not None:
+            sent["include"] = include
+        result = self._caller.call("storage.backup", sent, timeout, descriptor=fd)
+        return cast(StorageBackupResult, result)
+
+
+class AsyncStorageMethods:
+    """The daemon as a whole."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def ping(self, *, timeout: Optional[float] = None) -> StoragePingResult:
+        """Answers at once, without looking at any store."""
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.ping", sent, timeout)
+        return cast(StoragePingResult, result)
+
+    async def health(self, *, timeout: Optional[float] = None) -> StorageHealthResult:
+        """Tells whether the daemon is alive, and ready for work."""
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.health", sent, timeout)
+        return cast(StorageHealthResult, result)
+
+    async def status(self, *, timeout: Optional[float] = None) -> StorageStatusResult:
+        """Reports revisions, sizes, limits and counters of the running daemon."""
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.status", sent, timeout)
+        return cast(StorageStatusResult, result)
+
+    async def stats(self, *, timeout: Optional[float] = None) -> StorageStatsResult:
+        """Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches
+        do.
+        """
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.stats", sent, timeout)
+        return cast(StorageStatsResult, result)
+
+    async def sweep(self, *, timeout: Optional[float] = None) -> StorageSweepResult:
+        """Removes from the caches what has expired, was deleted logically or dropped; answers when that is done."""
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.sweep", sent, timeout)
+        return cast(StorageSweepResult, result)
+
+    async def disk_writes(
+        self,
+        *,
+        window: Optional[Literal["hour", "day", "week", "month"]] = None,
+        by: Optional[Literal["store", "method", "client", "user", "scope", "key"]] = None,
+        limit: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageDiskWritesResult:
+        """Tells what was written to the disk in a while, and for whom: the write bill.
+
+        `window`: The last 60 minutes, 24 hours, 7 days or 30 days, the one that is not over counted; without it the
+            day.
+        `by`: What the groups are; without it the store. Scopes and keys are those written most in the last hour or
+            two, estimated; none of secrets.
+        `limit`: Groups to tell of at most; without it 20.
+        """
+        sent: Dict[str, JSON] = {}
+        if window is not None:
+            sent["window"] = window
+        if by is not None:
+            sent["by"] = by
+        if limit is not None:
+            sent["limit"] = limit
+        result = await self._caller.call("storage.diskWrites", sent, timeout)
+        return cast(StorageDiskWritesResult, result)
+
+    async def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
+        """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.quarantine", sent, timeout)
+        return cast(StorageQuarantineResult, result)
+
+    async def acknowledge(self, *, timeout: Optional[float] = None) -> StorageAcknowledgeResult:
+        """Clears the notices that `storage.status` has under `recovered`; what was set aside stays where it is.
+
+        Raises NoSpaceError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.acknowledge", sent, timeout)
+        return cast(StorageAcknowledgeResult, result)
+
+    async def check(self, *, timeout: Optional[float] = None) -> StorageCheckResult:
+        """Looks through everything that the data directory has, while the daemon serves, and tells what is damaged.
+
+        Raises OverloadedError, ShuttingDownError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.check", sent, timeout)
+        return cast(StorageCheckResult, result)
+
+    async def backup(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        recipients: Optional[Sequence[str]] = None,
+        passphrase: Optional[str] = None,
+        include: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageBackupResult:
+        """Writes one consistent backup of settings, secrets, documents and attachments, while writes go on.
+
+        `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `recipients`: X25519 public keys, base64: it is encrypted, and each of their secret keys opens it.
+        `passphrase`: It is encrypted, and the passphrase opens it.
+        `include`: What of everything: `settings`, `secrets`, `documents`, or a scope such as `documents/notes`.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError, SealedError,
+            TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if recipients is not None:
+            sent["recipients"] = recipients
+        if passphrase is not None:
+            sent["passphrase"] = passphrase
+        if include is not None:
+            sent["include"] = include
+        result = await self._caller.call("storage.backup", sent, timeout, descriptor=fd)
+        return cast(StorageBackupResult, result)

@@ -1,0 +1,51 @@
+"""Where the daemon listens, and why nobody answers there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import stat
+
+
+def default_socket() -> str:
+    """KURA_SOCKET, or where the daemon of this user listens, as with `kura` and `kurad`."""
+    named = os.environ.get("KURA_SOCKET")
+    if named:
+        return named
+    if os.geteuid() == 0:
+        return "/run/kura/kura.sock"
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}"
+    return os.path.join(runtime, "kura", "kura.sock")
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def why_unreachable(path: str, error: OSError) -> str:
+    """A sentence for whoever cannot connect, with what to do."""
+    if error.errno == errno.ENOENT:
+        return (
+            f"no daemon listens at {path}: start it (`kurad`, or `kurad --socket {path}`), "
+            "or say where it listens with KURA_SOCKET or socket="
+        )
+    if error.errno == errno.ECONNREFUSED:
+        return f"{path} is there, but no daemon listens any more: it has been killed. Start it again (`kurad`)"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        told = ""
+        try:
+            about = os.stat(path)
+            told = f" ({_user(about.st_uid)}'s, mode {stat.S_IMODE(about.st_mode):04o})"
+        except OSError:
+            pass
+        return (
+            f"{path}: {_user(os.geteuid())} may not connect to this socket{told}: run as its owner, or have the daemon's "
+            "administrator configure a socket for you (proto-docs/access.md)"
+        )
+    if "too long" in str(error):
+        return f"{path}: a socket's path has at most 107 bytes; give a shorter one"
+    return f"{path}: {error.strerror or error}: is it the socket of a daemon that runs?"

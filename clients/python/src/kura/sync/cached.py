@@ -1,0 +1,194 @@
+# Generated from ../aio/cached.py by generator/: change it there.
+
+"""Functions whose results all processes of the host share: one fetches, the others take what is there, or wait."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import time
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optional, Sequence, TypeVar, Union, cast
+
+from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
+from ..methods.models import ModelsGetResult
+from ..threads import spawn
+from ..values import JSON, encoded
+
+if TYPE_CHECKING:
+    from .client import Kura
+
+Result = TypeVar("Result")
+KEY_BYTES = 512
+# How long one request waits for whoever fetches; then it asks again, and wins when that one is gone.
+ROUND_SECONDS = 25.0
+
+
+def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
+    """The key of a call: its arguments as JSON; their hash when that is too long for a key."""
+    only = arguments[0] if len(arguments) == 1 and not named else None
+    if isinstance(only, str) and only and only[0] not in "=#":
+        text = only
+    else:
+        text = "=" + encoded(list(arguments)).decode()
+        if named:
+            text += encoded(dict(sorted(named.items()))).decode()
+    if len(text.encode()) <= KEY_BYTES and text.isprintable():
+        return text
+    return "#" + hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class Cache:
+    """The decorator. See `kura.cached` for the options."""
+
+    def __init__(
+        self,
+        client: Callable[[], Kura],
+        namespace: str,
+        *,
+        ttl_seconds: Optional[int] = None,
+        stale_seconds: Optional[int] = None,
+        stale_if_error_seconds: Optional[int] = None,
+        max_age_seconds: Optional[int] = None,
+        wait_seconds: float = 60.0,
+        lease_seconds: Optional[int] = None,
+        fail_seconds: int = 0,
+        key: Optional[Callable[..., str]] = None,
+        tags: Union[None, Sequence[str], Callable[..., Sequence[str]]] = None,
+        encode: Callable[[Any], JSON] = _same,
+        decode: Callable[[JSON], Any] = _same,
+        in_background: bool = False,
+        needs_server: bool = False,
+    ) -> None:
+        self.client = client
+        self.namespace = namespace
+        self.times: Dict[str, Any] = {"ttl_seconds": ttl_seconds, "stale_seconds": stale_seconds, "stale_if_error_seconds": stale_if_error_seconds}
+        self.max_age_seconds = max_age_seconds
+        self.wait_seconds = wait_seconds
+        self.lease_seconds = lease_seconds
+        self.fail_seconds = fail_seconds
+        self.key = key
+        self.tags = tags
+        self.encode = encode
+        self.decode = decode
+        self.in_background = in_background
+        self.needs_server = needs_server
+
+    def __call__(self, function: Callable[..., Result]) -> Cached[Result]:
+        return Cached(self, function)
+
+
+class Cached(Generic[Result]):
+    """A function with a cache around it. Calling it is as calling the function."""
+
+    def __init__(self, cache: Cache, function: Callable[..., Result]) -> None:
+        self._cache = cache
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def key(self, *arguments: Any, **named: Any) -> str:
+        """What a call's result is called in the cache."""
+        if self._cache.key is not None:
+            return self._cache.key(*arguments, **named)
+        return key_of(arguments, named)
+
+    def invalidate(self, *arguments: Any, **named: Any) -> None:
+        """Forgets the result of this call: the next one fetches."""
+        self._cache.client().models.delete(self._cache.namespace, self.key(*arguments, **named))
+
+    def invalidate_all(self, tag: Optional[str] = None) -> None:
+        """Has all results, or those with a tag, fetched anew; until they are they count as stale."""
+        self._cache.client().models.invalidate(self._cache.namespace, tag=tag)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Result:
+        key = self.key(*arguments, **named)
+        deadline = time.monotonic() + self._cache.wait_seconds
+        while True:
+            try:
+                found = self._ask(key, deadline)
+            except ServerGoneError:
+                if self._cache.needs_server:
+                    raise
+                # A cache that is away must not take the application along.
+                return self._function(*arguments, **named)
+            token = found.get("token")
+            if token is not None and found["state"] == "stale" and self._cache.in_background:
+                spawn(self._refresh, token, arguments, named)
+                return self._decoded(found["value"])
+            if token is not None:
+                return self._fetch(token, found, arguments, named)
+            if "value" in found:
+                return self._decoded(found["value"])
+            if "retryAfterMs" in found:
+                seconds = found["retryAfterMs"] / 1000
+                raise FetchFailedError(
+                    f"{self._cache.namespace} {key!r} is not in the cache, and its source asks to be left alone for {seconds:g} s more",
+                    seconds,
+                )
+            if time.monotonic() >= deadline:
+                raise NoReplyError(
+                    f"{self._cache.namespace} {key!r}: somebody else has been fetching it for {self._cache.wait_seconds:g} s; "
+                    "raise wait_seconds when fetching takes so long"
+                )
+
+    def _ask(self, key: str, deadline: float) -> ModelsGetResult:
+        left = max(0.0, min(ROUND_SECONDS, deadline - time.monotonic()))
+        return self._cache.client().models.get(
+            self._cache.namespace,
+            key,
+            max_age_seconds=self._cache.max_age_seconds,
+            claim=True,
+            wait_ms=int(left * 1000),
+            lease_seconds=self._cache.lease_seconds,
+        )
+
+    def _fetch(self, token: str, found: Optional[ModelsGetResult], arguments: Sequence[Any], named: Dict[str, Any]) -> Result:
+        """The winner's part: fetches, and brings it or says that it failed."""
+        cache = self._cache
+        try:
+            value = self._function(*arguments, **named)
+            # What everybody else will get of it.
+            text = encoded(cache.encode(value))
+        except NotJSONError:
+            self._fail(token, 0)
+            raise
+        except Exception as error:
+            seconds = error.seconds if isinstance(error, RetryLater) else cache.fail_seconds
+            self._fail(token, seconds)
+            if found is not None and "value" in found and cache.times["stale_if_error_seconds"]:
+                return self._decoded(found["value"])
+            raise
+        except BaseException:
+            # Interrupted: the next one may try at once.
+            self._fail(token, 0)
+            raise
+        stored = json.loads(text)
+        tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
+        try:
+            cache.client().models.put(
+                cache.namespace, self.key(*arguments, **named), stored, token=token, tags=tags, **cache.times
+            )
+        except KuraError:
+            # It has been fetched, and that is what was asked for.
+            if cache.needs_server:
+                raise
+        return self._decoded(stored)
+
+    def _refresh(self, token: str, arguments: Sequence[Any], named: Dict[str, Any]) -> None:
+        self._fetch(token, None, arguments, named)
+
+    def _fail(self, token: str, seconds: float) -> None:
+        try:
+            self._cache.client().models.fail(token, retry_after_seconds=max(0, round(seconds)) or None)
+        except KuraError:
+            # The claim ends by itself.
+            pass
+
+    def _decoded(self, value: JSON) -> Result:
+        return cast(Result, self._cache.decode(value))
+
+

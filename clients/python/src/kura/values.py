@@ -1,0 +1,102 @@
+"""JSON values: what they are written as, and what is said of those that are none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Optional, Tuple
+
+from .errors import NotJSONError
+
+# What JSON text can say: None, bool, int, float, str, and lists and dicts (with str keys) of those.
+JSON = Any
+
+
+class _Unset:
+    """Stands where None would mean JSON's null."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Any = _Unset()
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def encoded(value: JSON, place: str = "value") -> bytes:
+    """Compact JSON text of a value, in UTF-8. `place` is what the value is called; empty for an object whose names do.
+
+    Raises NotJSONError, which names the place, for what JSON cannot say: bytes, dates, NaN, half a surrogate pair.
+    """
+    try:
+        return _encode(value).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotJSONError(_fault(value, place, 0) or str(error)) from None
+
+
+_INSTEAD = {
+    "bytes": "store it as a blob (client.blobs), or as base64 text",
+    "bytearray": "store it as a blob (client.blobs), or as base64 text",
+    "memoryview": "store it as a blob (client.blobs), or as base64 text",
+    "datetime": "store its .isoformat()",
+    "date": "store its .isoformat()",
+    "Decimal": "store it as text",
+    "set": "store a sorted list",
+    "UUID": "store its str()",
+}
+
+
+def _fault(value: Any, place: str, depth: int) -> str:
+    """Says where a value is no JSON, and what to store instead; empty when it is."""
+    if depth > 126:
+        return f"{place} is nested more than 126 levels deep, or contains itself"
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if not isinstance(key, str):
+                return f"{place} has the key {key!r}: names in JSON are strings; write str(key)"
+            found = _fault(key, f"the name {key!r} in {place}", depth) or _fault(part, f"{place}[{key!r}]" if place else key, depth + 1)
+            if found:
+                return found
+        return ""
+    if isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            found = _fault(part, f"{place}[{index}]", depth + 1)
+            if found:
+                return found
+        return ""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return f"{place} has half of a surrogate pair: it is no text that UTF-8 can say"
+        return ""
+    if isinstance(value, float):
+        is_finite = value == value and value not in (float("inf"), float("-inf"))
+        return "" if is_finite else f"{place} is {value!r}, which JSON cannot say: store None, or text"
+    if value is None or isinstance(value, (bool, int)):
+        return ""
+    name = type(value).__name__
+    instead = _INSTEAD.get(name, "convert it to dicts, lists, strings and numbers first")
+    return f"{place} is of type {name}, which JSON does not have: {instead}"
+
+
+class _Repeated(Exception):
+    pass
+
+
+def repeated_name(text: bytes) -> Optional[str]:
+    """A name that comes twice in an object of JSON text, as 1 and "1" do when a dict has both; None when there is none."""
+
+    def once(pairs: List[Tuple[str, JSON]]) -> Dict[str, JSON]:
+        names = set()
+        for name, _ in pairs:
+            if name in names:
+                raise _Repeated(name)
+            names.add(name)
+        return dict(pairs)
+
+    try:
+        json.loads(text, object_pairs_hook=once)
+        return None
+    except _Repeated as error:
+        return str(error)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+
+import pytest
+
+import kura
+
+
+def test_a_document_is_put_read_edited_and_deleted(client: kura.Kura) -> None:
+    notes = client.documents["notes"]
+    put = notes.put({"text": "one"})
+    found = notes.get(put.id)
+    assert found is not None and found.value == {"text": "one"} and found.rev == put.rev and found.version == 1
+    with pytest.raises(kura.ConflictError):
+        notes.put({"text": "two"}, put.id, if_rev=0)
+    edited = notes.edit(put.id, lambda value: {**value, "text": "two"})
+    assert edited.value == {"text": "two"} and edited.rev > put.rev
+    assert notes.patch(put.id, {"due": 3}) > edited.rev
+    assert notes.get_many([put.id, "none"])[put.id].value == {"text": "two", "due": 3}
+    assert notes.delete(put.id) and not notes.delete(put.id) and notes.get(put.id) is None
+    with pytest.raises(KeyError):
+        notes.edit(put.id, lambda value: value)
+    assert notes.edit("fresh", lambda value: value + 1, default=1).value == 2
+
+
+def test_pages_are_followed_to_the_end(client: kura.Kura) -> None:
+    pages = client.documents["pages"]
+    pages.put_many({f"{number:04}": {"number": number} for number in range(257)})
+    assert [document.id for document in pages.each(page=100)] == [f"{number:04}" for number in range(257)]
+    found = pages.find({"number": {"$gte": 7}}, sort=[{"number": "desc"}], fields=["number"], page=50)
+    assert [document.value["number"] for document in found] == list(range(256, 6, -1))
+    assert [document.id for document in pages.find(sort=["number"], limit=3, page=2)] == ["0000", "0001", "0002"]
+    assert list(pages.find(limit=0)) == []
+    first = pages.first({"number": {"$gt": 200}}, sort=["number"])
+    assert first is not None and first.id == "0201"
+    assert pages.first({"number": -1}) is None
+    assert pages.count() == 257 and pages.count({"number": {"$lt": 7}}) == 7
+    assert pages.delete_where({"number": {"$lt": 250}}) == 250 and pages.count() == 7
+
+
+def test_a_selector_that_is_none_is_told_with_its_place(client: kura.Kura) -> None:
+    with pytest.raises(kura.InvalidParamsError) as caught:
+        list(client.documents["pages"].find({"area": {"$between": [1, 2]}}))
+    assert caught.value.data["path"] == "/area/$between" and "/area/$between" in str(caught.value)
+
+
+def test_words_find_documents(client: kura.Kura) -> None:
+    articles = client.documents["articles"]
+    articles.put_many({"a": {"body": "a cupboard for storage"}, "b": {"body": "clouds and rain"}, "c": {"body": "storage storage"}})
+    client.documents.configure("articles", search_fields=["body"])
+    client.documents.describe("articles", wait_ms=60000)
+    found = list(articles.search("storage", page=1))
+    assert {part.id for part in found} == {"a", "c"} and all("storage" in part.snippets["body"] for part in found)
+
+
+def test_attachments_go_in_and_out_by_descriptor(client: kura.Kura) -> None:
+    cards = client.documents["cards"]
+    cards.put({"name": "Ada"}, "ada")
+    large = os.urandom(300_000)
+    cards.attach("ada", "small.txt", b"small", "text/plain")
+    cards.attach("ada", "large.bin", large)
+    with tempfile.TemporaryFile() as file:
+        file.write(b"from a file")
+        file.flush()
+        file.seek(0)
+        cards.attach("ada", "file", file)
+    with cards.attachment("ada", "large.bin") as contents:
+        assert contents.view == large and contents.view.readonly
+    assert bytes(cards.attachment("ada", "small.txt")) == b"small"
+    assert bytes(cards.attachment("ada", "file")) == b"from a file"
+    document = cards.get("ada")
+    assert document is not None
+    assert [(part["name"], part["bytes"]) for part in document.attachments] == [("file", 11), ("large.bin", 300_000), ("small.txt", 5)]
+    with pytest.raises(kura.NotFoundError):
+        cards.attachment("ada", "none")
+    with pytest.raises((TypeError, io.UnsupportedOperation)):
+        cards.attach("ada", "none", io.BytesIO(b"no descriptor"))
+
+
+def test_a_live_list_follows_everybody(client: kura.Kura) -> None:
+    tasks = client.documents["tasks"]
+    tasks.put_many({"a": {"due": 3}, "b": {"due": 1}, "c": {"due": 2, "done": True}})
+    with tasks.live({"done": {"$exists": False}}, sort=["due"], limit=2) as live:
+        first = live.next(timeout=60)
+        assert first is not None and [document.id for document in first] == ["b", "a"]
+        tasks.put_many({"b": {"due": 9}, "c": {"due": 2}})
+        assert [document.id for document in next(live)] == ["c", "a"]
+        tasks.delete("c")
+        assert [document.id for document in next(live)] == ["a", "b"]
+        tasks.put({"due": 10}, "a")
+        assert [(document.id, document.value["due"]) for document in next(live)] == [("b", 9), ("a", 10)]
+        assert live.next(timeout=0.05) is None
+    assert list(live) == []
+
+
+def test_a_live_list_of_many_comes_whole(client: kura.Kura) -> None:
+    many = client.documents["many"]
+    for part in range(3):
+        many.put_many({f"{part}-{number:04}": {"text": "x" * 500, "number": number} for number in range(1500)})
+    with many.live() as live:
+        assert len(next(live)) == 4500
+        many.delete("1-0000")
+        assert len(next(live)) == 4499
