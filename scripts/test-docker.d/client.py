@@ -262,6 +262,8 @@ async def herd(path, count, stop, domain="herd"):
                     streams = streams or await asyncio.open_unix_connection(path)
                 except OSError:
                     met["refused"] += 1
+                    if os.path.exists(stop):
+                        return
                     await asyncio.sleep(0.05)
                     continue
                 try:
@@ -288,7 +290,10 @@ async def herd(path, count, stop, domain="herd"):
         done[name] = done_here
 
     await asyncio.gather(*(client(number) for number in range(int(count))))
-    connection = Connection(path)
+    try:
+        connection = Connection(path)
+    except Gone as gone:
+        return {**met, "lostOrTwice": str(gone)}
     stored = {}
     names = sorted(done)
     for first in range(0, len(names), 500):
