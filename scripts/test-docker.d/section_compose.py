@@ -204,7 +204,7 @@ def memory(sidecar, tally):
     tally.check("the memory limit holds under load",
                 counts["puts"] > 100 and not state["OOMKilled"] and sidecar.restarts() == before and state["Running"],
                 f"{counts['puts']} MiB put, {counts['reads'] * 8} replies of 8 MiB asked for; limit {LIMIT >> 20} MiB, "
-                f"resident at most {resident(pid) >> 20} MiB, group with file pages {most_memory(pid) >> 20} MiB")
+                f"resident at most {resident(pid) >> 20 if pid else '?'} MiB, group with file pages {most_memory(pid) >> 20 if pid else '?'} MiB")
     wait_for("health after it", sidecar.is_healthy)
 
 
