@@ -1,0 +1,106 @@
+"""The Debian package: what lintian says, and installing, upgrading, removing and purging it in a fresh container."""
+
+import glob
+import os
+
+from engine import Failed, docker, run
+
+FRESH = "kura-test-package"
+
+
+def build(work):
+    """Both versions of the package: the one that is to be, and one that comes after it. From the image's own programs."""
+    directory = os.path.join(work, "package")
+    if not os.path.isdir(directory):
+        out = os.path.join(work, "programs")
+        os.makedirs(out)
+        made = docker("create", "kura:test")
+        for name in ("kurad", "kura"):
+            docker("cp", f"{made}:/usr/bin/{name}", os.path.join(out, name))
+        docker("rm", "-v", made)
+        run("scripts/package", directory, environment={"KURA_OUT": out})
+        first = glob.glob(os.path.join(directory, "*.deb"))[0]
+        tree = os.path.join(work, "next")
+        run("dpkg-deb", "-R", first, tree)
+        control = os.path.join(tree, "DEBIAN/control")
+        text = open(control).read().replace("\nVersion: ", "\nVersion: 9:")
+        open(control, "w").write(text)
+        run("dpkg-deb", "--root-owner-group", "-b", tree, os.path.join(directory, "next.deb"))
+        os.rename(first, os.path.join(directory, "first.deb"))
+        os.chmod(directory, 0o755)
+    return directory
+
+
+def test(work, tally):
+    tally.section("package")
+    directory = build(work)
+    first = os.path.join(directory, "first.deb")
+    version = run("dpkg-deb", "-f", first, "Version").stdout.strip()
+    tally.check("made", True, f"kura {version}, {os.path.getsize(first) / 1e6:.1f} MB")
+    again = os.path.join(work, "again")
+    run("scripts/package", again, environment={"KURA_OUT": os.path.join(work, "programs")})
+    tally.check("made again, it is the same file byte for byte",
+                open(glob.glob(os.path.join(again, "*.deb"))[0], "rb").read() == open(first, "rb").read())
+
+    docker("run", "-d", "--name", FRESH, "--network", "host", "-v", f"{directory}:/package:ro", "debian:bookworm-slim",
+           "sleep", "infinity")
+    try:
+        installed(tally)
+        looked_at(tally)
+    finally:
+        docker("rm", "-fv", FRESH)
+
+
+def there(script, check=True):
+    outcome = run("docker", "exec", "-e", "DEBIAN_FRONTEND=noninteractive", FRESH, "bash", "-euc", script, check=False)
+    if check and outcome.returncode != 0:
+        raise Failed(f"{script}: exit {outcome.returncode}\n{outcome.stdout[-2000:]}{outcome.stderr[-3000:]}")
+    return outcome.stdout.strip()
+
+
+# Process 1 is no systemd here: the daemon is run by hand, as the user that the package has made.
+SERVE = """
+runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.sock 2>/tmp/log & pid=$!
+for _ in $(seq 100); do kura --socket /tmp/kura-test.sock ping -q 2>/dev/null && break; sleep 0.1; done
+kura() { command kura --socket /tmp/kura-test.sock "$@"; }
+"""
+END = "\nkill $(pgrep -x kurad); wait $pid || true"
+
+
+def installed(tally):
+    there("apt-get update -qq && apt-get install -y -qq --no-install-recommends /package/first.deb")
+    tally.check("apt install in a fresh container", there("command -v kurad kura") != "", there(
+        "dpkg-query -W -f '${Package} ${Version} ${Status}' kura"))
+    tally.check("a user of its own", there("id kura") != "", there("id kura"))
+    there("apt-get install -y -qq --no-install-recommends procps man-db bash-completion >/dev/null")
+    tally.check("man pages", "--without-secrets" in there("zcat /usr/share/man/man8/kurad.8.gz | sed 's/\\\\-/-/g'")
+                and there("man --warnings -E UTF-8 -l -Tutf8 -Z /usr/share/man/man1/kura.1.gz 2>&1 >/dev/null") == "")
+    tally.check("completions", "kura" in there(
+        "source /usr/share/bash-completion/bash_completion; source /usr/share/bash-completion/completions/kura; complete -p kura"))
+    there("install -d -o kura -g kura -m 700 /var/lib/kura")
+    there(SERVE + "kura settings put app theme dark && echo s3cret | kura secrets put mail ada --secret" + END)
+    there("echo '{\"logLevel\": \"debug\"}' >/etc/kura/kura.json")
+    there("apt-get install -y -qq /package/next.deb")
+    kept = there(SERVE + "kura settings get app theme; kura secrets get mail ada" + END).split()
+    tally.check("an upgrade keeps the data", "dark" in kept and "s3cret" in " ".join(kept), there(
+        "dpkg-query -W -f '${Version}' kura"))
+    tally.check("and the configuration", "debug" in there("cat /etc/kura/kura.json"))
+    there("apt-get remove -y -qq kura")
+    tally.check("removing keeps the data", there("test -d /var/lib/kura/data && ! command -v kurad && echo kept") == "kept")
+    there("apt-get purge -y -qq kura")
+    tally.check("purging keeps it when nobody answers",
+                there("test -d /var/lib/kura/data && ! test -e /etc/kura && echo kept") == "kept")
+    there("apt-get install -y -qq --no-install-recommends /package/first.deb")
+    kept = there(SERVE + "kura settings get app theme" + END)
+    tally.check("installed again, it goes on with it", "dark" in kept)
+    there("echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura")
+    tally.check("purging removes it when told to", there("test -e /var/lib/kura || echo gone") == "gone")
+
+
+def looked_at(tally):
+    there("apt-get install -y -qq --no-install-recommends lintian >/dev/null")
+    text = there("lintian --allow-root --tag-display-limit 0 --fail-on none /package/first.deb 2>&1", check=False)
+    errors = [line for line in text.splitlines() if line.startswith("E:")]
+    tally.check("lintian without errors", not errors, f"{sum(line.startswith('W:') for line in text.splitlines())} warnings")
+    for line in text.splitlines():
+        tally.note(line)
