@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from typing import List
 
 import pytest
 
@@ -30,6 +31,39 @@ def test_a_daemon_that_stands_still_is_not_waited_for_for_ever(own_daemon: Daemo
     # The late replies are nobody else's.
     assert client.settings.increment("time", "n", request_key=late.value.request_key)["value"] == 2
     assert client.settings["time"]["n"] == 2
+
+
+def test_half_a_line_is_never_followed_by_another(own_daemon: Daemon) -> None:
+    client = kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=PATIENCE)
+    notes = client.documents["half"]
+    notes.put("first", "a")
+    own_daemon.send_signal(signal.SIGSTOP)
+    ended: List[str] = []
+
+    def put() -> None:
+        try:
+            # Longer than all that the sockets take.
+            client.documents.put("half", "x" * 7_000_000, id="a", timeout=3)
+        except kura.NoReplyError as error:
+            assert error.request_key is not None
+            ended.append("put")
+
+    thread = threading.Thread(target=put)
+    thread.start()
+    try:
+        while not client._connection or not client._connection._writing.locked():
+            time.sleep(0.001)
+        # Whoever comes meanwhile keeps to its own time.
+        with pytest.raises(kura.NoReplyError):
+            client.documents.get("half", "a", timeout=0.2)
+        ended.append("get")
+        thread.join(PATIENCE)
+    finally:
+        own_daemon.send_signal(signal.SIGCONT)
+    assert ended == ["get", "put"]
+    found = notes.get("a")
+    assert found is not None and found.value == "first"
+    assert notes.put("second", "a").rev > found.rev
 
 
 def test_a_call_that_nobody_waits_for_is_cancelled(daemon: Daemon) -> None:

@@ -126,16 +126,19 @@ class Connection:
         self._tell(line)
 
     def _tell(self, line: bytes) -> None:
+        """Sends what nobody waits for, when there is room for it at once."""
         if line and not self.is_lost:
             try:
-                self._write(line, time.monotonic() + 1)
+                self._write(line, time.monotonic())
             except (Lost, NoReplyError):
                 pass
 
     def _write(self, lines: bytes, deadline: Optional[float], requests: Sequence[Request] = ()) -> None:
+        if not self._writing.acquire(timeout=-1.0 if deadline is None else max(0.0, deadline - time.monotonic())):
+            raise NoReplyError("other calls of this client wait for the daemon to take them: it may be stopped, or very busy")
         rest = memoryview(lines)
         descriptor = requests[0].descriptor if requests else None
-        with self._writing:
+        try:
             while rest:
                 try:
                     if descriptor is not None:
@@ -150,15 +153,18 @@ class Connection:
                     requests = ()
                 except BlockingIOError:
                     if not self._wait_for_room(deadline):
-                        # Part of a line cannot be taken back: what follows ends the connection.
                         raise NoReplyError("the daemon took no request in time: it may be stopped, or very busy") from None
-                except OSError as error:
-                    self._fail(error)
-                    raise Lost(str(error)) from None
-                except BaseException:
-                    # An interrupt within a line: nothing can follow it.
-                    self._fail(Lost("a request was interrupted"))
-                    raise
+        except BaseException as error:
+            # Too late, or an interrupt: nothing can follow half a line.
+            is_half = 0 < len(rest) < len(lines)
+            is_broken = isinstance(error, OSError) and not isinstance(error, NoReplyError)
+            if is_half or is_broken:
+                self._fail(error if is_broken else Lost("a request was not written to its end"))
+            if is_broken:
+                raise Lost(str(error)) from None
+            raise
+        finally:
+            self._writing.release()
 
     def _wait_for_room(self, deadline: Optional[float]) -> bool:
         """Waits until something can be written. Reads meanwhile unless another thread does: the daemon may be waiting

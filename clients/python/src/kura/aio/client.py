@@ -249,13 +249,19 @@ class AsyncKura:
             try:
                 if not is_sent:
                     await connection.send(request, deadline)
-                if not await connection.wait(request, deadline):
-                    raise NoReplyError(self._late(request, key), key)
+                is_told = await connection.wait(request, deadline)
             except Lost:
+                is_told = True
                 request.failure = request.failure or Lost()
+            except NoReplyError as error:
+                connection.abandon(request)
+                raise NoReplyError(f"{request.method}: {error}", key) from None
             except BaseException:
                 connection.abandon(request)
                 raise
+            if not is_told:
+                connection.abandon(request)
+                raise NoReplyError(self._late(request, key), key)
             if request.failure is not None or not request.is_ready:
                 if isinstance(request.failure, ProtocolError):
                     raise request.failure
