@@ -46,6 +46,7 @@ public final class Boot: Sendable {
         let last = state.withLock { $0.file.read() } ?? BootRecord()
         var record = Self.judge(last)
         record.attempts = min(last.attempts + 1, 1 << 30)
+        record.starts = (last.starts + 1) % (1 << 30)
         let notices = try readNotices()
         state.withLock { state in
             state.record = record
@@ -128,6 +129,11 @@ public final class Boot: Sendable {
         }
         if counts { noteFailedRecovery(isSure: true) }
     }
+
+    /// One start in five writes caches' files anew that are mostly free.
+    static let compactionInterval = 5
+
+    var isCompacting: Bool { state.withLock { $0.record.starts % Self.compactionInterval == 0 } }
 
     /// Whether a run before this one was killed while it served.
     var isUnclean: Bool { state.withLock { $0.record.isUnclean } }

@@ -60,6 +60,9 @@ public final class Caches {
         let isDoubtful = !FileSystem.exists(configuration.cacheCleanPath)
         self.isDoubtful = isDoubtful
         let layout = CacheFile.Layout(version: Self.layoutVersion, sql: tables.joined(separator: "\n"))
+        let copying =
+            boot?.isCompacting == true && !isDoubtful
+            ? CacheCopy.Rule(configuration, space: space, report: report) : nil
         writer = CacheThread(
             name: "kura-cache", isBackground: true,
             limit: min(32 << 20, max(8 << 20, configuration.modelMemoryBytes / 4)),
@@ -68,7 +71,8 @@ public final class Caches {
                 FileSystem.tryToRemove(configuration.cacheCleanPath)
                 try? FileSystem.syncDirectory(configuration.cacheDirectory)
                 return CacheFiles(
-                    configuration, layout: layout, isReader: false, isDoubtful: isDoubtful, boot: boot)
+                    configuration, layout: layout, isReader: false, isDoubtful: isDoubtful, boot: boot,
+                    copying: copying)
             }, wake: wake)
         reader = CacheThread(
             name: "kura-cacheread", isBackground: false,
