@@ -22,8 +22,8 @@ public final class Caches {
     private let housekeeper: Housekeeper
     private let wake: @Sendable () -> Void
     let report: @Sendable (String) -> Void
-    /// Database files when the daemon started: names below the data directory, bytes.
-    public let sizesAtStart: [(name: String, bytes: Int)]
+    /// Database files when the daemon or an application started last: names below the data directory, bytes.
+    public internal(set) var sizes: [(name: String, bytes: Int)]
     /// Files that could not be opened, read or written.
     public internal(set) var openErrors = 0
     private var lookAt: UInt64 = 0
@@ -77,11 +77,15 @@ public final class Caches {
         reader = CacheThread(
             name: "kura-cacheread", isBackground: false,
             makeFiles: { CacheFiles(configuration, layout: layout, isReader: true, isDoubtful: false) }, wake: wake)
-        sizesAtStart =
-            [("durable/kura.sqlite", FileSystem.size(configuration.tablesPath))]
-            + CacheFiles.sizes(configuration).map { ("cache/" + $0.name, $0.bytes) }
+        sizes = Self.sizes(configuration)
         clockBase = nowMilliseconds()
         clockStart = monotonicNanoseconds()
+    }
+
+    /// Database files as they are now.
+    static func sizes(_ configuration: StorageConfiguration) -> [(name: String, bytes: Int)] {
+        [("durable/kura.sqlite", FileSystem.size(configuration.tablesPath))]
+            + CacheFiles.sizes(configuration).map { ("cache/" + $0.name, $0.bytes) }
     }
 
     /// Of the tables of all rooms: one more whenever any of them changes. Files of another version are dropped.
@@ -255,6 +259,9 @@ public final class Caches {
         for room in rooms { room.beginSweep() }
         sweepTickets.append(ticket)
     }
+
+    /// Sweeps the namespaces of an application.
+    func sweep(of application: ApplicationScopes) { for room in rooms { room.beginSweep(of: application) } }
 
     /// Has everything written, and ends the threads.
     func stop() {

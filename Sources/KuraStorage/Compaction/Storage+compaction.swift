@@ -4,6 +4,11 @@ extension Storage {
     /// - Returns: how far it is; it ends by itself.
     public func compact() -> Compaction { begin(Compaction(parts: 2)) }
 
+    /// The same of files that are large, without hurry.
+    func compactLarge() -> Compaction {
+        begin(Compaction(parts: 2, minimumBytes: configuration.compactionBytes, isIdle: true))
+    }
+
     private func begin(_ compaction: Compaction) -> Compaction {
         folder.submit(compaction)
         if !caches.writer.submit(CacheCompaction(compaction)) { compaction.end([]) }
