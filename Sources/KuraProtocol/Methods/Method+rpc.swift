@@ -110,6 +110,10 @@ extension Method {
                     "recovered", .list(of: .object(recovered), maxItems: 64),
                     "What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing."
                 ),
+                Field(
+                    "check", .object(lastCheck),
+                    "What has come of looking through everything last (`storage.check`, or by itself); left out before the first."
+                ),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
                 Field(

@@ -135,6 +135,19 @@ public final class Boot: Sendable {
 
     var isCompacting: Bool { state.withLock { $0.record.starts % Self.compactionInterval == 0 } }
 
+    /// When everything was looked through last, milliseconds since 1970, and how many problems there were; nil: never.
+    public var lastCheck: (at: Int64, problems: Int)? {
+        state.withLock { $0.record.checkedAt > 0 ? ($0.record.checkedAt, $0.record.checkProblems) : nil }
+    }
+
+    /// Everything has been looked through. From any thread.
+    public func checked(problems: Int) {
+        note { record in
+            record.checkedAt = nowMilliseconds()
+            record.checkProblems = problems
+        }
+    }
+
     /// Whether a run before this one was killed while it served.
     var isUnclean: Bool { state.withLock { $0.record.isUnclean } }
 

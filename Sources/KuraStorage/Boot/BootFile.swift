@@ -8,6 +8,9 @@ struct BootRecord: Equatable, Sendable {
     var attempts = 0
     /// All starts, this one included.
     var starts = 0
+    /// When everything was looked through last, milliseconds since 1970, and how many problems there were.
+    var checkedAt: Int64 = 0
+    var checkProblems = 0
     /// Failed starts in a phase of tables and log, one after the other.
     var durableFailures = 0
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
@@ -40,6 +43,8 @@ struct BootRecord: Equatable, Sendable {
         self.phase = phase
         attempts = note.count("attempts")
         starts = note.count("starts")
+        checkedAt = max(0, note.number("checkedAt"))
+        checkProblems = note.count("checkProblems")
         durableFailures = note.count("durableFailures")
         cacheFailures = note.count("cacheFailures")
         openingCache = note.text("openingCache")
@@ -54,6 +59,8 @@ struct BootRecord: Equatable, Sendable {
         text.append("{\"format\":1")
         text.append(note: "attempts", Int64(attempts))
         text.append(note: "starts", Int64(starts))
+        text.append(note: "checkedAt", checkedAt)
+        text.append(note: "checkProblems", Int64(checkProblems))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
         text.append(note: "cacheFailures", Int64(cacheFailures))
