@@ -15,6 +15,6 @@ extension Method {
                             Field("after", .count, required: true, "Its bytes at the end."),
                         ]), maxItems: 100_000), required: true, "Each of them, in the order of their names."),
                 .nowRev,
-            ], errors: [.noSpace, .overloaded, .shuttingDown], outOfBand: true)
+            ], errors: [.noSpace, .overloaded, .shuttingDown], outOfBand: true, apart: true)
     ]
 }
