@@ -10,7 +10,7 @@ extension Method {
     /// The verbs that have a word of their own, because they concern the daemon as a whole or are asked for often.
     public static let commandAliases: [(word: String, method: String)] = [
         ("status", "storage.status"), ("ping", "storage.ping"), ("discover", "rpc.discover"),
-        ("watch", "changes.watch"),
+        ("watch", "changes.watch"), ("compact", "storage.compact"),
     ]
 }
 

@@ -327,6 +327,8 @@ final class ServerFacts {
     }()
     /// Starts of applications that were announced.
     var launches: UInt64 = 0
+    /// Everything is being looked through, unasked.
+    var isChecking = false
     var isDraining = false
     /// What the buffers of all connections take.
     let buffers: BufferBudget

@@ -49,6 +49,8 @@ public struct Configuration: Sendable {
     /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
     public var backupsEvery: Int?
     public var backupsKeep = BackupDirectory.Keep()
+    /// Seconds between two looks through everything; 0: none by itself.
+    public var checkEvery = 7 * 86_400
 
     public init() {}
 
@@ -131,6 +133,10 @@ public struct Configuration: Sendable {
             while let (name, value) = walk.nextMember() {
                 try takeBackups(String(decoding: name, as: UTF8.self), value)
             }
+        case "checks":
+            guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "checks is an object") }
+            var walk = JSONWalk(value, storage: WalkStorage())
+            while let (name, value) = walk.nextMember() { try takeChecks(String(decoding: name, as: UTF8.self), value) }
         case "changes":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "changes is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -138,7 +144,7 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, limits, \
+                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, checks, limits, \
                     busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts
                     """)
         }
@@ -238,6 +244,7 @@ public struct Configuration: Sendable {
             names.append("caches")
         }
         if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep { names.append("backups") }
+        if checkEvery != other.checkEvery { names.append("checks") }
         if importRoots != other.importRoots { names.append("importRoots") }
         if bootAttempts != other.bootAttempts { names.append("bootAttempts") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }

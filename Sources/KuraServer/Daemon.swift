@@ -119,6 +119,9 @@ public enum Daemon {
             server.scheduledBackups = ScheduledBackups(
                 every: every, configuration.backupsKeep, storageConfiguration, wake: { loop.wake() })
         }
+        if configuration.checkEvery > 0, !configuration.isEphemeral {
+            server.idleChecks = IdleChecks(every: configuration.checkEvery, storage.boot, wake: { loop.wake() })
+        }
         for socket in sockets {
             journal.log(
                 .info, "listening",

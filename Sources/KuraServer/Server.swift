@@ -69,6 +69,8 @@ public final class Server {
     let supervision: Supervision
     /// nil when none are configured.
     var scheduledBackups: ScheduledBackups?
+    /// nil when none are wanted.
+    var idleChecks: IdleChecks?
 
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
@@ -130,7 +132,7 @@ public final class Server {
             SecretsCheckups.all, SecretsHandlers.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
-            RecoveryHandlers.all, CheckHandlers.all, ChangesHandlers.all, BackupHandlers.all,
+            RecoveryHandlers.all, CheckHandlers.all, CompactionHandlers.all, ChangesHandlers.all, BackupHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -181,6 +183,7 @@ public final class Server {
                 call.changes.live.stop()
                 stopTransfers()
                 scheduledBackups?.stop()
+                idleChecks?.stop()
                 reload.stop()
                 return ending
             }
@@ -189,6 +192,7 @@ public final class Server {
         call.changes.live.stop()
         stopTransfers()
         scheduledBackups?.stop()
+        idleChecks?.stop()
         reload.stop()
         let isClean = storage.assumeIsolated { $0.close() }
         if !isClean {
@@ -241,6 +245,7 @@ public final class Server {
         guard storage.failure == nil else { return }
         if !transfers.isEmpty { tellTransfers(storage) }
         if scheduledBackups != nil { tendBackups(storage) }
+        if idleChecks != nil { tendChecks(storage) }
         if !facts.rewrapWaits.isEmpty { tellRewrapping(storage) }
         tellClaims(storage)
         call.connection = nil
@@ -405,6 +410,7 @@ public final class Server {
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }

@@ -44,6 +44,8 @@ public struct StorageConfiguration: Sendable {
     public var snapshotMilliseconds = 200
     /// Failed starts in a phase of the caches after which these are dropped.
     public var bootAttempts = 1
+    /// Bytes of a database file from which on it is worth being written anew, or compacted when an application starts.
+    public var compactionBytes = 16 << 20
     /// What a recovery starts from when the tables do not hold.
     var snapshots = SnapshotSource.backups
 
@@ -64,6 +66,7 @@ public struct StorageConfiguration: Sendable {
             modelMemoryBytes = 4 * mebibyte
             blobBytes = 256 * mebibyte
             blobMemoryBytes = 4 * mebibyte
+            compactionBytes = 4 * mebibyte
         case .default:
             segmentBytes = 16 * mebibyte
             overlayBytes = 64 * mebibyte

@@ -32,6 +32,7 @@ extension Storage {
         due = min(due, scrubSecrets(time) ?? .max)
         if let next = caches.upkeep(time) { due = min(due, time + next) }
         due = min(due, keepBill(time))
+        if !launches.isIdle { due = min(due, launches.tend(time, self)) }
         tendBoot()
         tending = (time, due)
         return due

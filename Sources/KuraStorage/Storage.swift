@@ -33,6 +33,7 @@ public actor Storage {
     let logSync: LogSync
     let folder: Folder
     let aging: Aging
+    let launches = Launches()
     let migrations: Migrations
     /// Of the scan that is under way.
     var migrationTicket: UInt64?

@@ -65,6 +65,9 @@ enum Tables {
                 """),
     ])
 
+    /// How long the writer waits for readers.
+    static let busyMilliseconds: Int32 = 5000
+
     /// The one connection that writes and checkpoints.
     /// `willMigrate`: called before anything of the layout is looked at.
     static func openWriter(
@@ -75,7 +78,7 @@ enum Tables {
             let connection = try Connection(path: path, mode: .readWriteCreate)
             try connection.setCheckpointOnClose(false)
             try connection.setPersistWAL(true)
-            try connection.setBusyTimeout(milliseconds: 5000)
+            try connection.setBusyTimeout(milliseconds: busyMilliseconds)
             // Only in an empty file: setting auto_vacuum is a commit each time, synced, which needs room, and which
             // SQLite's own checkpoint would follow before it is turned off.
             if isNew { try connection.execute("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;") }

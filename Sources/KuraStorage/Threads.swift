@@ -31,7 +31,7 @@ public final class Semaphore: @unchecked Sendable {
 
     /// Waits for so long at most; 0 for not at all.
     /// - Returns: whether the semaphore was signalled.
-    func wait(milliseconds: Int) -> Bool {
+    public func wait(milliseconds: Int) -> Bool {
         guard milliseconds > 0 else { return unsafe sem_trywait(handle) == 0 }
         var deadline = timespec()
         // Safety: the kernel fills one `timespec`, which is ours.

@@ -45,7 +45,7 @@ import Testing
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
             "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
             "storage.backup", "backups.verify", "backups.prune", "storage.quarantine", "storage.acknowledge",
-            "storage.check", "rpc.discover",
+            "storage.check", "storage.compact", "rpc.discover",
             "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
             "settings.increment", "transaction.apply", "changes.watch", "changes.unwatch", "changes.wait",
             "settings.register", "settings.override", "settings.clearOverrides", "documents.watch", "documents.unwatch",

@@ -1,7 +1,8 @@
 extension Method {
     /// Every method of Kura, by room.
     public static let all: [Method] =
-        rpcMethods + sessionMethods + storageMethods + recoveryMethods + backupsMethods + transactionMethods
+        rpcMethods + sessionMethods + storageMethods + recoveryMethods + compactionMethods + backupsMethods
+        + transactionMethods
         + settingsMethods
         + secretsMethods
         + secretsKeysMethods + secretsUseMethods + secretsAuditMethods + documentsMethods

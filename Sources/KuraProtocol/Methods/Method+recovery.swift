@@ -50,6 +50,12 @@ extension Method {
             ], errors: [.overloaded, .shuttingDown], outOfBand: true),
     ]
 
+    static let lastCheck: [Field] = [
+        Field("running", .boolean, required: true, "Whether one is under way that nobody has asked for."),
+        Field("at", .timestamp, "When the last one ended."),
+        Field("problems", .count, "How many problems it has found."),
+    ]
+
     static let recovered: [Field] = [
         Field("at", .timestamp, required: true, "When the start was that did so."),
         Field("what", .word(["durable", "caches"]), required: true, "Tables and log, or files of caches."),

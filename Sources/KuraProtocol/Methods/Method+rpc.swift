@@ -33,7 +33,8 @@ extension Method {
                     "Version of the application; needs `client`."),
                 Field(
                     "launch", .boolean,
-                    "The application has just started: its first connection says so, once a start; needs `client`."),
+                    "The application has just started: its first connection says so, once a start; needs `client`. Its scopes are swept."
+                ),
                 Field(
                     "enable", .list(of: .text(maxBytes: 64), maxItems: 16),
                     "Capabilities to switch on for this connection; all must be among those offered."),
@@ -109,6 +110,10 @@ extension Method {
                     "recovered", .list(of: .object(recovered), maxItems: 64),
                     "What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing."
                 ),
+                Field(
+                    "check", .object(lastCheck),
+                    "What has come of looking through everything last (`storage.check`, or by itself); left out before the first."
+                ),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
                 Field(
@@ -156,8 +161,9 @@ extension Method {
                             Field("name", .text(maxBytes: 256), required: true, "The file, below the data directory."),
                             Field(
                                 "range", .text(maxBytes: 32), required: true,
-                                "Its size when the daemon started, such as `1-2 MB`."),
-                        ]), maxItems: 100_000), required: true, "Database files that there were at the start."),
+                                "Its size when the daemon started, or an application said that it has, such as `1-2 MB`."
+                            ),
+                        ]), maxItems: 100_000), required: true, "Database files that there were then."),
                 Field(
                     "sizes", .map(of: .count), required: true, "How many of them were of each range."),
                 Field(
@@ -189,6 +195,10 @@ extension Method {
                     "sweep", .object(sweep), required: true,
                     "How the sweep stands that is under way, or how the last one ended."),
                 Field("purgedBytes", .count, required: true, "Bytes that caches have given up for want of space."),
+                Field(
+                    "launches", .list(of: .object(launch), maxItems: 64), required: true,
+                    "What was done for the last start of each application (`session.hello` with `launch`); others' need `admin` on the store."
+                ),
             ]),
         Method(
             "storage.sweep", .storage, .write, needs: .whole(.admin),
@@ -199,6 +209,15 @@ extension Method {
 
     private static let namespaceNumbers: [Field] =
         [Field("namespace", .scope, required: true, "Name.")] + modelNumbers
+    private static let launch: [Field] = [
+        Field("client", .name(maxBytes: WireLimits.clientBytes), required: true, "The application."),
+        Field("at", .timestamp, required: true, "When it was done."),
+        Field("count", .count, required: true, "Its starts since the daemon's, this one included."),
+        Field("swept", .count, required: true, "Entries that went of its namespaces of caches."),
+        Field("sweptBytes", .count, required: true, "Bytes that they counted as."),
+        Field("compacted", .boolean, required: true, "Whether large database files were compacted: one start in five."),
+        Field("freedBytes", .count, required: true, "Bytes that these became smaller by."),
+    ]
     private static let sweep: [Field] = [
         Field("running", .boolean, required: true, "Whether it is under way."),
         Field("done", .count, required: true, "Entries that were looked at."),

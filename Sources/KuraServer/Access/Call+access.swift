@@ -79,6 +79,12 @@ extension Call {
         return permissions.allows(verbs, store, service, group: group)
     }
 
+    /// Whether the connection has introduced itself as this application, of whatever version.
+    func isClient(_ name: [UInt8]) -> Bool {
+        guard let known = connection?.clientName, known.starts(with: name) else { return false }
+        return known.count == name.count || known[name.count] == UInt8(ascii: "/")
+    }
+
     /// Whether the connection may see what concerns the daemon as a whole.
     var showsDaemon: Bool {
         guard let permissions = connection?.permissions else { return true }

@@ -6,7 +6,7 @@ extension Configuration {
     /// Takes in a member of `backups`.
     mutating func takeBackups(_ name: String, _ value: Bytes) throws(Refusal) {
         switch name {
-        case "every": backupsEvery = try Self.interval(Self.text("backups.every", value))
+        case "every": backupsEvery = try Self.interval("backups.every", value)
         case "keep":
             guard value.first == UInt8(ascii: "{") else { throw Refusal(description: "backups.keep is an object") }
             var walk = JSONWalk(value, storage: WalkStorage())
@@ -26,12 +26,20 @@ extension Configuration {
         }
     }
 
+    /// Takes in a member of `checks`.
+    mutating func takeChecks(_ name: String, _ value: Bytes) throws(Refusal) {
+        guard name == "every" else { throw Refusal(description: "unknown key \"\(name)\" in checks; known is every") }
+        let isNever = try Self.text("checks.every", value) == "never"
+        checkEvery = try isNever ? 0 : Self.interval("checks.every", value)
+    }
+
     /// Seconds of a time such as `90s`, `15m`, `6h`, `1d`: a second to a year.
-    static func interval(_ text: String) throws(Refusal) -> Int {
+    static func interval(_ name: String, _ value: Bytes) throws(Refusal) -> Int {
+        let text = try text(name, value)
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = text.last.flatMap({ units[$0] }), let count = Int(text.dropLast()), count > 0,
             count <= 366 * 86_400 / unit
-        else { throw Refusal(description: "backups.every is a time such as \"15m\", \"6h\" or \"1d\"") }
+        else { throw Refusal(description: "\(name) is a time such as \"15m\", \"6h\" or \"1d\"") }
         return count * unit
     }
 }

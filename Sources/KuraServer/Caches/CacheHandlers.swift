@@ -29,7 +29,7 @@ enum CacheHandlers {
         var sizes: [(range: String, count: Int)] = []
         object.name("databases", &out)
         out.append("[")
-        for (position, file) in storage.caches.sizesAtStart.sorted(by: { $0.bytes < $1.bytes }).enumerated() {
+        for (position, file) in storage.caches.sizes.sorted(by: { $0.bytes < $1.bytes }).enumerated() {
             let range = range(file.bytes)
             if sizes.last?.range == range { sizes[sizes.count - 1].count += 1 } else { sizes.append((range, 1)) }
             if position > 0 { out.append(",") }
@@ -68,7 +68,28 @@ enum CacheHandlers {
         object.name("sweep", &out)
         append(storage.caches.sweep, to: &out)
         object.number("purgedBytes", storage.caches.purgedBytes, &out)
+        append(
+            launches: storage.launchReports.filter { call.showsDaemon || call.isClient($0.client) }, to: &object, &out)
         out.append("}")
+    }
+
+    private static func append(launches: [LaunchReport], to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+        object.name("launches", &out)
+        out.append("[")
+        for (position, launch) in launches.enumerated() {
+            if position > 0 { out.append(",") }
+            var inner = ObjectWriter(&out)
+            inner.text("client", String(decoding: launch.client, as: UTF8.self), &out)
+            inner.name("at", &out)
+            out.append(timestamp: launch.at)
+            inner.number("count", launch.count, &out)
+            inner.number("swept", launch.swept, &out)
+            inner.number("sweptBytes", launch.sweptBytes, &out)
+            inner.boolean("compacted", launch.isCompacted, &out)
+            inner.number("freedBytes", launch.freed, &out)
+            out.append("}")
+        }
+        out.append("]")
     }
 
     /// A size as a range that tells nobody apart: `0-1 MB`, `1-2 MB`, then each twice as wide.

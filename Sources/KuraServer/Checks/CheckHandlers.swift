@@ -19,7 +19,7 @@ enum CheckHandlers {
         }
         let check = storage.makeCheck()
         if let checkup { take(checkup, into: check) } else { check.skip("secrets: \(reason)") }
-        throw .transfer(StorageChecking(check))
+        throw .transfer(StorageChecking(check, storage.boot))
     }
 
     /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.
@@ -38,8 +38,9 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
     // Made on the loop, then the thread's alone.
 
     private let check: StorageCheck
+    private let boot: Boot
 
-    init(_ check: StorageCheck) { self.check = check }
+    init(_ check: StorageCheck, _ boot: Boot) { (self.check, self.boot) = (check, boot) }
 
     var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
 
@@ -63,6 +64,7 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
                 }
             return TransferOutcome(answer: .error(refusal), rev: 0)
         }
+        boot.checked(problems: check.problemCount)
         return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
     }
 

@@ -68,7 +68,10 @@ enum SessionHandlers {
     /// Notes who is there. The name stands in the log beside what it writes, with the version behind a slash.
     private static func introduce(_ call: Call, _ storage: isolated Storage) {
         var name = Array(call.reader.string(0))
-        if call.reader.boolean(2) { call.server.launches += 1 }
+        if call.reader.boolean(2) {
+            call.server.launches += 1
+            storage.launched(name)
+        }
         if call.reader.has(1) {
             name.append(UInt8(ascii: "/"))
             name.append(contentsOf: call.reader.string(1))

@@ -32,6 +32,7 @@ enum StatusHandler {
         let settings = storage.settings
         object.number("pid", Int(getpid()), &out)
         RecoveryHandlers.append(storage.recovered, to: &object, &out)
+        append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &object, &out)
         object.numbers(
             "settings",
             [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)
@@ -107,6 +108,21 @@ enum StatusHandler {
         append(sockets: call.server.sockets, to: &out)
         object.name("quotas", &out)
         append(quotas: call.server.access, to: &out)
+    }
+
+    private static func append(
+        check: (at: Int64, problems: Int)?, isRunning: Bool, to object: inout ObjectWriter, _ out: inout ByteBuffer
+    ) {
+        guard check != nil || isRunning else { return }
+        object.name("check", &out)
+        var inner = ObjectWriter(&out)
+        inner.boolean("running", isRunning, &out)
+        if let check {
+            inner.name("at", &out)
+            out.append(timestamp: check.at)
+            inner.number("problems", check.problems, &out)
+        }
+        out.append("}")
     }
 
     private static func append(sockets: [DaemonSocket], to out: inout ByteBuffer) {

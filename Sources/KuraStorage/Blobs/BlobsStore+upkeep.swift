@@ -162,7 +162,17 @@ extension BlobsStore: CacheRoom {
     func beginSweep() {
         sweepPlace = 0
         sweepAt = 0
+        sweepOnly = nil
         sweepProgress = CacheSweep(isRunning: phase == .ready, done: 0, total: index.count, removed: 0, bytes: 0)
+    }
+
+    func beginSweep(of application: ApplicationScopes) {
+        guard sweepPlace == 0, !sweepProgress.isRunning else { return beginSweep() }
+        let numbers = namespaces.all.values.filter { application.contains($0.name) }.map(\.id)
+        guard !numbers.isEmpty else { return sweepProgress = CacheSweep() }
+        let nextAt = sweepAt
+        beginSweep()
+        sweepOnly = (Set(numbers), nextAt)
     }
 
     private func sweep(_ time: UInt64) -> UInt64? {
@@ -175,7 +185,7 @@ extension BlobsStore: CacheRoom {
             let row = index[sweepPlace]
             if row.isThere {
                 sweepProgress.done += 1
-                if row.expiresAt <= clock {
+                if row.expiresAt <= clock, sweepOnly?.namespaces.contains(row.namespace) ?? true {
                     guard effort.goesOn() else { return 1_000_000 }
                     removed += expire(sweepPlace)
                 }
@@ -185,9 +195,10 @@ extension BlobsStore: CacheRoom {
         guard sweepPlace >= index.places.upperBound else { return 1_000_000 }
         forgetEmptyNamespaces()
         sweepPlace = 0
-        sweepAt = time + Self.sweepNanoseconds
+        sweepAt = sweepOnly?.nextAt ?? time + Self.sweepNanoseconds
+        sweepOnly = nil
         sweepProgress.isRunning = false
-        return Self.sweepNanoseconds
+        return sweepAt > time ? sweepAt - time : 0
     }
 
     /// - Returns: how many went.

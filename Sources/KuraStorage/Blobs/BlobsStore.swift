@@ -42,6 +42,8 @@ public final class BlobsStore {
     /// Where the sweep for what has expired goes on.
     var sweepPlace: BlobPlace = 0
     var sweepAt: UInt64 = 0
+    /// Namespaces that it is about, and when the next of all is due; nil: it is about all.
+    var sweepOnly: (namespaces: Set<Int32>, nextAt: UInt64)?
     var sweepProgress = CacheSweep()
 
     init(_ caches: Caches) {

@@ -46,6 +46,7 @@ public final class Boot: Sendable {
         let last = state.withLock { $0.file.read() } ?? BootRecord()
         var record = Self.judge(last)
         record.attempts = min(last.attempts + 1, 1 << 30)
+        record.starts = (last.starts + 1) % (1 << 30)
         let notices = try readNotices()
         state.withLock { state in
             state.record = record
@@ -127,6 +128,24 @@ public final class Boot: Sendable {
             record.reason = fault.description
         }
         if counts { noteFailedRecovery(isSure: true) }
+    }
+
+    /// One start in five writes caches' files anew that are mostly free.
+    static let compactionInterval = 5
+
+    var isCompacting: Bool { state.withLock { $0.record.starts % Self.compactionInterval == 0 } }
+
+    /// When everything was looked through last, milliseconds since 1970, and how many problems there were; nil: never.
+    public var lastCheck: (at: Int64, problems: Int)? {
+        state.withLock { $0.record.checkedAt > 0 ? ($0.record.checkedAt, $0.record.checkProblems) : nil }
+    }
+
+    /// Everything has been looked through. From any thread.
+    public func checked(problems: Int) {
+        note { record in
+            record.checkedAt = nowMilliseconds()
+            record.checkProblems = problems
+        }
     }
 
     /// Whether a run before this one was killed while it served.

@@ -6,6 +6,11 @@ struct BootRecord: Equatable, Sendable {
     var phase = BootPhase.ended
     /// Starts since the last that came to serve, this one included.
     var attempts = 0
+    /// All starts, this one included.
+    var starts = 0
+    /// When everything was looked through last, milliseconds since 1970, and how many problems there were.
+    var checkedAt: Int64 = 0
+    var checkProblems = 0
     /// Failed starts in a phase of tables and log, one after the other.
     var durableFailures = 0
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
@@ -37,6 +42,9 @@ struct BootRecord: Equatable, Sendable {
         guard let note = NoteReader(text), let phase = BootPhase(rawValue: note.text("phase")) else { return nil }
         self.phase = phase
         attempts = note.count("attempts")
+        starts = note.count("starts")
+        checkedAt = max(0, note.number("checkedAt"))
+        checkProblems = note.count("checkProblems")
         durableFailures = note.count("durableFailures")
         cacheFailures = note.count("cacheFailures")
         openingCache = note.text("openingCache")
@@ -50,6 +58,9 @@ struct BootRecord: Equatable, Sendable {
         var text = ByteBuffer(capacity: Self.bytes)
         text.append("{\"format\":1")
         text.append(note: "attempts", Int64(attempts))
+        text.append(note: "starts", Int64(starts))
+        text.append(note: "checkedAt", checkedAt)
+        text.append(note: "checkProblems", Int64(checkProblems))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
         text.append(note: "cacheFailures", Int64(cacheFailures))

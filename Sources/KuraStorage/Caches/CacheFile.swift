@@ -99,6 +99,30 @@ final class CacheFile {
         }
     }
 
+    /// Gives free pages back to the file system, in a transaction of its own.
+    /// - Returns: pages that it gave back, and whether that was all.
+    func giveBack(
+        until deadline: UInt64, keeping spare: (FreePages.Count) -> Int
+    ) throws(SQLiteError) -> (pages: Int, isThrough: Bool) {
+        let pages = try freePages()
+        let count = try noticing { () throws(SQLiteError) in try pages.count() }
+        guard count.free > spare(count) else { return (0, true) }
+        return try transaction { () throws(SQLiteError) in
+            try pages.giveBack(until: deadline, keeping: spare(count))
+        }
+    }
+
+    func freePages() throws(SQLiteError) -> FreePages {
+        try noticing { () throws(SQLiteError) in
+            try keep { (connection) throws(SQLiteError) in try FreePages(connection) }
+        }
+    }
+
+    /// Takes the WAL's bytes back, and what the file has been cut off by.
+    func emptyWAL() throws(SQLiteError) {
+        try noticing { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }
+    }
+
     /// Gives free pages back to the file system, `pages` at most, and takes the WAL's bytes back.
     func shrink(pages: Int) throws(SQLiteError) {
         try noticing { () throws(SQLiteError) in
@@ -127,11 +151,11 @@ final class CacheFile {
         FileSystem.tryToRename(path, place)
     }
 
-    private enum State {
+    enum State {
         case good, foreign, unusable
     }
 
-    private static func state(of path: String, _ layout: Layout, _ isDoubtful: Bool) -> State {
+    static func state(of path: String, _ layout: Layout, _ isDoubtful: Bool) -> State {
         guard FileSystem.size(path) > 0 else {
             // SQLite would take a WAL without its file for another one's.
             remove(path)

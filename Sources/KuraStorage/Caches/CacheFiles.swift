@@ -8,20 +8,27 @@ final class CacheFiles {
     private let directory: String
     private let quarantine: String
     private let layout: CacheFile.Layout
-    private let isReader: Bool
+    let isReader: Bool
     /// The last run ended without closing the files.
     private let isDoubtful: Bool
     private let boot: Boot?
-    private var open: [String: CacheFile] = [:]
+    /// Which files are written anew when they are first opened; nil: none.
+    private let copying: CacheCopy.Rule?
+    private(set) var open: [String: CacheFile] = [:]
+    /// Files that have been opened in this run.
+    private var known: Set<String> = []
+    var shrinking = CacheShrinking()
     /// Names of the files that were dropped or found empty since `takeDropped`.
     private(set) var dropped: [String] = []
 
     /// `isReader`: files are opened only to read, and when they are there.
+    /// `copying`: which files are written anew when they are first opened.
     init(
         _ configuration: StorageConfiguration, layout: CacheFile.Layout, isReader: Bool, isDoubtful: Bool,
-        boot: Boot? = nil
+        boot: Boot? = nil, copying: CacheCopy.Rule? = nil
     ) {
         self.boot = boot
+        self.copying = copying
         directory = configuration.cacheDirectory
         quarantine = configuration.quarantineDirectory
         self.layout = layout
@@ -33,6 +40,8 @@ final class CacheFiles {
     func file(_ name: String) throws(SQLiteError) -> CacheFile {
         if let file = open[name] { return file }
         let path = directory + "/" + name
+        // Nobody has it open yet. A process that does not outlive this has the next start pass over it.
+        if known.insert(name).inserted, let copying, !isReader { CacheCopy.run(path, layout, copying) }
         boot?.opens(cache: name)
         defer { boot?.hasOpened() }
         let file =
@@ -63,6 +72,9 @@ final class CacheFiles {
         if !isReader { CacheFile.remove(directory + "/" + name) }
         if !isExpected { dropped.append(name) }
     }
+
+    /// Where a file lies.
+    func path(_ name: String) -> String { directory + "/" + name }
 
     /// Closes a file; the next use opens what is there then.
     func forget(_ name: String) { open.removeValue(forKey: name)?.close() }

@@ -18,6 +18,8 @@ protocol CacheRoom: AnyObject {
     func purgeEnded()
     /// Begins to remove what nobody can see any more; it goes on with `upkeep`.
     func beginSweep()
+    /// The same of an application's namespaces; of all when that is under way anyway.
+    func beginSweep(of application: ApplicationScopes)
     var sweepProgress: CacheSweep { get }
     /// A bounded piece of what is to be done by and by.
     /// - Returns: nanoseconds until it wants to be called again; nil: only a request or a job can give it work.

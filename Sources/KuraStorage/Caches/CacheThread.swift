@@ -88,7 +88,14 @@ final class CacheThread: Sendable {
 
     private func run(_ files: CacheFiles) {
         while true {
-            pending.wait()
+            if let wait = files.wait {
+                guard pending.wait(milliseconds: wait) else {
+                    shrink(files)
+                    continue
+                }
+            } else {
+                pending.wait()
+            }
             let (jobs, isStopping) = state.withLock { state in
                 defer { state.jobs = [] }
                 return (state.jobs, state.isStopping)
@@ -101,7 +108,10 @@ final class CacheThread: Sendable {
                 waitingBytes.wrappingSubtract(bytes, ordering: .relaxed)
                 done.append(outcome)
             }
-            if !jobs.isEmpty { wake() }
+            if !jobs.isEmpty {
+                files.noteChanged()
+                wake()
+            }
             guard isStopping else { continue }
             let hasEnded = state.withLock { state in
                 state.hasEnded = state.jobs.isEmpty
@@ -109,6 +119,19 @@ final class CacheThread: Sendable {
             }
             if hasEnded { break }
         }
+        files.endCompactions()
         files.closeAll()
+    }
+
+    /// A piece of what is done while there are no jobs.
+    private func shrink(_ files: CacheFiles) {
+        let job = CacheShrunk()
+        var outcome = CacheOutcome(job: job)
+        job.run(files)
+        files.dropDamaged()
+        outcome.dropped = files.takeDropped()
+        guard !outcome.dropped.isEmpty else { return }
+        done.append(outcome)
+        wake()
     }
 }

@@ -22,8 +22,8 @@ public final class Caches {
     private let housekeeper: Housekeeper
     private let wake: @Sendable () -> Void
     let report: @Sendable (String) -> Void
-    /// Database files when the daemon started: names below the data directory, bytes.
-    public let sizesAtStart: [(name: String, bytes: Int)]
+    /// Database files when the daemon or an application started last: names below the data directory, bytes.
+    public internal(set) var sizes: [(name: String, bytes: Int)]
     /// Files that could not be opened, read or written.
     public internal(set) var openErrors = 0
     private var lookAt: UInt64 = 0
@@ -60,6 +60,9 @@ public final class Caches {
         let isDoubtful = !FileSystem.exists(configuration.cacheCleanPath)
         self.isDoubtful = isDoubtful
         let layout = CacheFile.Layout(version: Self.layoutVersion, sql: tables.joined(separator: "\n"))
+        let copying =
+            boot?.isCompacting == true && !isDoubtful
+            ? CacheCopy.Rule(configuration, space: space, report: report) : nil
         writer = CacheThread(
             name: "kura-cache", isBackground: true,
             limit: min(32 << 20, max(8 << 20, configuration.modelMemoryBytes / 4)),
@@ -68,16 +71,21 @@ public final class Caches {
                 FileSystem.tryToRemove(configuration.cacheCleanPath)
                 try? FileSystem.syncDirectory(configuration.cacheDirectory)
                 return CacheFiles(
-                    configuration, layout: layout, isReader: false, isDoubtful: isDoubtful, boot: boot)
+                    configuration, layout: layout, isReader: false, isDoubtful: isDoubtful, boot: boot,
+                    copying: copying)
             }, wake: wake)
         reader = CacheThread(
             name: "kura-cacheread", isBackground: false,
             makeFiles: { CacheFiles(configuration, layout: layout, isReader: true, isDoubtful: false) }, wake: wake)
-        sizesAtStart =
-            [("durable/kura.sqlite", FileSystem.size(configuration.tablesPath))]
-            + CacheFiles.sizes(configuration).map { ("cache/" + $0.name, $0.bytes) }
+        sizes = Self.sizes(configuration)
         clockBase = nowMilliseconds()
         clockStart = monotonicNanoseconds()
+    }
+
+    /// Database files as they are now.
+    static func sizes(_ configuration: StorageConfiguration) -> [(name: String, bytes: Int)] {
+        [("durable/kura.sqlite", FileSystem.size(configuration.tablesPath))]
+            + CacheFiles.sizes(configuration).map { ("cache/" + $0.name, $0.bytes) }
     }
 
     /// Of the tables of all rooms: one more whenever any of them changes. Files of another version are dropped.
@@ -251,6 +259,9 @@ public final class Caches {
         for room in rooms { room.beginSweep() }
         sweepTickets.append(ticket)
     }
+
+    /// Sweeps the namespaces of an application.
+    func sweep(of application: ApplicationScopes) { for room in rooms { room.beginSweep(of: application) } }
 
     /// Has everything written, and ends the threads.
     func stop() {

@@ -55,6 +55,7 @@ public final class StorageCheck: @unchecked Sendable {
     let activeAfter: UInt64
     private var isCancelled: () -> Bool = { false }
     private var report: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    private var pause: () -> Void = {}
     private var done = 0
     private var total = 0
     private var reportAt: UInt64 = 0
@@ -81,9 +82,16 @@ public final class StorageCheck: @unchecked Sendable {
 
     var goesOn: Bool { !isCancelled() }
 
+    /// The same between two snapshots.
+    private var goesOnLater: Bool {
+        pause()
+        return goesOn
+    }
+
     /// So many bytes have been looked at.
     func advance(_ bytes: Int) {
         done += bytes
+        pause()
         let time = monotonicNanoseconds()
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
@@ -93,12 +101,14 @@ public final class StorageCheck: @unchecked Sendable {
     /// Looks at everything, once.
     /// - Parameters:
     ///   - isCancelled: asked often; once true, it ends with what it has found.
+    ///   - pause: called between pieces of 200 ms at most, when no snapshot is held; it may take its time.
     ///   - report: called twice a second at most, with bytes that were looked at and bytes in all, about.
     /// - Throws: what keeps it from looking.
     public func run(
-        isCancelled: @escaping () -> Bool, report: @escaping (_ done: Int, _ total: Int) -> Void
+        isCancelled: @escaping () -> Bool, pause: @escaping () -> Void = {},
+        report: @escaping (_ done: Int, _ total: Int) -> Void
     ) throws(StoreError) {
-        (self.isCancelled, self.report) = (isCancelled, report)
+        (self.isCancelled, self.pause, self.report) = (isCancelled, pause, report)
         reportAt = monotonicNanoseconds() + 500_000_000
         do throws(StorageFault) {
             total = try Self.bytes(below: configuration.dataDirectory)
@@ -140,7 +150,7 @@ public final class StorageCheck: @unchecked Sendable {
         let path = configuration.tablesPath
         do throws(SQLiteError) {
             let look = try DatabaseLook(path, role: .durable, milliseconds: configuration.snapshotMilliseconds) {
-                [unowned self] in goesOn
+                [unowned self] in goesOnLater
             }
             let tables: [String]
             do throws(SQLiteError) { tables = try look.tables() } catch {
@@ -166,7 +176,7 @@ public final class StorageCheck: @unchecked Sendable {
             var found: [String] = []
             do throws(SQLiteError) {
                 let look = try DatabaseLook(path, role: .cache, milliseconds: configuration.snapshotMilliseconds) {
-                    [unowned self] in goesOn
+                    [unowned self] in goesOnLater
                 }
                 for table in try look.tables() where goesOn && found.isEmpty {
                     found += try look.problems(of: table)

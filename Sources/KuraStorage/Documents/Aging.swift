@@ -20,6 +20,8 @@ final class Aging {
     private var found: AgedDocuments?
     private var position = 0
     private var failures = 0
+    /// Applications that have started: their collections have a round of their own.
+    private var hastened: [ApplicationScopes] = []
 
     /// Nanoseconds between two rounds.
     static let interval: UInt64 = 3_600_000_000_000
@@ -34,10 +36,14 @@ final class Aging {
 
     /// Begins a round when it is time.
     func begin(_ time: UInt64, now: Int64) -> [Job] {
-        guard time >= nextAt, found == nil else { return [] }
-        nextAt = time + Self.interval
+        let isDue = time >= nextAt
+        guard isDue || !hastened.isEmpty, found == nil else { return [] }
+        if isDue { nextAt = time + Self.interval }
+        let applications = hastened
+        hastened = []
         var jobs: [Job] = []
         for scope in ledger.scopes.all where scope.store == .documents && scope.annex != nil && scope.lastRev > 0 {
+            guard isDue || applications.contains(where: { $0.contains(scope.name) }) else { continue }
             if let days = days(scope, ConfigurationStore.tombstoneDays) {
                 jobs.append(.purge(Purge(ticket: 0, collection: scope.id, before: now - days * 86_400_000)))
             }
@@ -50,6 +56,9 @@ final class Aging {
 
     /// Its configuration has changed, or something else that may be worth a round.
     func hasten() { nextAt = 0 }
+
+    /// An application has started: what has aged of its collections goes.
+    func hasten(_ application: ApplicationScopes) { hastened.append(application) }
 
     private func days(_ scope: Scope, _ key: StaticString) -> Int64? {
         scope.withName { name in

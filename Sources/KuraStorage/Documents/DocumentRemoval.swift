@@ -16,8 +16,6 @@ struct Purge: Sendable {
 /// Removes rows of documents from the tables, in pieces, on the fold thread: tombstones that may be forgotten, and all of
 /// collections that have been dropped. What is to be dropped stands in the table `drops` until it is gone, so a kill loses
 /// nothing; a purge that is killed is asked for again or comes by itself.
-///
-/// Afterwards the file is given back what it does not need.
 final class DocumentRemoval {
     private let connection: Connection
     private let uses: ContentUses
@@ -29,7 +27,6 @@ final class DocumentRemoval {
     private var done: [Purge] = []
     /// What the transaction under way has removed.
     private var removed = 0
-    private var mayShrink = false
     private let dropSome: Statement
     private let purgeSome: Statement
     /// The same for lists of attachments, which name the contents that they give up.
@@ -38,12 +35,9 @@ final class DocumentRemoval {
     private let listsOfCollection: Statement
     private let isOfLists: Statement
     private let removeDrop: Statement
-    private let freePages: Statement
 
     /// Rows between two looks at the clock.
     private static let step: Int64 = 64
-    /// Pages that may stay free in the file.
-    private static let spare: Int64 = 1024
 
     init(_ connection: Connection, _ uses: ContentUses) throws(SQLiteError) {
         self.connection = connection
@@ -76,7 +70,6 @@ final class DocumentRemoval {
                 WHERE collection = ?1 AND isDeleted = 1 AND updatedAt < ?2 LIMIT ?3)
             """)
         removeDrop = try connection.prepare("DELETE FROM drops WHERE collection = ?1")
-        freePages = try connection.prepare("PRAGMA freelist_count")
         try reload()
     }
 
@@ -92,7 +85,7 @@ final class DocumentRemoval {
         }
     }
 
-    var hasWork: Bool { !purges.isEmpty || !drops.isEmpty || mayShrink }
+    var hasWork: Bool { !purges.isEmpty || !drops.isEmpty }
 
     /// The lists of attachments of what is purged go with it.
     func add(_ purge: Purge) {
@@ -119,9 +112,6 @@ final class DocumentRemoval {
         try isOfLists.bind(1, Int64(collection))
         return try isOfLists.step() && isOfLists.int64(0) != 0
     }
-
-    /// A table of another kind has gone.
-    func noteFreed() { mayShrink = true }
 
     var hasNews: Bool { !done.isEmpty }
 
@@ -152,8 +142,6 @@ final class DocumentRemoval {
             guard isEmpty else { return }
             try removeDrop.bind(1, Int64(collection))
             try removeDrop.run()
-        } else {
-            try shrink(until: deadline)
         }
     }
 
@@ -196,7 +184,6 @@ final class DocumentRemoval {
         } else if !drops.isEmpty, isThrough {
             drops.removeFirst()
         }
-        if removed > 0 { mayShrink = true }
     }
 
     /// Nothing was left for the last piece.
@@ -217,18 +204,5 @@ final class DocumentRemoval {
             }
         } while monotonicNanoseconds() < deadline
         return false
-    }
-
-    private func shrink(until deadline: UInt64) throws(SQLiteError) {
-        isThrough = false
-        repeat {
-            guard try freePages.step(), freePages.int64(0) > Self.spare else {
-                freePages.reset()
-                mayShrink = false
-                return
-            }
-            freePages.reset()
-            try connection.execute("PRAGMA incremental_vacuum(16)")
-        } while monotonicNanoseconds() < deadline
     }
 }

@@ -84,6 +84,7 @@ final class Folder: @unchecked Sendable {
         case purge(Purge)
         case scrub
         case tap(FoldTap)
+        case compact(Compaction)
         case stop
     }
 
@@ -105,6 +106,8 @@ final class Folder: @unchecked Sendable {
     /// What secrets have left is being overwritten, or was when something came in the way.
     private var tableScrub: TableScrub?
     private var isScrubbing = false
+    /// Has a row when there are secrets.
+    private let holdsSecrets: Statement
     /// Backups that are under way.
     private var taps: [FoldTap] = []
     private var durableRev: UInt64
@@ -123,7 +126,11 @@ final class Folder: @unchecked Sendable {
             indexes = try IndexKeeper(connection, memory: configuration.overlayBytes / 8)
             searches = try SearchKeeper(connection)
             statements = try FoldStatements(connection, indexes, searches)
-            tender = try TableTender(connection, indexes, searches, statements.uses)
+            tender = try TableTender(
+                connection, path: configuration.tablesPath, indexes, searches, statements.uses)
+            holdsSecrets = try connection.prepare(
+                "SELECT 1 FROM scopes WHERE store IN (\(Store.secrets.rawValue), \(Store.secretVersions.rawValue)) LIMIT 1"
+            )
             if !tends { tender.giveUp() }
         } catch { throw .database(error, file: configuration.tablesPath) }
         self.connection = connection
@@ -151,6 +158,9 @@ final class Folder: @unchecked Sendable {
     /// Has every slice told that comes from now on.
     func submit(_ tap: FoldTap) { post(.tap(tap)) }
 
+    /// Has all free pages given back to the file system.
+    func submit(_ compaction: Compaction) { post(.compact(compaction)) }
+
     /// What has become of the jobs since it was asked last; nil when none has ended.
     func outcomes() -> [Outcome]? { ended.take() }
 
@@ -171,8 +181,8 @@ final class Folder: @unchecked Sendable {
     private func run() {
         while true {
             // What is not urgent is done while nobody asks for anything, in pieces.
-            if isScrubbing || tender.hasWork {
-                guard pending.wait(milliseconds: isScrubbing ? 0 : tender.pause) else {
+            if let wait = isScrubbing ? 0 : tender.wait {
+                guard pending.wait(milliseconds: wait) else {
                     if isScrubbing { scrubSome() } else { tend() }
                     continue
                 }
@@ -186,12 +196,15 @@ final class Folder: @unchecked Sendable {
                 report(.slice(slice), failure ?? checkpointIfDue())
             case .checkpoint:
                 report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
+                tender.shrinking.noteChanged()
             case .purge(let purge): tender.removal.add(purge)
             case .scrub: isScrubbing = true
             case .tap(let tap):
                 tap.begin(connection, rev: foldedRev)
                 taps.append(tap)
+            case .compact(let compaction): tender.shrinking.add(compaction)
             case .stop:
+                tender.shrinking.end(SQLiteError(extendedCode: 9, message: "the storage ends"))
                 for tap in taps { tap.fail(.cancelled) }
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
@@ -251,12 +264,43 @@ final class Folder: @unchecked Sendable {
         let failure = perform { () throws(SQLiteError) in try tender.work() }
         walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
         if let failure, failure.isFull || failure.isBusy {
-            // Nothing is lost, and nobody waits who could not wait longer.
+            // Nothing is lost, and nobody waits who could not wait longer, but for a compaction.
             tender.rest()
+            tender.shrinking.end(failure)
         } else if let failure = failure ?? checkpointIfDue() {
             report(.tending, failure)
             tender.giveUp()
+            tender.shrinking.end(failure)
         } else if tender.isNewsDue {
+            report(.tending, nil)
+        } else if tender.shrinking.wantsEmptyWAL(isWALSettled: walBytes == 0) {
+            emptyWAL()
+        } else {
+            tender.shrinking.settle()
+        }
+    }
+
+    /// Has everything in the database file, which is cut off where it ends now, and takes the WAL's bytes back; not while somebody reads.
+    private func emptyWAL() {
+        let failure = perform { () throws(SQLiteError) in
+            try connection.setBusyTimeout(milliseconds: 0)
+            defer { try? connection.setBusyTimeout(milliseconds: Tables.busyMilliseconds) }
+            // What destroyed secrets have left there is to be overwritten, which the file system's blocks could not be.
+            if try holdsSecrets.step() {
+                holdsSecrets.reset()
+                try runCheckpoint(.restart)
+                do throws(StorageFault) { try LogScrub.zero(configuration.tablesPath + "-wal", from: 0) } catch {
+                    throw .injected(error.isFull ? ENOSPC : EIO)
+                }
+            }
+            holdsSecrets.reset()
+            try runCheckpoint(.truncate)
+        }
+        tender.shrinking.emptied(failure)
+        if let failure, !failure.isBusy, !failure.isFull {
+            report(.tending, failure)
+            tender.giveUp()
+        } else {
             report(.tending, nil)
         }
     }

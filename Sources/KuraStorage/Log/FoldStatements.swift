@@ -197,6 +197,10 @@ final class FoldStatements {
         try removeRow.run()
     }
 
+    /// A document that has become smaller by so much is taken out and put in again: SQLite lays pages together when something is taken out, and leaves
+    /// them as they are when it becomes smaller in its place.
+    private static let shrinkage: Int32 = 1024
+
     private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {
         if item.isTombstone {
             try deleteDocument.bind(1, item.pointee.row)
@@ -211,6 +215,11 @@ final class FoldStatements {
             }
             try deleteDocument.run()
         } else {
+            if item.pointee.bytesDelta <= -Self.shrinkage {
+                try removeRow.bind(1, item.pointee.row)
+                try removeRow.run()
+                return false
+            }
             try updateDocument.bind(1, item.pointee.row)
             try updateDocument.bind(2, Int64(item.pointee.rev))
             try updateDocument.bind(3, Int64(item.pointee.version))

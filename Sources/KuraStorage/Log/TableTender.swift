@@ -1,6 +1,7 @@
 import SQLite
 
-/// What the fold thread does while there is nothing to fold: builds indexes, and removes what is gone from the tables.
+/// What the fold thread does while there is nothing to fold: builds indexes, removes what is gone from the tables, and gives the file
+/// system back what is free in their file.
 ///
 /// One piece is a transaction of at most `limit`, so a fold never waits longer for it. What a piece may take up is found out: when
 /// the last one was too long, with all that the disk had to write for it, the next one begins to end earlier.
@@ -12,34 +13,45 @@ final class TableTender {
     private let indexes: IndexKeeper
     private let searches: SearchKeeper
     let removal: DocumentRemoval
+    let shrinking: TableShrinking
     /// Nanoseconds after which a piece begins its commit.
     private var budget: UInt64 = 4_000_000
     /// Longest piece since this was asked last, in nanoseconds.
     private var longest: UInt64 = 0
     private var newsAt: UInt64 = 0
     /// Milliseconds to wait for other work before the next piece.
-    private(set) var pause = 0
+    private var pause = 0
     private var hasGivenUp = false
     private var turn = Turn.removal
     /// Whose piece it is: by turns, so that whoever waits for one does not wait for all of the others.
-    private enum Turn: CaseIterable { case indexes, searches, removal }
+    private enum Turn: CaseIterable { case indexes, searches, removal, shrinking }
 
+    /// `path`: the tables' file.
     init(
-        _ connection: Connection, _ indexes: IndexKeeper, _ searches: SearchKeeper, _ uses: ContentUses
+        _ connection: Connection, path: String, _ indexes: IndexKeeper, _ searches: SearchKeeper, _ uses: ContentUses
     ) throws(SQLiteError) {
         self.connection = connection
         self.indexes = indexes
         self.searches = searches
         removal = try DocumentRemoval(connection, uses)
+        shrinking = try TableShrinking(connection, path: path)
     }
 
-    var hasWork: Bool { !hasGivenUp && Turn.allCases.contains { hasWork($0) } }
+    /// There is something to do that is not to wait.
+    private var hasWork: Bool { !hasGivenUp && Turn.allCases.contains { hasWork($0) } }
+
+    /// Milliseconds until the next piece is due; nil while there is nothing to do.
+    var wait: Int? {
+        if hasGivenUp { return nil }
+        return hasWork ? pause : shrinking.wait.map { max($0, pause) }
+    }
 
     private func hasWork(_ turn: Turn) -> Bool {
         switch turn {
         case .indexes: indexes.hasWork
         case .searches: searches.hasWork
         case .removal: removal.hasWork
+        case .shrinking: shrinking.wait == 0
         }
     }
 
@@ -73,6 +85,7 @@ final class TableTender {
 
     /// A slice has been folded: what it brought may be work.
     func note(_ slice: FoldSlice) {
+        shrinking.noteChanged()
         for event in slice.events {
             if case .drop = event.kind { removal.drop(event.collection) }
         }
@@ -82,6 +95,9 @@ final class TableTender {
     func work() throws(SQLiteError) {
         pause = 0
         takeTurn()
+        if turn == .shrinking {
+            guard try shrinking.look() else { return }
+        }
         let start = monotonicNanoseconds()
         do throws(SQLiteError) {
             if let code = FaultPoints.hit(.tendSlice)?.errno { throw .injected(code) }
@@ -89,6 +105,9 @@ final class TableTender {
             case .removal:
                 try connection.execute("BEGIN IMMEDIATE")
                 try removal.work(until: start + budget)
+            case .shrinking:
+                try connection.execute("BEGIN IMMEDIATE")
+                try shrinking.work(until: start + budget)
             case .searches:
                 try connection.execute("BEGIN IMMEDIATE")
                 try searches.work(until: start + budget)
@@ -102,11 +121,7 @@ final class TableTender {
                 if let code = FaultPoints.hit(.tendCommit)?.errno { throw .injected(code) }
                 try connection.execute("COMMIT")
             }
-            switch turn {
-            case .removal: removal.committed()
-            case .indexes: if indexes.hasRemoved { removal.noteFreed() }
-            case .searches: if searches.hasRemoved { removal.noteFreed() }
-            }
+            if turn == .removal { removal.committed() }
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             try indexes.reload()
@@ -116,6 +131,7 @@ final class TableTender {
         }
         let time = monotonicNanoseconds() - start
         longest = max(longest, time)
+        if turn == .shrinking { shrinking.rest(after: time) } else { shrinking.noteChanged() }
         if time > Self.limit / 4 * 3 {
             budget = max(500_000, budget / 2)
         } else if time < Self.limit / 2 {

@@ -9,6 +9,8 @@ extension ModelsStore {
         /// The store's sequence when it began: marks from before have been applied when it ends.
         var began: UInt64 = 0
         var isAgainWanted = false
+        /// Namespaces that it is about; nil: all.
+        var only: Set<UInt32>?
         var progress = CacheSweep()
         var nextAt: UInt64 = 0
         /// Behind the rows: the namespace whose marks are looked at, and which of its tags is next.
@@ -32,6 +34,17 @@ extension ModelsStore {
         sweep.progress = CacheSweep(isRunning: true, total: rows.pointee.count - 1)
     }
 
+    func beginSweep(of application: ApplicationScopes) {
+        guard sweep.next == 0 else {
+            sweep.isAgainWanted = true
+            return
+        }
+        let numbers = all.filter { application.contains($0.name) }.map(\.number)
+        guard !numbers.isEmpty else { return sweep.progress = CacheSweep() }
+        beginSweep()
+        sweep.only = Set(numbers)
+    }
+
     func sweepSoon() { if isLoaded { beginSweep() } }
 
     /// Goes on with the sweep, or begins one when it is time.
@@ -52,9 +65,11 @@ extension ModelsStore {
             if sweep.next % 64 == 0, monotonicNanoseconds() - time > Self.slice.time { break }
         }
         sweep.progress.done = min(sweep.next - 1, sweep.progress.total)
-        guard sweep.next >= rows.pointee.count, forgetMarks(time) else { return 1_000_000 }
+        // Marks are about rows that some of were not looked at.
+        guard sweep.next >= rows.pointee.count, sweep.only != nil || forgetMarks(time) else { return 1_000_000 }
         endSweep(time)
-        return sweep.next == 0 ? Self.pause : 0
+        guard sweep.next == 0 else { return 0 }
+        return sweep.nextAt > time ? sweep.nextAt - time : 0
     }
 
     /// Goes through the namespaces: what is marked there has been applied to all rows, and those that are not used any more go.
@@ -91,7 +106,9 @@ extension ModelsStore {
     private func look(at row: UInt32) {
         let place = Int(row)
         let number = rows.pointee[place].namespace
-        guard number != 0, let namespace = namespaces[Int(number)] else { return }
+        guard number != 0, let namespace = namespaces[Int(number)], sweep.only?.contains(number) ?? true else {
+            return
+        }
         guard state(of: row, namespace, maxAge: nil) == .miss else {
             // What is marked stale keeps that when the mark is forgotten.
             keepStale(row, namespace)
@@ -126,7 +143,9 @@ extension ModelsStore {
 
     private func endSweep(_ time: UInt64) {
         sweep.next = 0
-        sweep.nextAt = time + Self.pause
+        // All are swept when it is their time.
+        if sweep.only == nil { sweep.nextAt = time + Self.pause }
+        sweep.only = nil
         sweep.progress.isRunning = false
         (sweep.namespace, sweep.tag) = (0, 0)
         clearedBytes = 0

@@ -59,6 +59,7 @@ import Testing
         "storage.diskWrites": ["admin"],
         "storage.backup": ["admin"], "backups.list": ["admin"], "backups.verify": ["admin"], "backups.prune": ["admin"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
+        "storage.compact": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
     private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]

@@ -22,9 +22,6 @@ final class IndexKeeper {
     /// Something that the loop has not been told of.
     private(set) var hasNews = false
 
-    /// The last piece of work has removed a table.
-    private(set) var hasRemoved = false
-
     /// An alteration of a table that the fold's documents ask for; they are made in the tables' order when all are known.
     private struct Change: BitwiseCopyable {
         var table: Int32
@@ -265,7 +262,6 @@ final class IndexKeeper {
     /// A bounded piece of building or removing. In no transaction, or with `begin` called before anything is written.
     /// - Returns: whether something was written.
     func work(until deadline: UInt64, begin: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        hasRemoved = false
         guard let table = tables.first(where: { $0.state == .building }) ?? tables.first(where: \.hasWork) else {
             return
         }
@@ -316,7 +312,6 @@ final class IndexKeeper {
         try removeIndex.run()
         try connection.execute("DROP TABLE \(IndexTable.name(table.number))")
         hasNews = true
-        hasRemoved = true
     }
 }
 

@@ -19,8 +19,6 @@ final class SearchKeeper {
     private let removeSearch: Statement
     /// Something that the loop has not been told of.
     private(set) var hasNews = false
-    /// The last piece of work has removed a table.
-    private(set) var hasRemoved = false
 
     init(_ connection: Connection) throws(SQLiteError) {
         self.connection = connection
@@ -150,7 +148,6 @@ final class SearchKeeper {
 
     /// A bounded piece of merging, building or removing. In a transaction.
     func work(until deadline: UInt64) throws(SQLiteError) {
-        hasRemoved = false
         let table =
             tables.first(where: \.needsMerging) ?? tables.first(where: { $0.state == .building })
             ?? tables.first(where: \.hasWork)
@@ -197,7 +194,6 @@ final class SearchKeeper {
         try removeSearch.run()
         try connection.execute("DROP TABLE \(SearchTable.name(table.number))")
         hasNews = true
-        hasRemoved = true
     }
 }
 

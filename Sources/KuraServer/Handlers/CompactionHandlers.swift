@@ -1,0 +1,67 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+import KuraTransport
+import SQLite
+
+/// Answers `storage.compact`.
+enum CompactionHandlers {
+    static let all: [String: Handler] = ["storage.compact": compact]
+
+    static func compact(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        try call.refuseUnlessTransferFree()
+        throw .transfer(CompactionTransfer(storage.compact()))
+    }
+}
+
+/// Waits for a compaction, and tells how far it is.
+final class CompactionTransfer: TransferWork, Sendable {
+    private let compaction: Compaction
+
+    init(_ compaction: Compaction) { self.compaction = compaction }
+
+    var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
+
+    func mayGoOn(_ permissions: Permissions) -> Bool { permissions.verbs(onWhole: .storage).contains(.admin) }
+
+    func cancel() { compaction.cancel() }
+
+    func run(_ channel: TransferChannel) -> TransferOutcome {
+        while !compaction.wait(milliseconds: 1000) {
+            if channel.interruption.isInterrupted {
+                return TransferOutcome(
+                    answer: .error(RPCError(.shuttingDown, hint: "the compaction was called off")), rev: 0)
+            }
+            let (done, total) = compaction.progress
+            channel.report(TransferProgress(unit: .bytes, done: done, total: total, imported: nil, rev: 0))
+        }
+        if let failure = compaction.failure {
+            let refusal =
+                failure.isFull
+                ? RPCError(.noSpace) : RPCError(.shuttingDown, hint: "the compaction has not come to its end")
+            return TransferOutcome(answer: .error(refusal), rev: 0)
+        }
+        return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
+    }
+
+    private var result: ByteBuffer {
+        let files = compaction.files
+        var out = ByteBuffer()
+        var object = ObjectWriter(&out)
+        object.number("before", files.reduce(0) { $0 + $1.before }, &out)
+        object.number("after", files.reduce(0) { $0 + $1.after }, &out)
+        object.name("files", &out)
+        out.append("[")
+        for (position, file) in files.enumerated() {
+            if position > 0 { out.append(",") }
+            var inner = ObjectWriter(&out)
+            inner.text("name", file.name, &out)
+            inner.number("before", file.before, &out)
+            inner.number("after", file.after, &out)
+            out.append("}")
+        }
+        out.append("]")
+        return out
+    }
+}
