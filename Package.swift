@@ -31,6 +31,7 @@ let package = Package(
         .executable(name: "kurad", targets: ["kurad"]),
         .executable(name: "kura", targets: ["kura"]),
         .executable(name: "kura-bench", targets: ["kura-bench"]),
+        .library(name: "KuraTesting", targets: ["KuraTesting"]),
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -49,6 +50,7 @@ let package = Package(
             "KuraServer",
             ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraTransport"]),
+        module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
@@ -64,8 +66,8 @@ let package = Package(
         tests(
             "KuraServerTests",
             [
-                "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTransport",
-                "SQLite", "Sodium",
+                "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTesting",
+                "KuraTransport", "SQLite", "Sodium",
             ]),
         tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
         tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),

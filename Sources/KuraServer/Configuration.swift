@@ -46,6 +46,9 @@ public struct Configuration: Sendable {
     /// Start also when the secrets' slots are gone.
     public var goesWithoutSecrets = false
 
+    /// What rooms and programs may have written to the disk in a day.
+    public var writeBudgets: [WriteBudget] = []
+
     /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
     public var backupsEvery: Int?
     public var backupsKeep = BackupDirectory.Keep()
@@ -109,6 +112,7 @@ public struct Configuration: Sendable {
         case "bootAttempts": bootAttempts = try Self.number(name, value, 1...100)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
+        case "diskWrites": writeBudgets = try Self.writeBudgets(value)
         case "sockets": try access.read(sockets: value)
         case "roles": try access.read(roles: value)
         case "limits":
@@ -144,7 +148,7 @@ public struct Configuration: Sendable {
         default:
             throw Refusal(
                 description: """
-                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, checks, limits, \
+                    unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, checks, diskWrites, limits, \
                     busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts
                     """)
         }

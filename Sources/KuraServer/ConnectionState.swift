@@ -16,6 +16,8 @@ struct ConnectionState {
         case none
         /// Too many changes wait to be folded, or the turn is full.
         case room
+        /// The client has written more than its budget, and may write again in a moment.
+        case slot
         /// A page is being read in; the ticket comes back when it is there.
         case page(UInt64)
         /// A query is being run; the ticket comes back with its answer.

@@ -117,6 +117,7 @@ extension Server {
     func apply(_ found: Reload.Found, _ storage: isolated Storage) {
         apply(found.locks, storage)
         apply(found.access, storage)
+        storage.setWriteBudgets(found.configuration.writeBudgets)
     }
 
     /// From now on these settings are locked, and no others.

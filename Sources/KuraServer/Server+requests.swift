@@ -223,6 +223,10 @@ extension Server {
     /// Answers the request that has just been read, without a line end; appends nothing for a notification.
     /// - Returns: false when it has to wait; nothing has been appended then, and nothing changed.
     private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
+        if storage.isThrottling, isHeldBack(connection, storage) {
+            connection.state.wait = .slot
+            return false
+        }
         let start = connection.replyStart(in: out)
         facts.requests += 1
         // What a request that waits has waited for is not for one that is answered ahead of it.

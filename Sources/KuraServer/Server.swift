@@ -46,6 +46,7 @@ public final class Server {
     /// Connections whose input holds more requests than their budget allowed.
     private var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
+    var throttle = WriteThrottle()
     private var awaitingSync: ContiguousArray<Connection> = []
     /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
     private var again: ContiguousArray<Connection> = []
@@ -291,6 +292,7 @@ public final class Server {
                 enter(connection)
             }
         }
+        wakeHeldBack()
         for ticket in storage.takeWarmed() where !call.changes.take(ticket) {
             guard let token = awaitingPage.removeValue(forKey: ticket), let connection = connections[token],
                 connection.state.wait == .page(ticket)
@@ -341,6 +343,7 @@ public final class Server {
             if connection.state.wait != .none { overtake(connection, storage) }
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
+            if connection.state.wait == .slot { throttle.hold(connection) }
         }
         if !pending.isEmpty { pending.removeAll(keepingCapacity: true) }
         syncIfDue(storage)
@@ -412,6 +415,7 @@ public final class Server {
         if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if let next = throttle.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }

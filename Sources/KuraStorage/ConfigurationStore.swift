@@ -41,7 +41,7 @@ public final class ConfigurationStore {
         let scope = Self.fullName(room, name).withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
         let old = ledger.find(scope, key.bytes)
         if let old, !old.isTombstone, old.value.equals(value) {
-            ledger.countNoOp()
+            ledger.countNoOp(.settings)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
         let oldBytes = old.map { $0.isTombstone ? 0 : $0.key.count + $0.value.count } ?? 0
@@ -66,7 +66,7 @@ public final class ConfigurationStore {
 
     public func delete(_ room: Store, _ name: Bytes, _ key: StaticString) throws(StoreError) -> WriteResult {
         guard let scope = find(room, name), let old = ledger.find(scope, key.bytes), !old.isTombstone else {
-            ledger.countNoOp()
+            ledger.countNoOp(.settings)
             return WriteResult(rev: find(room, name)?.lastRev ?? 0, changed: 0)
         }
         let rev = try ledger.transaction { () throws(StoreError) in

@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+import SQLite
 
 // Safety: paths are lent as C strings for a call; the kernel fills one `stat` or `timespec`, which is ours; an entry
 // of a directory is read before the next one is asked for, and its name ends with a zero; texts and buffers go with
@@ -23,8 +24,10 @@ enum FileSystem {
     }
 
     static func open(_ path: String, _ flags: Int32, mode: UInt32 = 0o600) throws(StorageFault) -> Int32 {
+        let isNew = flags & O_CREAT != 0 && !exists(path)
         let descriptor = unsafe csys_open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw fail("open", path) }
+        if isNew { CountingVFS.count(.made, path: path) }
         return descriptor
     }
 
@@ -48,12 +51,14 @@ enum FileSystem {
     static func syncDirectory(_ path: String) throws(StorageFault) {
         let descriptor = try open(path, O_RDONLY | O_DIRECTORY)
         defer { close(descriptor) }
+        CountingVFS.count(path: path + "/.", syncs: 1)
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
     }
 
     static func sync(_ path: String) throws(StorageFault) {
         let descriptor = try open(path, O_RDONLY)
         defer { close(descriptor) }
+        CountingVFS.count(path: path, syncs: 1)
         guard fsync(descriptor) == 0 else { throw fail("fsync", path) }
     }
 
@@ -89,7 +94,11 @@ enum FileSystem {
 
     /// Removes a file; one that is not there is fine.
     static func remove(_ path: String) throws(StorageFault) {
-        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw fail("unlink", path) }
+        if unsafe unlink(path) == 0 {
+            CountingVFS.count(.removed, path: path)
+        } else if errno != ENOENT {
+            throw fail("unlink", path)
+        }
     }
 
     /// Removes a directory that has files only, with them; one that is not there is fine.
@@ -100,22 +109,30 @@ enum FileSystem {
     }
 
     /// The same for what may as well stay.
-    static func tryToRemove(_ path: String) { unsafe unlink(path) }
+    static func tryToRemove(_ path: String) {
+        if unsafe unlink(path) == 0 { CountingVFS.count(.removed, path: path) }
+    }
 
     /// Gives a file another name.
     /// - Returns: false when the name is taken; then nothing is changed.
     static func link(_ from: String, _ to: String) throws(StorageFault) -> Bool {
-        if unsafe Glibc.link(from, to) == 0 { return true }
+        if unsafe Glibc.link(from, to) == 0 {
+            CountingVFS.count(.made, path: to)
+            return true
+        }
         guard errno == EEXIST else { throw fail("link", to) }
         return false
     }
 
     static func rename(_ from: String, _ to: String) throws(StorageFault) {
         guard unsafe Glibc.rename(from, to) == 0 else { throw fail("rename", from) }
+        CountingVFS.count(.renamed, path: to)
     }
 
     /// The same where the old name will do.
-    static func tryToRename(_ from: String, _ to: String) { unsafe _ = Glibc.rename(from, to) }
+    static func tryToRename(_ from: String, _ to: String) {
+        if unsafe Glibc.rename(from, to) == 0 { CountingVFS.count(.renamed, path: to) }
+    }
 
     /// Cuts a file off at `size` bytes, or fills it up with zeros.
     static func truncate(_ path: String, to size: Int) throws(StorageFault) {
@@ -163,7 +180,8 @@ enum FileSystem {
     }
 
     /// Writes all bytes at `offset`.
-    static func write(_ descriptor: Int32, _ bytes: Bytes, at offset: Int, path: String)
+    /// `isBilled`: counts them by the path; else the caller does.
+    static func write(_ descriptor: Int32, _ bytes: Bytes, at offset: Int, path: String, isBilled: Bool = false)
         throws(StorageFault)
     {
         var done = 0
@@ -173,6 +191,7 @@ enum FileSystem {
             let written = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + done))
             if written < 0, errno == EINTR { continue }
             guard written > 0 else { throw fail("write", path) }
+            if isBilled { CountingVFS.count(path: path, writes: 1, bytesWritten: written) }
             done += written
         }
     }

@@ -54,6 +54,8 @@ final class Ledger {
         var old: ItemRef?
         var new: ItemRef
         var scopeRev: UInt64
+        /// nil for drops, which are on no bill.
+        var billed: WriteBill.Entry?
     }
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
@@ -235,8 +237,8 @@ final class Ledger {
         new.pointee.bytesDelta = Int32(newBytes - oldBytes)
         shape(new)
 
-        scope.withName { name in
-            bill.note(
+        let billed = scope.withName { name in
+            let billed = bill.note(
                 BilledStore(scope.store), scope: name, key: key, bytes: key.count + value.count,
                 isNamed: scope.store.isPublic)
             writer.withBytes { writer in
@@ -246,8 +248,9 @@ final class Ledger {
                         writer: scope.store.isSealed ? Bytes() : writer,
                         value: value))
             }
+            return billed
         }
-        staged.append(Staged(old: old, new: new, scopeRev: scope.lastRev))
+        staged.append(Staged(old: old, new: new, scopeRev: scope.lastRev, billed: billed))
         enter(new, over: old, scope)
     }
 
@@ -274,7 +277,7 @@ final class Ledger {
                         writer: scope.store.isSealed ? Bytes() : writer, value: Bytes()))
             }
         }
-        staged.append(Staged(old: nil, new: marker, scopeRev: dropRev))
+        staged.append(Staged(old: nil, new: marker, scopeRev: dropRev, billed: nil))
         enter(drop: marker, scope)
     }
 
@@ -302,7 +305,10 @@ final class Ledger {
     }
 
     /// A write that changed nothing was answered.
-    func countNoOp() { noOpWrites += 1 }
+    func countNoOp(_ store: BilledStore) {
+        noOpWrites += 1
+        bill.noteNoOp(store)
+    }
 
     func enter(_ new: ItemRef, over old: ItemRef?, _ scope: Scope) {
         if let old {
@@ -337,6 +343,7 @@ final class Ledger {
     private func unstage(_ change: Staged, reusingIDs: Bool) {
         let new = change.new
         let scope = scopes[new.pointee.scope]
+        if let billed = change.billed { bill.takeBack(billed) }
         precondition(queue.last == new, "changes are taken back in reverse order")
         queue.removeLast()
         overlayItems -= 1

@@ -107,7 +107,7 @@ enum RelaxedDurability {
             defer { close(descriptor) }
             let text = Array("\(rev)\n".utf8)
             try text.withBytes { (text) throws(StorageFault) in
-                try FileSystem.write(descriptor, text, at: 0, path: path)
+                try FileSystem.write(descriptor, text, at: 0, path: path, isBilled: true)
             }
             guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
             try FileSystem.syncDirectory(configuration.dataDirectory)

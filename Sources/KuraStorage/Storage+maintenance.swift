@@ -11,7 +11,7 @@ extension Storage {
     public func drop(_ collection: Bytes) throws(StoreError) -> WriteResult {
         let isConfigured = configurations.rev(.documents, collection) > 0
         guard let scope = ledger.scopes.find(.documents, collection), isConfigured || scope.lastRev > 0 else {
-            ledger.countNoOp()
+            ledger.countNoOp(.documents)
             return WriteResult(rev: 0, changed: 0)
         }
         let rev = try ledger.transaction { () throws(StoreError) in

@@ -18,6 +18,8 @@ extension Storage {
         public var cacheBytes: Int
         public var noOpWrites: UInt64
         public var disk: WriteCounts
+        /// Bytes of caches that are still to be written, about; 0: none are.
+        public var unwrittenCaches: Int
     }
 
     public func status() -> Status {
@@ -26,7 +28,8 @@ extension Storage {
             segments: log.segments, logBytes: log.bytes, commits: log.commits, syncs: logSync.count,
             overlayItems: ledger.overlayItems, overlayBytes: ledger.overlayBytes, overlayPeak: ledger.overlayPeak,
             cacheItems: ledger.cache.count, cacheBytes: ledger.cache.bytes, noOpWrites: ledger.noOpWrites,
-            disk: CountingVFS.snapshot())
+            disk: CountingVFS.snapshot(),
+            unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }
 
     /// Changes are refused for want of space.

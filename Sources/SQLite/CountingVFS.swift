@@ -52,6 +52,26 @@ public enum CountingVFS {
         counter.add(syncs: syncs)
     }
 
+    /// What became of a file's name past SQLite.
+    public enum NameChange: Sendable { case made, renamed, removed }
+
+    /// Counts a file that was made, renamed or removed past SQLite.
+    public static func count(_ change: NameChange, path: String) {
+        let counter = Counter.of(FileRole(path: path), FilePart(path: path))
+        switch change {
+        case .made: counter.addCreate()
+        case .renamed: counter.addRename()
+        case .removed: counter.addDelete()
+        }
+    }
+
+    /// Counts what was written to a file of the daemon's own, or synced of it, past SQLite; its name says which kind it is of.
+    public static func count(path: String, writes: Int = 0, bytesWritten: Int = 0, syncs: Int = 0) {
+        let counter = Counter.of(FileRole(path: path), FilePart(path: path))
+        counter.add(writes: writes, bytes: bytesWritten)
+        counter.add(syncs: syncs)
+    }
+
     private static let registered: Void = {
         // Counting every allocation takes a global lock, and nobody asks for the sums. Refused, without harm, when
         // the library was in use before.

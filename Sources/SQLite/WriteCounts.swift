@@ -11,7 +11,11 @@ public enum FileRole: Int, CaseIterable, Sendable {
             self = .other
             return
         }
-        let components = unsafe String(cString: path).utf8.split(separator: UInt8(ascii: "/"))
+        self.init(path: unsafe String(cString: path))
+    }
+
+    init(path: String) {
+        let components = path.utf8.split(separator: UInt8(ascii: "/"))
         for directory in components.dropLast().reversed() {
             if directory.elementsEqual("log".utf8) { self = .log; return }
             if directory.elementsEqual("durable".utf8) { self = .durable; return }
@@ -30,6 +34,13 @@ public enum FilePart: Int, CaseIterable, Sendable {
     case temporary
     /// Room that is written in advance, to be written over: zeros.
     case room
+
+    /// What a name says that the daemon itself makes, renames or removes.
+    init(path: String) {
+        self =
+            path.hasSuffix("-wal")
+            ? .wal : path.hasSuffix("-journal") ? .journal : path.hasSuffix(".sqlite") ? .database : .content
+    }
 }
 
 /// How much was written and read, by role and part, since the process started.
@@ -42,6 +53,7 @@ public struct WriteCounts: Equatable, Sendable {
         public var bytesRead = 0
         public var syncs = 0
         public var creates = 0
+        public var renames = 0
         public var deletes = 0
 
         public init() {}
@@ -88,6 +100,7 @@ extension WriteCounts.Count {
         bytesRead = operation(bytesRead, other.bytesRead)
         syncs = operation(syncs, other.syncs)
         creates = operation(creates, other.creates)
+        renames = operation(renames, other.renames)
         deletes = operation(deletes, other.deletes)
     }
 }
@@ -100,6 +113,7 @@ final class Counter: Sendable {
     private let bytesRead = Atomic<Int>(0)
     private let syncs = Atomic<Int>(0)
     private let creates = Atomic<Int>(0)
+    private let renames = Atomic<Int>(0)
     private let deletes = Atomic<Int>(0)
 
     func add(writes count: Int, bytes: Int) {
@@ -114,6 +128,7 @@ final class Counter: Sendable {
 
     func add(syncs count: Int) { syncs.wrappingAdd(count, ordering: .relaxed) }
     func addCreate() { creates.wrappingAdd(1, ordering: .relaxed) }
+    func addRename() { renames.wrappingAdd(1, ordering: .relaxed) }
     func addDelete() { deletes.wrappingAdd(1, ordering: .relaxed) }
 
     var value: WriteCounts.Count {
@@ -124,6 +139,7 @@ final class Counter: Sendable {
         count.bytesRead = bytesRead.load(ordering: .relaxed)
         count.syncs = syncs.load(ordering: .relaxed)
         count.creates = creates.load(ordering: .relaxed)
+        count.renames = renames.load(ordering: .relaxed)
         count.deletes = deletes.load(ordering: .relaxed)
         return count
     }

@@ -12,7 +12,16 @@ import Testing
         {"name":"","changes":10,"logicalBytes":524288,"bytes":1048576}],
         "series":[{"startedAt":"2026-11-21T06:00:00.000Z","seconds":3600,"bytes":2097152,"byStore":{"settings":2097152,"upkeep":0}},
         {"startedAt":"2026-11-21T07:00:00.000Z","seconds":3600,"bytes":1048576,"byStore":{"documents":1047552,"upkeep":1024}}],
-        "days":{"count":5,"p50":1048576,"p90":2097152,"trend":-1024}}
+        "days":{"count":5,"p50":1048576,"p90":2097152,"trend":-1024},
+        "files":[{"group":"log","kind":"wal","bytes":2097152,"writes":30,"syncs":12,"creates":2,"renames":5,"deletes":1,"metadataBytes":122880}],
+        "budgets":[{"client":"mail","diskWriteBudget":1048576,"bytes":2097152,"throttle":true,"throttled":true},
+        {"store":"models","diskWriteBudget":1048576,"bytes":5,"throttle":false,"throttled":false}],
+        "reports":[{"id":3,"client":"mail","diskWriteBudget":1048576,"openedAt":"2026-11-20T06:00:00.000Z","lastAt":"2026-11-21T07:00:00.000Z",
+        "count":2,"bytes":2097152,"share":66,"clients":[{"name":"mail/1","changes":90,"bytes":2097152}],
+        "methods":[{"name":"settings.put","changes":90,"bytes":2097152}],
+        "keys":[{"store":"settings","scope":"app","key":"theme","changes":88}],"batchSizes":[1,1,2]}],
+        "advice":[{"kind":"scan","store":"documents","scope":"notes","count":3,"documents":30000,"what":"3 queries looked at 30000 documents of notes",
+        "fix":"an index on the fields n","lastAt":"2026-11-21T07:00:00.000Z"}]}
         """
         .replacing("\n", with: "")
     private let server = FakeServer { [$0.result(answer)] }
@@ -33,6 +42,16 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("settings.put") && $0.hasSuffix("66 %") })
         #expect(lines.contains { $0.hasPrefix("(unnamed)") && $0.hasSuffix("33 %") })
         #expect(server.requests == [#"storage.diskWrites {"by":"method","limit":2}"#])
+        #expect(lines.contains { $0.hasPrefix("client mail") && $0.contains("2.0 MiB") && $0.hasSuffix("throttled") })
+        #expect(lines.contains { $0.hasPrefix("store models") && $0.contains("5 B") })
+        #expect(lines.contains("report 3: client mail is over budget, since 2026-11-20"))
+        let words = shown.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(words.contains("2.0 MiB in a day, 1.0 MiB are allowed; 66 % of all; over it on 2 days"))
+        #expect(words.contains("mail/1 (2.0 MiB, 90 changes)") && words.contains("app/theme (88 times)"))
+        #expect(words.contains("changes in a request 1 1 2"))
+        #expect(
+            words.contains(
+                "30000 documents 3 queries looked at 30000 documents of notes. Better: an index on the fields n."))
     }
 
     @Test func `elsewhere, and with json, it prints the answer`() {
@@ -60,6 +79,12 @@ import Testing
         #expect(page.contains("<svg") && page.contains("prefers-color-scheme:dark"))
         #expect(!page.contains("http://") && !page.contains("https://"), "it needs no other file")
         #expect(page.components(of: "<rect ") == 3)
+        #expect(page.contains("<h2>Report 3: client mail is over budget, since 2026-11-20</h2>"))
+        #expect(page.contains("<h2>Budgets</h2>") && page.contains("<td>client mail</td><td class=\"n\">2.0 MiB</td>"))
+        #expect(page.contains("<td>30000 documents</td>") && page.contains("<td>an index on the fields n</td>"))
+        #expect(page.contains("<td>log wal</td><td class=\"n\">2.0 MiB</td><td class=\"n\">30</td>"))
+        // Once each, though the page asks several times.
+        #expect(page.components(of: "<h2>Report 3") == 1 && page.components(of: "<h2>By kind of file") == 1)
         #expect(nasty.requests.count == 4)
     }
 

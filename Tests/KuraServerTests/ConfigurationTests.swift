@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraStorage
 import Testing
 
 @testable import KuraServer
@@ -8,6 +9,29 @@ import Testing
         var configuration = Configuration()
         try text.withBytes { (text) throws(Configuration.Refusal) in try configuration.read(text) }
         return configuration
+    }
+
+    @Test func `budgets of disk writes are a store's or a client's, and have a number of bytes`() throws {
+        let text =
+            "{\"diskWrites\":{\"stores\":{\"models\":{\"diskWriteBudget\":5000}},"
+            + "\"clients\":{\"mail/2\":{\"diskWriteBudget\":4096,\"throttle\":true}}}}"
+        #expect(
+            try read(text).writeBudgets == [
+                WriteBudget(.store(.models), bytesPerDay: 5000),
+                WriteBudget(.client(Array("mail/2".utf8)), bytesPerDay: 4096, throttles: true),
+            ])
+        for wrong in [
+            "[]", "{\"store\":{}}", "{\"stores\":[]}", "{\"stores\":{\"model\":{\"diskWriteBudget\":5000}}}",
+            "{\"stores\":{\"models\":{\"diskWriteBudget\":4095}}}", "{\"stores\":{\"models\":{}}}",
+            "{\"stores\":{\"models\":{\"diskWriteBudget\":\"5000\"}}}",
+            "{\"stores\":{\"models\":{\"diskWriteBudget\":5000,\"throttle\":true}}}",
+            "{\"clients\":{\"mail\":{\"diskWriteBudget\":5000,\"throttle\":1}}}",
+            "{\"clients\":{\"mail\":{\"diskWriteBudget\":5000,\"slow\":true}}}",
+            "{\"clients\":{\"\":{\"diskWriteBudget\":5000}}}",
+            "{\"clients\":{\"\(String(repeating: "m", count: 200))\":{\"diskWriteBudget\":5000}}}",
+        ] {
+            #expect(throws: Configuration.Refusal.self, "\(wrong)") { try read("{\"diskWrites\":\(wrong)}") }
+        }
     }
 
     @Test func `limits are whole numbers within their ranges`() throws {

@@ -11,12 +11,14 @@ import Testing
 
     private static func interval(at start: Int64, log: Int, caches: Int = 0, changes: Int = 1) -> BillInterval {
         var interval = BillInterval(startedAt: start, seconds: 60)
-        interval.disk[FileRole.log.rawValue].bytes = log
-        interval.disk[FileRole.log.rawValue].syncs = 3
-        interval.disk[FileRole.cache.rawValue].bytes = caches
-        interval.roomBytes = log / 2
+        interval[.log, .wal].bytes = log - log / 2
+        interval[.log, .room].bytes = log / 2
+        interval[.log, .wal].syncs = 3
+        interval[.cache, .content].bytes = caches
+        interval[.other, .content].renames = 2
         interval.noOpWrites = 2
-        interval.groups[group("mail", "settings.put", .settings)] = WriteTally(changes: changes, bytes: 100 * changes)
+        interval.groups[group("mail", "settings.put", .settings)] = WriteTally(
+            changes: changes, bytes: 100 * changes, requests: 1, noOps: 1)
         return interval
     }
 
@@ -24,10 +26,13 @@ import Testing
         var interval = Self.interval(at: 0, log: 1_000_000, caches: 5000)
         interval.groups[Self.group("notes", "documents.put", .documents)] = WriteTally(changes: 3, bytes: 300)
         #expect(interval.upkeepBytes == 500_000 + 5000, "no cache was asked for anything")
+        // Nor by somebody who changed nothing there.
+        interval.groups[Self.group("idle", "models.put", .models)] = WriteTally(noOps: 7)
+        #expect(interval.upkeepBytes == 500_000 + 5000)
         interval.groups[Self.group("notes", "models.put", .models)] = WriteTally(changes: 1, bytes: 1)
         #expect(interval.upkeepBytes == 500_000)
         let shares = interval.groups.map { interval.share(of: $1, $0.store) }
-        #expect(shares.sorted() == [5000, 125_000, 375_000])
+        #expect(shares.sorted() == [0, 5000, 125_000, 375_000])
     }
 
     @Test func `minutes, hours and days are kept as long as they are said to be`() throws {
@@ -61,15 +66,18 @@ import Testing
     @Test func `a history is read as it was written, and one that was altered is none`() throws {
         var history = BillHistory()
         for hour in 0..<Int64(5) { history.add(Self.interval(at: hour * 3600, log: 100 + Int(hour)), at: hour * 3600) }
-        let bytes = history.encoded()
-        let read = try #require(BillHistory(bytes))
+        let written = Self.report()
+        let bytes = history.encoded(with: [written])
+        var reports: [WriteReport] = []
+        let read = try #require(BillHistory(bytes, &reports))
+        #expect(reports == [written])
         for grain in [BillHistory.Grain.hour, .day] {
             let (mine, its) = (history.intervals[grain] ?? [], read.intervals[grain] ?? [])
             #expect(mine.count == its.count && mine.count > 0)
             for (mine, its) in zip(mine, its) {
                 #expect(mine.startedAt == its.startedAt && mine.seconds == its.seconds)
-                #expect(mine.disk == its.disk && mine.groups == its.groups)
-                #expect(mine.noOpWrites == its.noOpWrites && mine.roomBytes == its.roomBytes)
+                #expect(mine.files == its.files && mine.groups == its.groups)
+                #expect(mine.noOpWrites == its.noOpWrites)
             }
         }
         for place in bytes.indices {
@@ -90,8 +98,46 @@ import Testing
         let first = most.top(1)
         #expect(first.map { String(decoding: $0.key, as: UTF8.self) } == ["hot"])
         #expect((5000...5400).contains(first[0].tally.changes), "\(first[0].tally)")
+        #expect(first[0].latest == first[0].tally)
+        most.beginInterval()
+        with("scope", "hot") { most.note(.settings, $0, $1, WriteTally(changes: 3, bytes: 30), by: 2) }
+        #expect(most.top(1).map(\.latest) == [WriteTally(changes: 3, bytes: 30)])
+        #expect(most.top(1).map(\.writer) == [2])
+        // Names stay with their counts when others fade away.
+        let before = most.entries.filter { $0.tally.changes > 1 }
+            .map { "\($0.key) \($0.scope) \($0.tally.changes / 2)" }
+        most.fade()
+        #expect(most.entries.map { "\($0.key) \($0.scope) \($0.tally.changes)" } == before)
         for _ in 0..<20 { most.fade() }
         #expect(most.top(9).isEmpty)
+    }
+
+    @Test func `what is taken back is on no bill, and its request neither`() {
+        let bill = WriteBill()
+        bill.begin(writer: bill.number(of: Array("mail".utf8), user: 1))
+        func put(_ count: Int) -> [WriteBill.Entry] {
+            bill.begin(operation: 3)
+            return (0..<count).map { _ in with("s", "k") { bill.note(.settings, scope: $0, key: $1, bytes: 10) } }
+        }
+        _ = put(2)
+        for entry in put(3).reversed() { bill.takeBack(entry) }
+        bill.noteNoOp(.settings)
+        #expect(bill.untaken.map(\.tally) == [WriteTally(changes: 2, bytes: 20, requests: 1, noOps: 1)])
+        _ = put(5)
+        #expect(bill.batchSizes { $0 == 1 } == [2, 5])
+        #expect(bill.take().count == 1)
+        #expect(bill.untaken.isEmpty)
+    }
+
+    private static func report() -> WriteReport {
+        var report = WriteReport(id: 7, WriteBudget(.client(Array("mail".utf8)), bytesPerDay: 4096), at: 12_345)
+        report.days = 2
+        (report.bytes, report.totalBytes) = (5000, 9000)
+        report.clients = [WriteReport.Part(name: Array("mail/1".utf8), changes: 3, bytes: 5000)]
+        report.methods = [WriteReport.Part(name: Array("settings.put".utf8), changes: 3, bytes: 5000)]
+        report.keys = [WriteReport.Key(store: .settings, scope: Array("s".utf8), key: Array("k".utf8), changes: 3)]
+        report.batchSizes = [1, 1, 500]
+        return report
     }
 
     @Test func `programs are told apart, as many as there is room for`() {

@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 
+import section_bill
 import section_bounds
 import section_full
 import section_kill
@@ -25,6 +26,7 @@ SECTIONS = {
     "full": section_full.run,
     "lowstorage": section_lowstorage.run,
     "bounds": section_bounds.run,
+    "bill": section_bill.run,
 }
 
 

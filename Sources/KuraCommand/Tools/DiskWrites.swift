@@ -21,6 +21,7 @@ enum DiskWrites {
         explanation: [
             "Bytes are counted where they leave for the disk, file by file, and shared out by what was asked for: the log and the tables among "
                 + "settings, secrets and documents, the caches' files among models and blobs. What nobody asked for meanwhile is upkeep.",
+            "Budgets that the configuration has, reports of those that were exceeded, and advice on what could be written less follow.",
             "On a terminal it draws a chart; elsewhere, and with --json, it prints what storage.diskWrites answers.",
         ],
         examples: [
@@ -98,6 +99,7 @@ struct WriteBillView {
     let days: JSONObject
     let groups: [Group]
     let series: [Interval]
+    let findings: WriteBillFindings
 
     init?(_ object: JSONObject) {
         guard let window = object.string("window"), let grouping = object.string("by"),
@@ -108,6 +110,7 @@ struct WriteBillView {
         self.window = window
         self.grouping = grouping
         self.totals = totals
+        findings = WriteBillFindings(object)
         self.days = days
         self.groups = groups.compactMap { JSONObject($0) }.map { group in
             Group(
@@ -162,7 +165,7 @@ struct WriteBillView {
             ("spared", "\(total("noOpWrites")) writes that changed nothing"),
             (
                 "files",
-                "\(total("creates")) made, \(total("deletes")) removed, about \(ByteText.size(total("metadataBytes"))) of the file system's own"
+                "\(total("creates")) made, \(total("renames")) renamed, \(total("deletes")) removed, about \(ByteText.size(total("metadataBytes"))) of the file system's own"
             ),
         ]
         if let count = days.integer("count"), count > 0 {
@@ -181,6 +184,7 @@ struct WriteBillView {
     func text(width: Int, style: Style) -> String {
         style.bold("written in the last \(window)") + "\n" + Layout.definitions(facts, width: width) + "\n"
             + chart(width: width, style: style) + "\n" + table.rendered(width: width, style: style)
+            + findings.text(width: width, style: style)
     }
 
     private func chart(width: Int, style: Style) -> String {

@@ -26,7 +26,9 @@ struct DiskWritesPage {
             <h1>Written in the last \(Self.escaped(bill.window))</h1>
             <dl>\(facts)</dl>
             \(chart(bill))
+            \(bill.findings.html)
             \(bills.map(table).joined(separator: "\n"))
+            \(bill.findings.filesHTML)
             </body>
             </html>
 
@@ -44,6 +46,7 @@ struct DiskWritesPage {
         svg{width:100%;height:auto}svg text{fill:var(--ink);font-size:11px}svg line{stroke:var(--faint)}
         table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--faint)}
         td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+        .report{border-left:4px solid var(--models);padding:.1rem 1rem;margin-top:1.5rem}.report h2{margin-top:.4rem}
         .key span{display:inline-block;margin-right:1rem}.key i{display:inline-block;width:.8rem;height:.8rem;margin-right:.3rem}
         """
 

@@ -39,6 +39,7 @@ extension ChangesHandlers {
         let number = call.changes.subscribe(connection, selector, after: rev)
         // Until somebody acknowledges it, whoever begins to watch is told.
         if selector.filter.caches.contains(.storage), !storage.recovered.isEmpty { storage.tellRecovered() }
+        if selector.filter.caches.contains(.storage), !storage.writeReports.isEmpty { storage.tellBudgets() }
         out.append("{\"subscription\":")
         out.append(integer: Int64(number))
         out.append(",\"rev\":")
@@ -77,6 +78,8 @@ extension ByteBuffer {
             case .becameAmple: append(",\"low\":false}")
             case .recovered: append(",\"recovered\":true}")
             case .acknowledged: append(",\"recovered\":false}")
+            case .overBudget: append(",\"overBudget\":true}")
+            case .withinBudget: append(",\"overBudget\":false}")
             }
         }
         append("]")

@@ -5,7 +5,7 @@ import SQLite
 
 /// Answers `storage.diskWrites`, the write bill.
 enum DiskWritesHandler {
-    static let all: [String: Handler] = ["storage.diskWrites": answer]
+    static let all: [String: Handler] = ["storage.diskWrites": answer, "storage.resolveReport": resolve]
 
     private enum Window: String {
         case hour, day, week, month
@@ -73,14 +73,55 @@ enum DiskWritesHandler {
         out.append("]")
         object.name("days", &out)
         append(days: history.since(0, .day).filter { $0.startedAt < now / 86_400 * 86_400 }, to: &out)
+        object.name("files", &out)
+        append(files: total, to: &out)
+        object.name("budgets", &out)
+        DiskWritesReports.append(storage.writeBudgets, to: &out)
+        object.name("reports", &out)
+        DiskWritesReports.append(storage.writeReports, to: &out)
+        object.name("advice", &out)
+        DiskWritesReports.append(storage.writeAdvice(), to: &out)
         out.append("}")
+    }
+
+    static func resolve(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        out.append("{\"resolved\":")
+        out.append(integer: Int64(storage.resolveWriteReports(call.reader.integer(0).map(Int.init))))
+        out.append("}")
+    }
+
+    /// What kinds of files are called on the wire.
+    static let groups: [(name: String, role: FileRole)] = [
+        ("log", .log), ("tables", .durable), ("caches", .cache), ("other", .other),
+    ]
+
+    private static func append(files interval: BillInterval, to out: inout ByteBuffer) {
+        out.append("[")
+        var isFirst = true
+        for group in groups {
+            for part in FilePart.allCases {
+                let disk = interval[group.role, part]
+                guard disk != BillInterval.Disk() else { continue }
+                if !isFirst { out.append(",") }
+                isFirst = false
+                var object = ObjectWriter(&out)
+                object.text("group", group.name, &out)
+                object.text("kind", "\(part)", &out)
+                for (name, value) in [
+                    ("bytes", disk.bytes), ("writes", disk.writes), ("syncs", disk.syncs), ("creates", disk.creates),
+                    ("renames", disk.renames), ("deletes", disk.deletes), ("metadataBytes", disk.metadataBytes),
+                ] { object.number(name, value, &out) }
+                out.append("}")
+            }
+        }
+        out.append("]")
     }
 
     /// What each group asked for and what that cost, interval by interval: a byte cost more in some than in others.
     private static func groups(_ intervals: [BillInterval], _ grouping: Grouping) -> [String: Sum] {
         var sums: [String: Sum] = [:]
         for interval in intervals {
-            for (group, tally) in interval.groups {
+            for (group, tally) in interval.groups where tally.changes > 0 {
                 let name =
                     switch grouping {
                     case .method: group.operation
@@ -89,8 +130,7 @@ enum DiskWritesHandler {
                     case .store, .scope, .key: "\(group.store)"
                     }
                 var sum = sums[name] ?? Sum()
-                sum.tally = WriteTally(
-                    changes: sum.tally.changes + tally.changes, bytes: sum.tally.bytes + tally.bytes)
+                sum.tally += tally
                 sum.bytes += interval.share(of: tally, group.store)
                 sums[name] = sum
             }
@@ -131,12 +171,11 @@ enum DiskWritesHandler {
     }
 
     private static func append(numbers interval: BillInterval, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
-        let disk = interval.disk
         let asked = interval.asked
         for (name, value) in [
-            ("bytes", interval.total.bytes), ("log", disk[FileRole.log.rawValue].bytes),
-            ("tables", disk[FileRole.durable.rawValue].bytes), ("caches", disk[FileRole.cache.rawValue].bytes),
-            ("other", disk[FileRole.other.rawValue].bytes), ("syncs", interval.total.syncs), ("changes", asked.changes),
+            ("bytes", interval.total.bytes), ("log", interval[.log].bytes),
+            ("tables", interval[.durable].bytes), ("caches", interval[.cache].bytes),
+            ("other", interval[.other].bytes), ("syncs", interval.total.syncs), ("changes", asked.changes),
             ("logicalBytes", asked.bytes),
         ] { object.number(name, value, &out) }
     }
@@ -146,10 +185,11 @@ enum DiskWritesHandler {
         append(numbers: totals, to: &object, &out)
         let durable = totals.groups.reduce(0) { $0 + ($1.key.store.isDurable ? $1.value.changes : 0) }
         for (name, value) in [
-            ("writes", totals.total.writes), ("creates", totals.total.creates), ("deletes", totals.total.deletes),
+            ("writes", totals.total.writes), ("creates", totals.total.creates), ("renames", totals.total.renames),
+            ("deletes", totals.total.deletes),
             ("metadataBytes", totals.total.metadataBytes),
             ("upkeepBytes", intervals.reduce(0) { $0 + $1.upkeepBytes }), ("noOpWrites", totals.noOpWrites),
-            ("syncsSaved", max(0, durable - totals.disk[FileRole.log.rawValue].syncs)),
+            ("syncsSaved", max(0, durable - totals[.log].syncs)),
         ] { object.number(name, value, &out) }
         out.append("}")
     }
@@ -161,7 +201,7 @@ enum DiskWritesHandler {
         object.number("seconds", Int(interval.seconds), &out)
         append(numbers: interval, to: &object, &out)
         var parts: [BilledStore: Int] = [:]
-        for (group, tally) in interval.groups {
+        for (group, tally) in interval.groups where tally.changes > 0 {
             parts[group.store, default: 0] += interval.share(of: tally, group.store)
         }
         object.numbers(

@@ -103,7 +103,7 @@ enum StatusHandler {
                 ("descriptorsLost", Int(buffers.descriptorsLost)),
             ], &out)
         object.name("disk", &out)
-        append(disk: status.disk, to: &out)
+        append(disk: status.disk, unwritten: status.unwrittenCaches, to: &out)
         object.name("sockets", &out)
         append(sockets: call.server.sockets, to: &out)
         object.name("quotas", &out)
@@ -160,13 +160,21 @@ enum StatusHandler {
         out.append("}")
     }
 
-    private static func append(disk counts: WriteCounts, to out: inout ByteBuffer) {
+    /// `unwritten`: bytes of caches that are still to be written.
+    private static func append(disk counts: WriteCounts, unwritten: Int, to out: inout ByteBuffer) {
         var object = ObjectWriter(&out)
         for (name, role) in [("log", FileRole.log), ("durable", .durable), ("cache", .cache), ("other", .other)] {
             let count = counts[role]
-            object.numbers(
-                name, [("writes", count.writes), ("bytesWritten", count.bytesWritten), ("syncs", count.syncs)], &out)
+            object.name(name, &out)
+            var inner = ObjectWriter(&out)
+            inner.number("writes", count.writes, &out)
+            inner.number("bytesWritten", count.bytesWritten, &out)
+            inner.number("syncs", count.syncs, &out)
+            // Of what kind of files: checkpoints write databases, and room is written in advance.
+            inner.numbers("kinds", FilePart.allCases.map { ("\($0)", counts[role, $0].bytesWritten) }, &out)
+            out.append("}")
         }
+        object.number("unwritten", unwritten, &out)
         out.append("}")
     }
 

@@ -139,6 +139,7 @@ enum QueryHandlers {
             case let error?: throw Refusal(error, call: call)
             case nil: break
             }
+            noteScan(found, call, storage)
             call.shows(found.rev)
             return found
         }
@@ -160,6 +161,16 @@ enum QueryHandlers {
             }
         }
         throw .query(ticket: storage.submit(wanted))
+    }
+
+    /// Documents that a scan looks at before it is worth advice.
+    private static let notedScan = 1000
+
+    /// A query has looked at many documents though an index could have helped: that belongs to the advice of the write bill.
+    private static func noteScan(_ answer: some DocumentsAnswer, _ call: Call, _ storage: isolated Storage) {
+        guard let query = answer.query, query.plan.isScan, query.cost.documents >= notedScan else { return }
+        storage.noteScan(
+            of: call.reader.string(0), documents: query.cost.documents, remedy: IndexAdvice(for: query.shape).text)
     }
 }
 

@@ -183,7 +183,7 @@ private final class RestoredContents {
             let descriptor = try FileSystem.open(
                 path, O_RDWR | O_NOFOLLOW | (isFirst ? O_CREAT | O_TRUNC : 0), mode: 0o600)
             defer { close(descriptor) }
-            try FileSystem.write(descriptor, piece, at: Int(offset), path: path)
+            try FileSystem.write(descriptor, piece, at: Int(offset), path: path, isBilled: true)
             guard offset + UInt64(piece.count) == total else { return }
             guard try Self.digest(of: descriptor, path) == digest else {
                 // As it was where the backup was made.

@@ -56,7 +56,7 @@ final class RecordSpool: @unchecked Sendable {
     func flush() throws(StorageFault) {
         guard !pending.isEmpty else { return }
         guard length <= Self.limit else { throw .system(errno: ENOSPC, call: "write", path: path) }
-        try FileSystem.write(descriptor, pending.bytes, at: written, path: path)
+        try FileSystem.write(descriptor, pending.bytes, at: written, path: path, isBilled: true)
         written += pending.count
         pending.removeAll()
     }

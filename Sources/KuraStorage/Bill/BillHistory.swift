@@ -43,10 +43,10 @@ public struct BillHistory: Sendable {
 
     // MARK: The file
 
-    private static let magic: StaticString = "kura bill 1\n"
+    private static let magic: StaticString = "kura bill 2\n"
 
-    /// What is kept over a stop.
-    func encoded() -> [UInt8] {
+    /// What is kept over a stop: the history, and reports that are open.
+    func encoded(with reports: [WriteReport] = []) -> [UInt8] {
         var out = ByteBuffer()
         out.append(Self.magic)
         for grain in [Grain.hour, .day] {
@@ -54,6 +54,8 @@ public struct BillHistory: Sendable {
             out.append(littleEndian: UInt32(ring.count))
             for interval in ring { Self.append(interval, to: &out) }
         }
+        out.append(littleEndian: UInt32(reports.count))
+        for report in reports { report.append(to: &out) }
         out.append(littleEndian: Hash.bytes(out.bytes, seed: 0))
         return Array(out.bytes)
     }
@@ -62,9 +64,12 @@ public struct BillHistory: Sendable {
         out.append(littleEndian: interval.startedAt)
         out.append(littleEndian: interval.seconds)
         out.append(littleEndian: Int64(interval.noOpWrites))
-        out.append(littleEndian: Int64(interval.roomBytes))
-        for disk in interval.disk {
-            for number in [disk.bytes, disk.writes, disk.syncs, disk.creates, disk.deletes] {
+        let used = interval.files.indices.filter { interval.files[$0] != BillInterval.Disk() }
+        out.append(UInt8(used.count))
+        for kind in used {
+            let disk = interval.files[kind]
+            out.append(UInt8(kind))
+            for number in [disk.bytes, disk.writes, disk.syncs, disk.creates, disk.renames, disk.deletes] {
                 out.append(littleEndian: Int64(number))
             }
         }
@@ -76,14 +81,21 @@ public struct BillHistory: Sendable {
             }
             out.append(littleEndian: group.user)
             out.append(group.store.rawValue)
-            out.append(littleEndian: Int64(tally.changes))
-            out.append(littleEndian: Int64(tally.bytes))
+            for number in [tally.changes, tally.bytes, tally.requests, tally.noOps] {
+                out.append(littleEndian: Int64(number))
+            }
         }
     }
 
     /// Nil when the bytes are not what `encoded` has made: then there is no history, and nothing else is lost.
     init?(_ bytes: [UInt8]) {
-        var reader = Reader(bytes: bytes)
+        var reports: [WriteReport] = []
+        self.init(bytes, &reports)
+    }
+
+    /// The same, with the reports that were open.
+    init?(_ bytes: [UInt8], _ reports: inout [WriteReport]) {
+        var reader = BillReader(bytes: bytes)
         guard bytes.count > 8, bytes.starts(with: Array(Bytes(Self.magic))) else { return nil }
         let sum = bytes.dropLast(8).withBytes { Hash.bytes($0, seed: 0) }
         reader.position = bytes.count - 8
@@ -98,59 +110,67 @@ public struct BillHistory: Sendable {
             }
             intervals[grain] = ring
         }
+        guard let count = reader.integer(UInt32.self), count <= WriteBudgets.reportLimit else { return nil }
+        for _ in 0..<count {
+            guard let report = WriteReport(&reader) else { return nil }
+            reports.append(report)
+        }
+    }
+}
+
+/// Reads what the bill's file has.
+struct BillReader {
+    let bytes: [UInt8]
+    var position = 0
+
+    mutating func integer<T: FixedWidthInteger>(_: T.Type) -> T? {
+        let size = MemoryLayout<T>.size
+        guard bytes.count - position >= size else { return nil }
+        var value: T = 0
+        for index in (0..<size).reversed() { value = value << 8 | T(truncatingIfNeeded: bytes[position + index]) }
+        position += size
+        return value
     }
 
-    private struct Reader {
-        let bytes: [UInt8]
-        var position = 0
+    mutating func name() -> [UInt8]? {
+        guard let count = integer(UInt16.self), bytes.count - position >= Int(count) else { return nil }
+        defer { position += Int(count) }
+        return Array(bytes[position..<position + Int(count)])
+    }
 
-        mutating func integer<T: FixedWidthInteger>(_: T.Type) -> T? {
-            let size = MemoryLayout<T>.size
-            guard bytes.count - position >= size else { return nil }
-            var value: T = 0
-            for index in (0..<size).reversed() { value = value << 8 | T(truncatingIfNeeded: bytes[position + index]) }
-            position += size
-            return value
+    mutating func number() -> Int? { integer(Int64.self).map { max(0, Int($0)) } }
+
+    mutating func interval() -> BillInterval? {
+        guard let startedAt = integer(Int64.self), let seconds = integer(Int64.self), let noOps = number(),
+            let used = integer(UInt8.self)
+        else {
+            return nil
         }
-
-        mutating func name() -> [UInt8]? {
-            guard let count = integer(UInt16.self), bytes.count - position >= Int(count) else { return nil }
-            defer { position += Int(count) }
-            return Array(bytes[position..<position + Int(count)])
+        var interval = BillInterval(startedAt: startedAt, seconds: seconds)
+        interval.noOpWrites = noOps
+        for _ in 0..<used {
+            guard let kind = integer(UInt8.self).map(Int.init), interval.files.indices.contains(kind),
+                let bytes = number(), let writes = number(), let syncs = number(), let creates = number(),
+                let renames = number(), let deletes = number()
+            else { return nil }
+            interval.files[kind].bytes = bytes
+            interval.files[kind].writes = writes
+            interval.files[kind].syncs = syncs
+            interval.files[kind].creates = creates
+            interval.files[kind].renames = renames
+            interval.files[kind].deletes = deletes
         }
-
-        mutating func number() -> Int? { integer(Int64.self).map { max(0, Int($0)) } }
-
-        mutating func interval() -> BillInterval? {
-            guard let startedAt = integer(Int64.self), let seconds = integer(Int64.self), let noOps = number(),
-                let room = number()
-            else {
-                return nil
-            }
-            var interval = BillInterval(startedAt: startedAt, seconds: seconds)
-            interval.noOpWrites = noOps
-            interval.roomBytes = room
-            for role in interval.disk.indices {
-                guard let bytes = number(), let writes = number(), let syncs = number(), let creates = number(),
-                    let deletes = number()
-                else { return nil }
-                interval.disk[role].bytes = bytes
-                interval.disk[role].writes = writes
-                interval.disk[role].syncs = syncs
-                interval.disk[role].creates = creates
-                interval.disk[role].deletes = deletes
-            }
-            guard let count = integer(UInt32.self), count <= BillInterval.groupLimit else { return nil }
-            for _ in 0..<count {
-                guard let client = name(), let operation = name(), let user = integer(UInt32.self),
-                    let store = integer(UInt8.self).flatMap({ BilledStore(rawValue: $0) }), let changes = number(),
-                    let bytes = number()
-                else { return nil }
-                let group = BillInterval.Group(
-                    client: client, user: user, operation: String(decoding: operation, as: UTF8.self), store: store)
-                interval.groups[group] = WriteTally(changes: changes, bytes: bytes)
-            }
-            return interval
+        guard let count = integer(UInt32.self), count <= BillInterval.groupLimit else { return nil }
+        for _ in 0..<count {
+            guard let client = name(), let operation = name(), let user = integer(UInt32.self),
+                let store = integer(UInt8.self).flatMap({ BilledStore(rawValue: $0) }), let changes = number(),
+                let bytes = number(), let requests = number(), let noOps = number()
+            else { return nil }
+            let group = BillInterval.Group(
+                client: client, user: user, operation: String(decoding: operation, as: UTF8.self), store: store)
+            interval.groups[group] = WriteTally(
+                changes: changes, bytes: bytes, requests: requests, noOps: noOps)
         }
+        return interval
     }
 }

@@ -1,4 +1,4 @@
-import SQLite
+public import SQLite
 
 /// What was written in a while, and for whom.
 public struct BillInterval: Sendable {
@@ -16,6 +16,7 @@ public struct BillInterval: Sendable {
         public var writes = 0
         public var syncs = 0
         public var creates = 0
+        public var renames = 0
         public var deletes = 0
 
         public init() {}
@@ -25,6 +26,7 @@ public struct BillInterval: Sendable {
             writes = count.writes
             syncs = count.syncs
             creates = count.creates
+            renames = count.renames
             deletes = count.deletes
         }
 
@@ -33,24 +35,24 @@ public struct BillInterval: Sendable {
             left.writes += right.writes
             left.syncs += right.syncs
             left.creates += right.creates
+            left.renames += right.renames
             left.deletes += right.deletes
         }
 
-        /// What making and removing files costs the file system's own blocks, about: 16 KiB and 8 KiB each, as Apple's
-        /// "Reducing disk writes" prices them.
-        public var metadataBytes: Int { creates * 16_384 + deletes * 8192 }
+        /// What making, renaming and removing files costs the file system's own blocks, about: 16 KiB each, 8 KiB for a removal, after Apple's
+        /// "Reducing disk writes".
+        public var metadataBytes: Int { (creates + renames) * 16_384 + deletes * 8192 }
     }
 
     /// Seconds since 1970.
     public var startedAt: Int64
     public var seconds: Int64
-    /// By `FileRole`: log, tables, caches, other.
-    public var disk = [Disk](repeating: Disk(), count: FileRole.allCases.count)
+    /// By role and part, in the order of these.
+    var files = [Disk](repeating: Disk(), count: fileKinds)
     public var groups: [Group: WriteTally] = [:]
     public var noOpWrites = 0
-    /// Bytes of the log that are zeros, written in advance for changes to come.
-    public var roomBytes = 0
 
+    static let fileKinds = FileRole.allCases.count * FilePart.allCases.count
     /// Groups that an interval keeps; those that asked for least are one.
     static let groupLimit = 64
 
@@ -59,7 +61,21 @@ public struct BillInterval: Sendable {
         self.seconds = seconds
     }
 
-    public var total: Disk { disk.reduce(into: Disk()) { $0 += $1 } }
+    /// What the disk was given of one kind of file.
+    public subscript(role: FileRole, part: FilePart) -> Disk {
+        get { files[role.rawValue * FilePart.allCases.count + part.rawValue] }
+        set { files[role.rawValue * FilePart.allCases.count + part.rawValue] = newValue }
+    }
+
+    /// The same of all files of a role.
+    public subscript(role: FileRole) -> Disk {
+        FilePart.allCases.reduce(into: Disk()) { $0 += self[role, $1] }
+    }
+
+    /// Bytes of the log that are zeros, written in advance for changes to come.
+    public var roomBytes: Int { self[.log, .room].bytes }
+
+    public var total: Disk { files.reduce(into: Disk()) { $0 += $1 } }
 
     public var asked: WriteTally { groups.values.reduce(into: WriteTally()) { $0 += $1 } }
 
@@ -71,10 +87,9 @@ public struct BillInterval: Sendable {
     /// The same, with all of its groups.
     public mutating func add(whole other: BillInterval) {
         seconds += other.seconds
-        for role in disk.indices { disk[role] += other.disk[role] }
+        for kind in files.indices { files[kind] += other.files[kind] }
         for (group, tally) in other.groups { groups[group, default: WriteTally()] += tally }
         noOpWrites += other.noOpWrites
-        roomBytes += other.roomBytes
     }
 
     /// Keeps what counts.
@@ -94,19 +109,22 @@ public struct BillInterval: Sendable {
     public func share(of tally: WriteTally, _ store: BilledStore) -> Int {
         let all = groups.reduce(0) { $0 + ($1.key.store.isDurable == store.isDurable ? $1.value.weight : 0) }
         guard all > 0 else { return 0 }
-        let bytes = store.isDurable ? durableBytes : disk[FileRole.cache.rawValue].bytes
+        let bytes = store.isDurable ? durableBytes : self[.cache].bytes
         return Int(Double(bytes) * Double(tally.weight) / Double(all))
     }
 
+    /// Of the weight of all that was asked of durable rooms.
+    var durableWeight: Int { groups.reduce(0) { $0 + ($1.key.store.isDurable ? $1.value.weight : 0) } }
+
     private var durableBytes: Int {
-        disk[FileRole.log.rawValue].bytes - roomBytes + disk[FileRole.durable.rawValue].bytes
+        self[.log].bytes - roomBytes + self[.durable].bytes
     }
 
     /// What nobody asked for in this while: the log's room, checkpoints, folds and sweeps of what came before, temporary files.
     public var upkeepBytes: Int {
-        var bytes = disk[FileRole.other.rawValue].bytes + roomBytes
-        if !groups.keys.contains(where: { $0.store.isDurable }) { bytes += durableBytes }
-        if !groups.keys.contains(where: { !$0.store.isDurable }) { bytes += disk[FileRole.cache.rawValue].bytes }
+        var bytes = self[.other].bytes + roomBytes
+        if !groups.contains(where: { $0.key.store.isDurable && $0.value.changes > 0 }) { bytes += durableBytes }
+        if !groups.contains(where: { !$0.key.store.isDurable && $0.value.changes > 0 }) { bytes += self[.cache].bytes }
         return bytes
     }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import KuraBytes
+public import KuraBytes
 import SQLite
 
 /// The write bill as it is kept: once a minute what has been asked and what the disk was given are put together, and once an hour the history
@@ -12,10 +12,16 @@ struct Billing {
     private var savedHour: Int64
     /// When the next interval is to be taken, by the monotonic clock.
     private(set) var nextAt: UInt64
+    /// When budgets are looked at next, if something is written until then.
+    private var judgeAt: UInt64 = 0
+    var budgets = WriteBudgets()
+    /// What budgets have been told of, of the minute that is not over.
+    private var judged: (disk: WriteCounts, tallies: [WriteBill.Key: WriteTally]) = (WriteCounts(), [:])
     /// What requests are called, by the numbers that the server gives them.
     var operations: [String] = []
 
     private static let interval: UInt64 = 60_000_000_000
+    private static let judgeInterval: UInt64 = 1_000_000_000
 
     init(_ configuration: StorageConfiguration) {
         history = BillHistory()
@@ -25,7 +31,11 @@ struct Billing {
             if let count = try? FileSystem.read(
                 descriptor, atMost: size, at: 0, into: &bytes, path: configuration.billPath), count == size
             {
-                history = BillHistory(Array(bytes.bytes)) ?? history
+                var reports: [WriteReport] = []
+                if let known = BillHistory(Array(bytes.bytes), &reports) {
+                    history = known
+                    budgets = WriteBudgets(reports: reports)
+                }
             }
             close(descriptor)
         }
@@ -41,17 +51,26 @@ struct Billing {
         -> BillInterval
     {
         let now = max(takenAt, nowMilliseconds() / 1000)
-        var interval = BillInterval(startedAt: takenAt, seconds: now - takenAt)
-        let since = CountingVFS.snapshot() - counted
-        for role in FileRole.allCases { interval.disk[role.rawValue] = BillInterval.Disk(since[role]) }
-        for (key, tally) in isTaken {
+        var interval = interval(bill, CountingVFS.snapshot() - counted, isTaken)
+        interval.startedAt = takenAt
+        interval.seconds = now - takenAt
+        interval.noOpWrites = Int(clamping: ledger.noOpWrites &- noOpWrites)
+        return interval
+    }
+
+    private func interval(
+        _ bill: WriteBill, _ since: WriteCounts, _ asked: [(key: WriteBill.Key, tally: WriteTally)]
+    ) -> BillInterval {
+        var interval = BillInterval(startedAt: 0)
+        for role in FileRole.allCases {
+            for part in FilePart.allCases { interval[role, part] = BillInterval.Disk(since[role, part]) }
+        }
+        for (key, tally) in asked {
             let writer = bill.writers[Int(key.writer)]
             let name = Int(key.operation) < operations.count ? operations[Int(key.operation)] : ""
             let group = BillInterval.Group(client: writer.name, user: writer.user, operation: name, store: key.store)
             interval.groups[group, default: WriteTally()] += tally
         }
-        interval.roomBytes = since[.log, .room].bytesWritten
-        interval.noOpWrites = Int(clamping: ledger.noOpWrites &- noOpWrites)
         interval.bound()
         return interval
     }
@@ -68,7 +87,11 @@ struct Billing {
     mutating func take(_ bill: WriteBill, _ ledger: Ledger, at time: UInt64, isLast: Bool = false) -> [UInt8]? {
         guard time >= nextAt || isLast else { return nil }
         nextAt = time + Self.interval
-        let interval = current(bill, ledger, isTaken: bill.take())
+        let interval = current(bill, ledger, isTaken: bill.untaken)
+        bill.advice.look(at: interval, bill.hotKeys, bill.writers)
+        tellBudgets(bill)
+        _ = bill.take()
+        judged.tallies = [:]
         counted = CountingVFS.snapshot()
         noOpWrites = ledger.noOpWrites
         takenAt = interval.startedAt + interval.seconds
@@ -77,7 +100,50 @@ struct Billing {
         guard hour != savedHour || isLast else { return nil }
         if hour != savedHour { bill.fade() }
         savedHour = hour
-        return history.encoded()
+        return encoded
+    }
+
+    /// What the file is to have.
+    var encoded: [UInt8] { history.encoded(with: budgets.reports) }
+
+    /// Budgets are told of what was written since they were told last: in a second a byte costs about the same whoever sends it, in a minute one who
+    /// writes much at once pays for those who write one by one.
+    private mutating func tellBudgets(_ bill: WriteBill) {
+        guard !budgets.isEmpty else { return }
+        var news: [(key: WriteBill.Key, tally: WriteTally)] = []
+        for (key, tally) in bill.untaken {
+            news.append((key, tally - (judged.tallies[key] ?? WriteTally())))
+            judged.tallies[key] = tally
+        }
+        let disk = CountingVFS.snapshot()
+        budgets.add(interval(bill, disk - judged.disk, news), at: nowMilliseconds() / 1000)
+        judged.disk = disk
+    }
+
+    /// These budgets hold from now on.
+    mutating func setBudgets(_ list: [WriteBudget], _ bill: WriteBill) {
+        budgets.set(list, history, at: nowMilliseconds() / 1000)
+        // What of this minute is over is in no history yet.
+        judged = (counted, [:])
+        tellBudgets(bill)
+    }
+
+    /// Looks who is over budget, once a second while anything is written.
+    /// - Returns: reports that were opened, and when to ask again.
+    mutating func judge(_ bill: WriteBill, at time: UInt64) -> (opened: [WriteReport], next: UInt64?) {
+        guard !budgets.isEmpty, bill.hasNews else { return ([], nil) }
+        guard time >= judgeAt else { return ([], judgeAt) }
+        judgeAt = time + Self.judgeInterval
+        bill.hasNews = false
+        tellBudgets(bill)
+        return (budgets.judge(bill, at: nowMilliseconds()), nil)
+    }
+
+    /// What could be written less, as far as is known up to now.
+    func advice(_ bill: WriteBill, _ ledger: Ledger) -> [WriteAdvice] {
+        var book = bill.advice
+        book.look(at: current(bill, ledger, isTaken: bill.untaken), bill.hotKeys, bill.writers)
+        return book.list(now: nowMilliseconds())
     }
 
     /// Puts the file in the place of the old one. What fails is tried again with the next.
@@ -88,7 +154,7 @@ struct Billing {
         }
         let isWritten =
             (try? bytes.withBytes { (bytes) throws(StorageFault) in
-                try FileSystem.write(descriptor, bytes, at: 0, path: draft)
+                try FileSystem.write(descriptor, bytes, at: 0, path: draft, isBilled: true)
             }) != nil
         close(descriptor)
         if isWritten { FileSystem.tryToRename(draft, configuration.billPath) } else { FileSystem.tryToRemove(draft) }
@@ -98,7 +164,12 @@ struct Billing {
 extension Caches {
     /// An entry is to be written, for the write bill.
     func note(_ store: BilledStore, _ namespace: [UInt8], _ key: Bytes, bytes: Int) {
-        namespace.withBytes { bill?.note(store, scope: $0, key: key, bytes: bytes) }
+        _ = namespace.withBytes { bill?.note(store, scope: $0, key: key, bytes: bytes) }
+    }
+
+    /// A blob is being deleted that was stored less than a minute ago.
+    func noteShortLife(_ namespace: [UInt8], bytes: Int, isFile: Bool) {
+        bill?.noteShortLife(namespace, bytes: bytes, isFile: isFile, at: nowMilliseconds())
     }
 }
 
@@ -118,7 +189,62 @@ extension Storage {
     public func billNumber(of client: [UInt8], user: UInt32) -> UInt16 { ledger.bill.number(of: client, user: user) }
 
     /// What the changes that follow are for, by its number in `setBilledOperations`.
-    public func setOperation(_ number: Int) { ledger.bill.operation = UInt16(truncatingIfNeeded: number) }
+    public func setOperation(_ number: Int) { ledger.bill.begin(operation: UInt16(truncatingIfNeeded: number)) }
+
+    // MARK: Budgets and advice
+
+    /// These budgets hold from now on, and no others.
+    public func setWriteBudgets(_ budgets: [WriteBudget]) {
+        billing.setBudgets(budgets, ledger.bill)
+        ledger.bill.hasNews = true
+    }
+
+    public var writeBudgets: [WriteBudgetState] { billing.budgets.states }
+
+    /// Budgets that were exceeded, and nobody has resolved that.
+    public var writeReports: [WriteReport] { billing.budgets.reports }
+
+    /// Closes a report, or all of them, and tells those who watch.
+    /// Returns: how many there were.
+    public func resolveWriteReports(_ id: Int?) -> Int {
+        let count = billing.budgets.resolve(id)
+        if count > 0 {
+            saveBill()
+            tellBudgets()
+        }
+        return count
+    }
+
+    /// What could be written less, in the last day of this run.
+    public func writeAdvice() -> [WriteAdvice] { billing.advice(ledger.bill, ledger) }
+
+    /// A query has looked at every document: `remedy` says what would help.
+    public func noteScan(of collection: Bytes, documents: Int, remedy: String) {
+        ledger.bill.advice.noteScan(Array(collection), documents: documents, remedy: remedy, at: ledger.now)
+    }
+
+    /// Somebody is to write once a second only.
+    public var isThrottling: Bool { !billing.budgets.throttled.isEmpty }
+
+    /// Whether this program is.
+    public func isThrottled(_ number: UInt16) -> Bool {
+        let name = ledger.bill.writers[Int(number)].name
+        return billing.budgets.throttled.contains { $0.concerns(client: name) }
+    }
+
+    /// Tells those who watch whether reports are open. Also whenever somebody begins to watch while there are any.
+    public func tellBudgets() {
+        caches.tell(
+            .storage,
+            CacheChange(
+                target: .init(source: .storage, extent: .whole, scope: [], name: Array("budget".utf8)),
+                event: writeReports.isEmpty ? .withinBudget : .overBudget))
+    }
+
+    private func saveBill() {
+        let (bytes, configuration) = (billing.encoded, configuration)
+        housekeeper.submit { Billing.save(bytes, configuration) }
+    }
 
     /// - Returns: when it wants to be called again, by the monotonic clock.
     func keepBill(_ time: UInt64) -> UInt64 {
@@ -126,7 +252,18 @@ extension Storage {
             let configuration = configuration
             housekeeper.submit { Billing.save(bytes, configuration) }
         }
-        return billing.nextAt
+        let judged = billing.judge(ledger.bill, at: time)
+        for opened in judged.opened {
+            let most = opened.methods.first.map { ", most of it by \(String(decoding: $0.name, as: UTF8.self))" } ?? ""
+            report(
+                "disk writes: \(opened.target.text) has had \(opened.bytes) bytes written today, over its budget of "
+                    + "\(opened.bytesPerDay)\(most); report \(opened.id) of storage.diskWrites tells more")
+        }
+        if !judged.opened.isEmpty {
+            saveBill()
+            tellBudgets()
+        }
+        return min(billing.nextAt, judged.next ?? .max)
     }
 
     /// The last one, at a stop.

@@ -98,6 +98,7 @@ final class BlobFiles: Sendable {
         if draft.temporary == nil, unsafe csys_name_file(draft.descriptor, name) != 0 {
             throw FileSystem.fail("link", name)
         }
+        if draft.temporary == nil { CountingVFS.count(.made, path: name) }
         do throws(StorageFault) { try FileSystem.rename(name, place) } catch {
             FileSystem.tryToRemove(name)
             throw error
@@ -108,8 +109,13 @@ final class BlobFiles: Sendable {
     /// - Returns: false with errno when the place is taken, or its directory is not there.
     private func name(_ draft: BlobDraft, _ place: String) -> Bool {
         // Safety: the paths are lent as C strings for the calls.
-        guard let temporary = draft.temporary else { return unsafe csys_name_file(draft.descriptor, place) == 0 }
+        guard let temporary = draft.temporary else {
+            guard unsafe csys_name_file(draft.descriptor, place) == 0 else { return false }
+            CountingVFS.count(.made, path: place)
+            return true
+        }
         guard unsafe link(temporary, place) == 0 else { return false }
+        CountingVFS.count(.made, path: place)
         FileSystem.tryToRemove(temporary)
         draft.wasNamed()
         return true

@@ -23,6 +23,9 @@ extension BlobsStore: CacheRoom {
         if changes.count >= Self.changesAtOnce || changesBytes >= Self.changesBytesAtOnce { flushChanges() }
     }
 
+    /// Bytes that the thread has not been given yet, about; 0: none.
+    var unwrittenBytes: Int { changesBytes }
+
     /// Hands over what the table has to learn.
     func flushChanges() {
         guard !changes.isEmpty else { return }

@@ -145,6 +145,10 @@ extension BlobsStore {
         guard let place = place(name) else { return 0 }
         let count = index.count
         let namespace = namespace(of: place)
+        if clock - index[place].createdAt < AdviceBook.shortLife {
+            let content = index.content(of: place)
+            caches.noteShortLife(namespace.name, bytes: content.bytes, isFile: content.isFile)
+        }
         remove(place)
         caches.tell(.blobs, CacheChange(.deleted, of: name, in: namespace))
         return count - index.count

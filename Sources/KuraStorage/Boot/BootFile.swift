@@ -97,7 +97,7 @@ struct BootFile {
     /// Without a sync.
     mutating func write(_ record: BootRecord) throws(StorageFault) {
         if descriptor < 0 { descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW) }
-        try FileSystem.write(descriptor, record.text.bytes, at: 0, path: path)
+        try FileSystem.write(descriptor, record.text.bytes, at: 0, path: path, isBilled: true)
     }
 
     mutating func writeDurably(_ record: BootRecord) throws(StorageFault) {

@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraJSON
+import SQLite
 
 /// Small files of our own that say how things stand: one JSON object each, for people to read and for the next start.
 ///
@@ -122,7 +123,8 @@ extension FileSystem {
         do throws(StorageFault) {
             let descriptor = try open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
             defer { close(descriptor) }
-            try write(descriptor, text, at: 0, path: fresh)
+            try write(descriptor, text, at: 0, path: fresh, isBilled: true)
+            CountingVFS.count(path: fresh, syncs: 1)
             guard fsync(descriptor) == 0 else { throw fail("fsync", fresh) }
         } catch {
             tryToRemove(fresh)

@@ -41,6 +41,8 @@ public struct CacheChange: Sendable {
         case becameLow, becameAmple
         /// A start has had to set something aside, or somebody has acknowledged that it has.
         case recovered, acknowledged
+        /// A budget of what may be written to the disk is exceeded, or all such reports are resolved.
+        case overBudget, withinBudget
     }
 
     public var target: Target

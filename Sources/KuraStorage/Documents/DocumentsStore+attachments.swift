@@ -76,7 +76,7 @@ extension DocumentsStore {
         if let old, !old.isTombstone { list = AttachmentList(old.value) }
         let oldBytes = list.totalBytes
         guard try body(&list) else {
-            ledger.countNoOp()
+            ledger.countNoOp(.documents)
             return WriteResult(rev: document.pointee.rev, changed: 0)
         }
         var text = ByteBuffer()

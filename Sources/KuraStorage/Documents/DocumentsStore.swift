@@ -151,7 +151,7 @@ public final class DocumentsStore {
             try body(batch)
             try finish(&batch.effects)
         }
-        if rev == nil { ledger.countNoOp() }
+        if rev == nil { ledger.countNoOp(.documents) }
         // A batch that stages nothing was empty: who asks for nothing is not told when the collection changed last.
         return WriteResult(
             rev: rev ?? ledger.rev, changed: batch.changed, isRelaxed: rev != nil && ledger.isRelaxed(scope),
@@ -220,7 +220,7 @@ public final class DocumentsStore {
         if let scope { old = try find(scope, id) }
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
-            ledger.countNoOp()
+            ledger.countNoOp(.documents)
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
         var effects = DeletionEffects()
@@ -282,7 +282,7 @@ public final class DocumentsStore {
         // A change is made of what the document is to be, and its new revision says that it is.
         try body(try scope.migrations?.migrated(old.value, rev: old.pointee.rev) ?? old.value, &changed)
         guard !changed.bytes.equals(old.value) else {
-            ledger.countNoOp()
+            ledger.countNoOp(.documents)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
@@ -301,7 +301,7 @@ public final class DocumentsStore {
             throw .absent(shownRev: 0)
         }
         guard old.isTombstone else {
-            ledger.countNoOp()
+            ledger.countNoOp(.documents)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in

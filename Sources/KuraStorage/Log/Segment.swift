@@ -189,6 +189,7 @@ final class Segment: @unchecked Sendable {
             }
             offset += length
         }
+        CountingVFS.count(role: .log, part: .room, syncs: 1)
         guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }
     }
 

@@ -15,6 +15,9 @@ extension ModelsStore {
         if !batch.isEmpty { handOver() }
     }
 
+    /// Bytes that the thread has not been given yet, about; 0: none.
+    var unwrittenBytes: Int { unsent.count + batch.bytes }
+
     private func handOver() {
         batch.sequence = sequence
         batch.clock = caches.clock

@@ -16,6 +16,8 @@ public final class DocumentQuery: @unchecked Sendable {
     }
 
     public let plan: QueryPlan
+    /// What is asked for.
+    public let shape: QueryShape
     /// The query is run when the tables are as of this revision.
     public let foldedTo: UInt64
     /// Documents in the collection when the query was made.
@@ -55,6 +57,7 @@ public final class DocumentQuery: @unchecked Sendable {
         control: QueryControl
     ) {
         self.plan = plan
+        self.shape = shape
         foldedTo = scope.lastRev
         count = scope.count
         self.control = control
@@ -70,6 +73,7 @@ public final class DocumentQuery: @unchecked Sendable {
     }
 
     private init(_ query: DocumentQuery, _ control: QueryControl) {
+        shape = query.shape
         (plan, foldedTo, count, limit) = (query.plan, query.foldedTo, query.count, query.limit)
         (selector, order, after, scope) = (query.selector, query.order, query.position, query.scope)
         position = after

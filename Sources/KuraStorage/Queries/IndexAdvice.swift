@@ -13,7 +13,7 @@ public struct IndexAdvice: Sendable, Equatable {
     /// Most fields that are named: more would hardly narrow it down.
     private static let fieldLimit = 4
 
-    init(for shape: QueryShape) {
+    public init(for shape: QueryShape) {
         let planner = Planner(shape: shape)
         func serves(_ paths: [FieldPath], _ filter: Selector?) -> Bool {
             let index = QueryIndex(number: 0, name: [], fields: paths, filter: filter)

@@ -82,7 +82,9 @@ final class AuditReserve {
         let length = text.count
         text.append(littleEndian: UInt32(0))
         guard end + text.count <= bytes else { return false }
-        do throws(StorageFault) { try FileSystem.write(descriptor, text.bytes, at: end, path: path) } catch {
+        do throws(StorageFault) {
+            try FileSystem.write(descriptor, text.bytes, at: end, path: path, isBilled: true)
+        } catch {
             return false
         }
         guard fdatasync(descriptor) == 0 else { return false }
@@ -98,6 +100,6 @@ final class AuditReserve {
         var none = ByteBuffer()
         none.append(littleEndian: UInt32(0))
         // What stays there is known by its numbers to be in the log.
-        try? FileSystem.write(descriptor, none.bytes, at: 0, path: path)
+        try? FileSystem.write(descriptor, none.bytes, at: 0, path: path, isBilled: true)
     }
 }

@@ -84,7 +84,7 @@ struct KeyFiles: Sendable {
     func destroyRootKey() {
         if let descriptor = try? FileSystem.open(rootKeyPath, O_WRONLY | O_NOFOLLOW) {
             let zeros = [UInt8](repeating: 0, count: SecretKey.byteCount)
-            zeros.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: rootKeyPath) }
+            zeros.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: rootKeyPath, isBilled: true) }
             fsync(descriptor)
             close(descriptor)
         }
@@ -99,7 +99,7 @@ struct KeyFiles: Sendable {
             let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
             defer { close(descriptor) }
             try Self.strike(.keysWrite, path)
-            try FileSystem.write(descriptor, bytes, at: 0, path: path)
+            try FileSystem.write(descriptor, bytes, at: 0, path: path, isBilled: true)
             try Self.strike(.keysSync, path)
             guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
         } catch { throw KeysFault(error) }

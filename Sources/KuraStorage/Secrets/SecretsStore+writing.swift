@@ -105,7 +105,7 @@ extension SecretsStore {
             throw .noSuchVersion(shownRev: old.pointee.rev)
         }
         guard !head.versions[index].isDestroyed else {
-            ledger.countNoOp()
+            ledger.countNoOp(.secrets)
             return WriteResult(rev: old.pointee.rev, changed: 0)
         }
         try ledger.check(ifRev, old)
@@ -195,7 +195,7 @@ extension SecretsStore {
                 && (auditsEachRead ?? record.auditsEachRead) == record.auditsEachRead
             record.close()
             if isSame {
-                ledger.countNoOp()
+                ledger.countNoOp(.secrets)
                 return WriteResult(rev: item.pointee.rev, changed: 0)
             }
         }
@@ -216,7 +216,7 @@ extension SecretsStore {
     }
 
     private func absent(_ shownRev: UInt64) -> WriteResult {
-        ledger.countNoOp()
+        ledger.countNoOp(.secrets)
         return WriteResult(rev: shownRev, changed: 0)
     }
 }

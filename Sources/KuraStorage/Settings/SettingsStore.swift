@@ -94,7 +94,7 @@ public final class SettingsStore {
         let old = ledger.find(scope, key)
         try ledger.check(ifRev, old)
         if let old, !old.isTombstone, old.value.equals(value) {
-            ledger.countNoOp()
+            ledger.countNoOp(.settings)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
         let rev = try ledger.transaction { () throws(StoreError) in
@@ -108,7 +108,7 @@ public final class SettingsStore {
         let old = scope.flatMap { ledger.find($0, key) }
         try ledger.check(ifRev, old)
         guard let scope, let old, !old.isTombstone else {
-            ledger.countNoOp()
+            ledger.countNoOp(.settings)
             // That the key is absent may itself be news that is not synced yet.
             return WriteResult(rev: old?.pointee.rev ?? 0, changed: 0, isRelaxed: old?.isRelaxed ?? false)
         }
@@ -134,7 +134,7 @@ public final class SettingsStore {
                 throw error
             }
         }
-        if rev == nil { ledger.countNoOp() }
+        if rev == nil { ledger.countNoOp(.settings) }
         // Who asks for nothing is not told when the domain changed last.
         let unchanged = batch.asked == 0 ? ledger.rev : scope.lastRev
         return WriteResult(rev: rev ?? unchanged, changed: batch.changed, isRelaxed: ledger.isRelaxed(scope))

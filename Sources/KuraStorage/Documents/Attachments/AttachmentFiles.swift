@@ -87,7 +87,6 @@ final class AttachmentFiles: Sendable {
         }
         // Also when it was there: whoever put it there may not have come so far.
         try FileSystem.syncDirectory(directory)
-        CountingVFS.count(role: .durable, part: .content, syncs: 1)
         _ = FaultPoints.hit(.attachmentLinked)
         return pin
     }

@@ -1,0 +1,66 @@
+import KuraProtocol
+import KuraStorage
+
+/// Holds back the writes of those who have written more to the disk than their budget: they come once a second, all of them in one turn, and so in
+/// one commit.
+///
+/// What is held back has not been begun, and its reply comes when it has been done as any other: nothing that was acknowledged depends on
+/// it. Requests behind it keep their order.
+struct WriteThrottle {
+    /// Connections whose next request is held back.
+    private var waiting: ContiguousArray<Connection> = []
+    /// When the next turn is open to them.
+    private(set) var nextAt: UInt64 = 0
+    private var openTurn: UInt32 = 0
+
+    private static let interval: UInt64 = 1_000_000_000
+
+    /// Whether this turn is open, or becomes so now.
+    mutating func opens(turn: UInt32) -> Bool {
+        if nextAt > 0, openTurn == turn { return true }
+        let time = monotonicNow()
+        guard time >= nextAt else { return false }
+        nextAt = time + Self.interval
+        openTurn = turn
+        return true
+    }
+
+    mutating func hold(_ connection: Connection) {
+        guard !connection.isHeldBack else { return }
+        connection.isHeldBack = true
+        waiting.append(connection)
+    }
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    mutating func release() -> ContiguousArray<Connection> {
+        defer { waiting = [] }
+        for connection in waiting { connection.isHeldBack = false }
+        return waiting
+    }
+
+    func timeToNext(at time: UInt64) -> UInt64? {
+        waiting.isEmpty ? nil : nextAt > time ? nextAt - time : 0
+    }
+}
+
+extension Server {
+    /// Whether the request that has just been read is held back. One that has been begun, and has what it waited for, is not.
+    func isHeldBack(_ connection: Connection, _ storage: isolated Storage) -> Bool {
+        guard drainDeadline == nil, connection.answer == nil, connection.state.gathering == nil,
+            let number = connection.billNumber, storage.isThrottled(number)
+        else { return false }
+        let method = MethodTable.standard.methods[reader.methodIndex]
+        guard method.access == .write, method.store != .storage, method.store != .backups else { return false }
+        return !throttle.opens(turn: crowd.turn)
+    }
+
+    /// Lets those go on that were held back, when it is time.
+    func wakeHeldBack() {
+        guard !throttle.isEmpty, drainDeadline != nil || throttle.opens(turn: crowd.turn) else { return }
+        for connection in throttle.release() where connection.state.wait == .slot {
+            connection.state.wait = .none
+            enter(connection)
+        }
+    }
+}
