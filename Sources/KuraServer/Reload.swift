@@ -103,6 +103,7 @@ extension Server {
                     [
                         ("roles", String(found.access.roles.count)), ("lockedSettings", String(found.locks.count)),
                         ("logLevel", found.configuration.logLevel.name),
+                        ("slowMilliseconds", String(found.configuration.slowMilliseconds)),
                     ])
                 journal.setThreshold(found.configuration.logLevel)
                 supervision.ready("serving, \(sockets.count) sockets")
@@ -117,6 +118,7 @@ extension Server {
     func apply(_ found: Reload.Found, _ storage: isolated Storage) {
         apply(found.locks, storage)
         apply(found.access, storage)
+        facts.latencies.slow.milliseconds = found.configuration.slowMilliseconds
     }
 
     /// From now on these settings are locked, and no others.

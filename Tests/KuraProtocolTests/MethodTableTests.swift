@@ -43,7 +43,7 @@ import Testing
         let others: Set<String> = [
             "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
-            "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
+            "models.fail", "models.invalidate", "storage.slow", "storage.stats", "storage.sweep", "storage.diskWrites",
             "storage.backup", "backups.verify", "backups.prune", "storage.quarantine", "storage.acknowledge",
             "storage.check", "rpc.discover",
             "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",
