@@ -43,7 +43,7 @@ struct Tool {
     static let all = [
         ExecCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, PathsCommand.tool,
-        MetricsCommand.tool,
+        MetricsCommand.tool, DoctorCommand.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.
