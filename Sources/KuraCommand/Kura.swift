@@ -94,6 +94,7 @@ public enum Kura {
             case "exec": try ExecCommand(arguments).run(options, console)
             case "metrics": return try MetricsCommand.run(arguments, options, console, catalogue)
             case "doctor": return try DoctorCommand.run(arguments, options, console, catalogue)
+            case "top": return try TopCommand.run(arguments, options, console, catalogue)
             case "disk-writes": return try DiskWrites.run(arguments, options, console, catalogue)
             case "secrets import": return try SecretsImport.run(arguments, options, console, catalogue)
             case "secrets audit verify": return try SecretsAuditVerify.run(arguments, options, console, catalogue)
