@@ -1,10 +1,12 @@
 #define _GNU_SOURCE 1
 #include "CSyscalls.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/timex.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -212,6 +215,44 @@ int csys_open_terminal(void) { return open("/dev/tty", O_RDWR | O_CLOEXEC); }
 int csys_terminal_columns(int descriptor) {
     struct winsize size;
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+int csys_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
+int csys_clock_is_synchronised(void) {
+    struct timex times = {.modes = 0};
+    int state = adjtimex(&times);
+    return state >= 0 && state != TIME_ERROR;
+}
+char *const *csys_environment(void) { return environ; }
+int csys_terminal_rows(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+int csys_listen_loopback(const char *text, unsigned short port) {
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    const int is_four = inet_pton(AF_INET, text, &four.sin_addr) == 1;
+    const int is_six = !is_four && inet_pton(AF_INET6, text, &six.sin6_addr) == 1;
+    if (!(is_four && ntohl(four.sin_addr.s_addr) >> 24 == 127) && !(is_six && IN6_IS_ADDR_LOOPBACK(&six.sin6_addr))) {
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    int descriptor = socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    int on = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    const struct sockaddr *address = is_four ? (struct sockaddr *)&four : (struct sockaddr *)&six;
+    if (bind(descriptor, address, is_four ? sizeof four : sizeof six) == 0 && listen(descriptor, 16) == 0) return descriptor;
+    int code = errno;
+    close(descriptor);
+    errno = code;
+    return -1;
+}
+unsigned short csys_local_port(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
 }
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor) {
     union {

@@ -6,6 +6,7 @@ import KuraProtocol
 enum ExitCode: Int32, CaseIterable {
     case done = 0
     case refused, usage, noDaemon, conflict, tryAgain, outcomeUnknown, absent
+    case advised, troubled, recovered
     case notExecutable = 126
     case notFound
 
@@ -20,6 +21,10 @@ enum ExitCode: Int32, CaseIterable {
         case .tryAgain: "The same request may succeed later as it is. 'status': alive and not ready."
         case .outcomeUnknown: "Whether the change was made is not known: read the item, then decide."
         case .absent: "What 'get' or 'exec' was asked for is not there, and no default was given."
+        case .advised: "'doctor': something should be done; the daemon works."
+        case .troubled:
+            "'doctor': something is wrong: the daemon does not start, refuses work, or others can read what they must not."
+        case .recovered: "'doctor': a start had to set something aside, and nobody has acknowledged that."
         case .notExecutable: "'exec': the command could not be run. Else its status is the command's own."
         case .notFound: "'exec': the command was not found."
         }

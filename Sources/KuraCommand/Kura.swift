@@ -92,6 +92,9 @@ public enum Kura {
             let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)
             switch tool.path {
             case "exec": try ExecCommand(arguments).run(options, console)
+            case "metrics": return try MetricsCommand.run(arguments, options, console, catalogue)
+            case "doctor": return try DoctorCommand.run(arguments, options, console, catalogue)
+            case "top": return try TopCommand.run(arguments, options, console, catalogue)
             case "disk-writes": return try DiskWrites.run(arguments, options, console, catalogue)
             case "secrets import": return try SecretsImport.run(arguments, options, console, catalogue)
             case "secrets audit verify": return try SecretsAuditVerify.run(arguments, options, console, catalogue)

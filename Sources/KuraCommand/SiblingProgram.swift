@@ -1,8 +1,10 @@
+import CSyscalls
 import Glibc
 import KuraProtocol
 
 // Safety: the words are copied for `execv`, which reads them up to the nil at their end and does not return;
-// `readlink` and `access` get a buffer with its length and paths that Swift lends for the call; the text of `strerror` is copied at once by
+// `readlink`, `read` and `access` get buffers with their lengths and paths that Swift lends for the call; a child's words and actions are ours until it has been
+// started; the text of `strerror` is copied at once by
 // the only thread.
 
 /// Another of Kura's programs, which lies beside kura or in $PATH.
@@ -19,6 +21,36 @@ enum SiblingProgram {
         unsafe arguments.append(nil)
         unsafe execv(program, arguments)
         throw .usage(unsafe "cannot run \(program): \(String(cString: strerror(errno)))")
+    }
+
+    /// Runs it to its end, with this program's environment and standard error.
+    /// - Returns: its exit status and what it wrote to standard output; nil when there is none, or it cannot be run.
+    static func output(_ name: String, _ words: [String]) -> (status: Int32, output: [UInt8])? {
+        var ends: [Int32] = [-1, -1]
+        guard let program = find(name), unsafe csys_pipe(&ends) == 0 else { return nil }
+        defer { close(ends[0]) }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + words).map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
+        var child: pid_t = 0
+        let code = unsafe posix_spawn(&child, program, &actions, nil, &arguments, csys_environment())
+        close(ends[1])
+        guard code == 0 else { return nil }
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = unsafe read(ends[0], &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            output += chunk[..<count]
+        }
+        var status: Int32 = 0
+        while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return (status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F, output)
     }
 
     private static func find(_ name: String) -> String? {

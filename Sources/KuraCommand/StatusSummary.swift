@@ -97,7 +97,7 @@ struct StatusSummary {
     }
 
     /// The two largest units.
-    private static func duration(_ seconds: Int64) -> String {
+    static func duration(_ seconds: Int64) -> String {
         let seconds = max(0, seconds)
         return switch seconds {
         case 0..<60: "\(seconds) s"

@@ -342,11 +342,17 @@ final class ServerFacts {
     var uploads = BlobUploads()
     /// Bytes of the overrides of all connections.
     var overrideBytes = 0
+    /// What requests take.
+    let latencies: Latencies
+    /// How many wait for what, as of now.
+    var queues: () -> QueueDepths = { QueueDepths() }
 
     init(
         version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots,
-        accessRules: ContiguousArray<AccessRule>, auditRules: ContiguousArray<AuditRule?>, access: AccessControl
+        accessRules: ContiguousArray<AccessRule>, auditRules: ContiguousArray<AuditRule?>, access: AccessControl,
+        table: MethodTable
     ) {
+        latencies = Latencies(table)
         self.accessRules = accessRules
         self.auditRules = auditRules
         self.access = access

@@ -21,6 +21,8 @@ public struct Configuration: Sendable {
     public var retainSeconds: Int?
     /// Starts that fail with the caches before these are dropped; 1 when nil.
     public var bootAttempts: Int?
+    /// Milliseconds from which on a request is told of as slow; 0: none is.
+    public var slowMilliseconds = 1000
     /// Microseconds for which the loop looks for requests before it sleeps, while that pays; nil for the profile's.
     public var busyPollMicroseconds: Int?
     /// Directories beneath which requests of the daemon's own user may name files by path; none at first.
@@ -109,6 +111,7 @@ public struct Configuration: Sendable {
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "busyPollMicroseconds": busyPollMicroseconds = try Self.number(name, value, 0...1000)
+        case "slowMilliseconds": slowMilliseconds = try Self.number(name, value, 0...3_600_000)
         case "bootAttempts": bootAttempts = try Self.number(name, value, 1...100)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
@@ -149,7 +152,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, checks, diskWrites, limits, \
-                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts
+                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts, slowMilliseconds
                     """)
         }
     }

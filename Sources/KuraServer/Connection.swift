@@ -96,6 +96,13 @@ final class Connection {
     var parked = 0
     /// How it stands in a crowd: what it holds, and why it is held up.
     var crowd = CrowdState()
+    /// When what the input holds was read.
+    var arrivals = Arrivals()
+    /// When the request was read that is being answered, and what it has waited for.
+    var requestedAt: UInt64 = 0
+    var waits: Waits = []
+    /// Replies that have not left, for their measure.
+    var unsent = UnsentReplies()
     /// How the connection stood when the turn began, for taking the turn back.
     private var turnStart: TurnStart?
     /// A type of its own: the runtime would take a tuple apart field by field in every turn.
@@ -147,6 +154,7 @@ final class Connection {
             pool.supply(&output)
             crowd.room = isTight ? 0 : output.capacity
         }
+        unsent.seal()
         turnStart = TurnStart(framer: framer, state: state, output: output.count)
         lookedAt = 0
     }
@@ -156,6 +164,7 @@ final class Connection {
         turnStart = TurnStart(framer: framer, state: state, output: output.count, ahead: ahead)
         if !descriptors.isEmpty { descriptors.commit() }
         if !contents.isEmpty { contents.commit() }
+        unsent.seal()
         feedChanges.removeAll(keepingCapacity: true)
     }
 
@@ -198,6 +207,7 @@ final class Connection {
         for lines in ahead.reversed() {
             input.remove(lines)
             state.overtaken -= lines.count
+            arrivals.removed(lines.count)
         }
         ahead.removeAll(keepingCapacity: true)
         framer.putBack(to: framer.consumed)
@@ -220,6 +230,7 @@ final class Connection {
         // Not each time: what is left of a long input would be moved again and again.
         guard framer.consumed >= input.count / 2 || input.count < 32 << 10 else { return }
         input.removeFirst(framer.consumed)
+        arrivals.removed(framer.consumed)
         framer.rebase()
         guard input.isEmpty else { return }
         // Every line that they can have come for has been handled.
@@ -325,6 +336,7 @@ final class Connection {
     /// Takes output back, with what would have left with it.
     func cutOutput(to end: Int) {
         output.truncate(to: end)
+        unsent.cut(to: sent + UInt64(end))
         if !passing.isEmpty { passing.removeAll { $0.position >= sent + UInt64(end) } }
     }
 

@@ -103,6 +103,7 @@ extension Server {
                     [
                         ("roles", String(found.access.roles.count)), ("lockedSettings", String(found.locks.count)),
                         ("logLevel", found.configuration.logLevel.name),
+                        ("slowMilliseconds", String(found.configuration.slowMilliseconds)),
                     ])
                 journal.setThreshold(found.configuration.logLevel)
                 supervision.ready("serving, \(sockets.count) sockets")
@@ -118,6 +119,7 @@ extension Server {
         apply(found.locks, storage)
         apply(found.access, storage)
         storage.setWriteBudgets(found.configuration.writeBudgets)
+        facts.latencies.slow.milliseconds = found.configuration.slowMilliseconds
     }
 
     /// From now on these settings are locked, and no others.

@@ -60,6 +60,7 @@ extension Server {
                 }
                 let start = connection.outputEnd
                 discardedBytes = 0
+                connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
                 guard answer(connection, lower, upper, storage) else {
                     connection.framer.putBack(to: lower)
                     // It goes on in the next turn.
@@ -117,7 +118,9 @@ extension Server {
             let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
             guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
             else { continue }
-            let wait = connection.state.wait
+            let (wait, waits) = (connection.state.wait, connection.waits)
+            connection.waits = []
+            connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
             let position = connection.output.count
             if perform(connection, &connection.output, storage) {
                 if connection.output.count > position { connection.output.append(0x0A) }
@@ -125,6 +128,7 @@ extension Server {
                 connection.input.blank(lower..<upper)
             }
             connection.state.wait = wait
+            connection.waits = waits
         }
     }
 
@@ -136,6 +140,7 @@ extension Server {
             outline = try reader.read(line, batchLimit: limits.batchItems)
         } catch {
             connection.descriptors.poison()
+            facts.latencies.refused(error.kind, nil)
             if reader.hasID {
                 connection.output.append(error: error, id: reader.replyID)
                 connection.output.append(0x0A)
@@ -191,6 +196,7 @@ extension Server {
                 // What a long reply had so far.
                 connection.output.truncate(to: bodyStart)
                 connection.state.gathering = nil
+                facts.latencies.refused(error.kind, nil)
                 if reader.hasID { connection.output.append(error: error, id: reader.replyID) }
                 reader.wipe()
             }
@@ -263,10 +269,12 @@ extension Server {
                 noteGathering(connection, storage)
                 guard isPage else {
                     connection.state.wait = .room
+                    connection.waits.insert(.room)
                     return false
                 }
                 let ticket = storage.warm()
                 connection.state.wait = .page(ticket)
+                connection.waits.insert(.page)
                 awaitingPage[ticket] = connection.token
                 return false
             case .transfer(let work):
@@ -279,6 +287,7 @@ extension Server {
                 return false
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)
+                facts.latencies.refused(refusal.kind, reader.methodIndex)
             }
         }
         // What it has waited for is its own, also when it was refused before it looked.
@@ -291,6 +300,13 @@ extension Server {
         }
         // Not held until somebody asks for something again.
         if call.replyDescriptor != nil { call.replyDescriptor = nil }
+        // One whose reply comes from somewhere else waits for something to happen.
+        if !call.isDeferred {
+            connection.unsent.note(
+                reader.methodIndex, since: connection.requestedAt, end: connection.sent + UInt64(out.count),
+                connection.waits)
+        }
+        if !connection.waits.isEmpty { connection.waits = [] }
         return true
     }
 
@@ -298,6 +314,7 @@ extension Server {
     private func wait(for ticket: UInt64, _ connection: Connection) {
         facts.requests -= 1
         if connection.state.wait == .none { connection.query = (ticket, Array(reader.replyID)) }
+        connection.waits.insert(.query)
         connection.state.wait = .answer(ticket)
         awaitingAnswer[ticket] = connection.token
     }
@@ -321,6 +338,7 @@ extension Server {
     }
 
     private func append(_ error: RPCError, to connection: Connection) {
+        facts.latencies.refused(error.kind, nil)
         connection.output.append(error: error, id: Bytes())
         connection.output.append(0x0A)
     }

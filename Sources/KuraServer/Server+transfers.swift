@@ -26,13 +26,16 @@ extension Server {
             ticket = nextTransferTicket
             facts.requests -= 1
             connection.state.wait = .transfer(nextTransferTicket)
+            connection.waits.insert(.transfer)
         }
         facts.transfers += 1
         connection.use.transfers += 1
         connection.starting.append(
             Transfer(
                 token: connection.token, id: reader.replyID.isEmpty ? Array("null".utf8) : Array(reader.replyID),
-                hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.use))
+                hasID: reader.hasID, ticket: ticket, work: work, channel: channel, use: connection.use,
+                method: reader.methodIndex, since: connection.requestedAt))
+        if ticket == nil { connection.waits = [] }
         return ticket == nil
     }
 
@@ -188,6 +191,8 @@ extension Server {
                 guard transfer.hasID else { return }
                 out.append(outcome, id: transfer.id, rev: rev)
                 out.append(0x0A)
+                connection.unsent.note(
+                    transfer.method, since: transfer.since, end: connection.sent + UInt64(out.count), .transfer)
             }
         }
     }

@@ -19,8 +19,11 @@ extension Server {
         }
         setWriter(connection, storage)
         storage.setWriterAccounts(connection.admission.accounts)
-        let wait = connection.state.wait
-        defer { connection.state.wait = wait }
+        let (wait, waits) = (connection.state.wait, connection.waits)
+        defer {
+            connection.state.wait = wait
+            connection.waits = waits
+        }
         let begin = connection.framer.consumed
         var framer = connection.framer
         if connection.state.overtaken == 0 {
@@ -38,6 +41,8 @@ extension Server {
             }
             guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
             discardedBytes = 0
+            connection.waits = []
+            connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
             let start = connection.outputEnd
             guard answer(connection, lower, upper, storage) else {
                 // When the turn is full the next one goes on here. Otherwise the line's turn comes with the request that waits;

@@ -44,10 +44,10 @@ public final class Server {
     /// Those of them whose replies depend on the turn's commit, or that wait.
     private var pending: ContiguousArray<Connection> = []
     /// Connections whose input holds more requests than their budget allowed.
-    private var ready: ContiguousArray<Connection> = []
+    private(set) var ready: ContiguousArray<Connection> = []
     var awaitingRoom: ContiguousArray<Connection> = []
     var throttle = WriteThrottle()
-    private var awaitingSync: ContiguousArray<Connection> = []
+    private(set) var awaitingSync: ContiguousArray<Connection> = []
     /// Those of `ready` and of `awaitingSync` whose turn it is; kept for their memory.
     private var again: ContiguousArray<Connection> = []
     private var releasing: ContiguousArray<Connection> = []
@@ -79,6 +79,9 @@ public final class Server {
     private var isGathering = false
     /// Replies up to this revision have been released.
     private var releasedRev: UInt64 = 0
+
+    /// When the turn began to read from connections; 0 before.
+    var readAt: UInt64 = 0
 
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     private(set) var syncedRev: UInt64 = 0
@@ -117,9 +120,10 @@ public final class Server {
             openRPC: OpenRPC.document(table, version: version),
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
             accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
-            auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access)
+            auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access, table: table)
         facts.sockets = sockets
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
+        facts.queues = { [unowned self] in queueDepths }
         try watchSockets()
         DescriptorCloser.prepare()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
@@ -134,6 +138,7 @@ public final class Server {
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
             RecoveryHandlers.all, CheckHandlers.all, CompactionHandlers.all, ChangesHandlers.all, BackupHandlers.all,
+            ObservationHandlers.all,
         ]
         .reduce(into: [String: Handler]()) { $0.merge($1) { first, _ in first } }
         return ContiguousArray(
@@ -204,6 +209,7 @@ public final class Server {
 
     func takeTurn(_ timeout: Int32, _ storage: isolated Storage) {
         crowd.beginTurn()
+        readAt = 0
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
         takeReload(storage)
@@ -403,12 +409,13 @@ public final class Server {
     }
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {
-        var wait = storage.upkeep()
+        // One look at the clock for all: what upkeep takes of it is little, and comes too early at worst.
+        let time = monotonicNow()
+        var wait = storage.upkeep(at: time)
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
         if isDrained || hasBatch(storage) { return 0 }
         if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
-        let time = monotonicNow()
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
@@ -433,6 +440,7 @@ public final class Server {
             close(connection)
             return
         }
+        if connection.unsent.hasAny(upTo: connection.gone) { measure(connection) }
         charge(connection)
         if connection.state.awaitsSync, !connection.isInSyncList {
             connection.isInSyncList = true

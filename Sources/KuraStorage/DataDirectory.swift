@@ -60,7 +60,9 @@ struct DataDirectory: ~Copyable {
         try FileSystem.syncDirectory(configuration.dataDirectory)
     }
 
-    private static func check(_ path: String) throws(StorageFault) {
+    /// Throws: why a daemon does not take it.
+    /// `anyOwner`: whoever it belongs to, since somebody else than the daemon asks.
+    static func check(_ path: String, anyOwner: Bool = false) throws(StorageFault) {
         var mode: UInt32 = 0
         var owner: UInt32 = 0
         guard unsafe csys_mode(path, &mode, &owner, 0) == 0 else { throw FileSystem.fail("stat", path) }
@@ -69,7 +71,9 @@ struct DataDirectory: ~Copyable {
         case UInt32(S_IFDIR): break
         default: throw .refused("\(path) is no directory")
         }
-        guard owner == geteuid() else { throw .refused("\(path) belongs to user \(owner), this is user \(geteuid())") }
+        guard anyOwner || owner == geteuid() else {
+            throw .refused("\(path) belongs to user \(owner), this is user \(geteuid())")
+        }
         guard mode & 0o077 == 0 else {
             throw .refused("\(path) is open to others (mode \(String(mode & 0o7777, radix: 8))); chmod 700 it")
         }

@@ -91,6 +91,8 @@ final class Ledger {
     /// Largest size that the overlay ever had, in bytes.
     private(set) var overlayPeak = 0
     private(set) var noOpWrites: UInt64 = 0
+    /// Changes of the commits so far.
+    private(set) var commitSizes = Histogram()
 
     init(configuration: StorageConfiguration, scopes: ScopeTable, rev: UInt64) {
         self.configuration = configuration
@@ -413,6 +415,7 @@ final class Ledger {
         }
         committedRev = rev
         committedStrictRev = strictRev
+        commitSizes.record(UInt64(staged.count))
         for change in staged { change.old?.release() }
         staged.removeAll(keepingCapacity: true)
         records.truncate(to: 0)

@@ -5,10 +5,10 @@ import SQLite
 /// Folding, checkpoints, segments and the reserve: a bounded piece of each after a turn.
 extension Storage {
     /// Folds, checkpoints, prepares and retires segments: a bounded piece of each.
+    /// `time`: now, by the clock that never goes back.
     /// - Returns: nanoseconds until it wants to be called again; 0 for at once, nil when only a change or a wake can
     ///   give it work.
-    public func upkeep() -> UInt64? {
-        let time = monotonicNanoseconds()
+    public func upkeep(at time: UInt64) -> UInt64? {
         quickTables?.endTurn()
         let wait = keepUp(time)
         var due = indexWaits.settle(documents, time)

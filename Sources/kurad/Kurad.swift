@@ -7,6 +7,7 @@ private let help = """
 
     usage: kurad [options]
            kurad restore FILE [options]     make a data directory of a backup; kurad restore --help tells more
+           kurad doctor [options]           look at a data directory and its host; kurad doctor --help tells more
 
       --data-dir DIR     where data lies     [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
       --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
@@ -24,7 +25,7 @@ private let help = """
 
     The log goes to standard error: lines for people on a terminal, JSON otherwise. SIGTERM and SIGINT drain: no more
     connections, everything asked for answered, synced and folded, exit 0; a second one exits at once.
-    SIGHUP reads the configuration again: roles, quotas, settingsLocks and logLevel come into force, also for clients that are
+    SIGHUP reads the configuration again: roles, quotas, settingsLocks, logLevel and slowMilliseconds come into force, also for clients that are
     connected; what takes a restart is told in the log.
     The secrets' root key opens with DATA/keys/root.key, which the first start makes, unless it is told of another key: --key-fd,
     $CREDENTIALS_DIRECTORY/kura.key, or secrets.keyFile of the configuration; see proto-docs/secrets.md. No core dumps, and nobody but
@@ -52,6 +53,7 @@ struct Kurad {
     static func main() {
         var program = Kurad()
         if program.arguments.first == "restore" { exit(RestoreProgram.run(Array(program.arguments.dropFirst()))) }
+        if program.arguments.first == "doctor" { exit(DoctorProgram.run(Array(program.arguments.dropFirst()))) }
         program.parse()
         do throws(Configuration.Refusal) {
             let program = program

@@ -44,7 +44,7 @@ import Testing
             "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
             "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
-            "storage.resolveReport",
+            "storage.resolveReport", "storage.slow",
             "storage.backup", "backups.verify", "backups.prune", "storage.quarantine", "storage.acknowledge",
             "storage.check", "storage.compact", "rpc.discover",
             "session.hello", "session.can", "storage.ping", "storage.health", "storage.status",

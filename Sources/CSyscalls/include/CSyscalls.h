@@ -95,6 +95,18 @@ static inline size_t csys_plain_end(const unsigned char *text, size_t at, size_t
 }
 /// Columns of the terminal behind the descriptor (TIOCGWINSZ); 0 when it is none or does not tell.
 int csys_terminal_columns(int descriptor);
+/// A pipe, closed by programs that take this one's place: its reading end, then its writing one; 0, or -1 with errno.
+int csys_pipe(int ends[2]);
+/// Whether the kernel says that its clock is kept in step (adjtimex(2)).
+int csys_clock_is_synchronised(void);
+/// The process's environment, for programs that it starts.
+char *const *csys_environment(void);
+/// Rows of the same terminal; 0 when it does not tell.
+int csys_terminal_rows(int descriptor);
+/// A TCP socket that listens on a loopback address (127.0.0.0/8 or ::1, as text); -1 with errno, EADDRNOTAVAIL for any other address.
+int csys_listen_loopback(const char *address, unsigned short port);
+/// The port that a TCP socket is bound to; 0 when it is none.
+unsigned short csys_local_port(int socket);
 /// Sends bytes with one descriptor beside them (SCM_RIGHTS), without waiting and without SIGPIPE; sendmsg's return value.
 long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor);
 /// Has the kernel begin to write a file's dirty pages, without waiting for them (sync_file_range(2)): no sync.

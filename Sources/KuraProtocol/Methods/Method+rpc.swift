@@ -152,7 +152,10 @@ extension Method {
             ], outOfBand: true),
         Method(
             "storage.stats", .storage, .read, needs: .whole(.read),
-            "Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches do.",
+            "Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches do; to administrators also what the daemon measures of itself.",
+            parameters: [
+                Field("histograms", .boolean, "With the buckets of all histograms; without it only their ranks.")
+            ],
             result: [
                 Field(
                     "databases",
@@ -192,6 +195,9 @@ extension Method {
                     "Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs `admin` on the store."
                 ),
                 Field(
+                    "daemon", .object(observed),
+                    "What the daemon has measured of its own work since it began to serve; needs `admin` on the store."),
+                Field(
                     "sweep", .object(sweep), required: true,
                     "How the sweep stands that is under way, or how the last one ended."),
                 Field("purgedBytes", .count, required: true, "Bytes that caches have given up for want of space."),
@@ -204,7 +210,7 @@ extension Method {
             "storage.sweep", .storage, .write, needs: .whole(.admin),
             "Removes from the caches what has expired, was deleted logically or dropped; answers when that is done.",
             result: sweep, apart: true),
-        diskWrites, resolveReport,
+        diskWrites, resolveReport, slow,
     ]
 
     private static let namespaceNumbers: [Field] =

@@ -64,6 +64,9 @@ enum CacheHandlers {
                     ("models", models.entries), ("modelBytes", models.bytes), ("blobs", blobs.blobs),
                     ("blobContents", blobs.contents), ("blobBytes", blobs.bytes),
                 ], &out)
+            object.name("daemon", &out)
+            ObservationHandlers.append(
+                daemonOf: call, full: call.reader.has(0) && call.reader.boolean(0), to: &out, storage)
         }
         object.name("sweep", &out)
         append(storage.caches.sweep, to: &out)

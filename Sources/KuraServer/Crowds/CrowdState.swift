@@ -55,6 +55,9 @@ extension Connection {
         return result
     }
 
+    /// The input may hold lines that came earlier and are not answered.
+    var hasWholeLines: Bool { hasMore || state.wait != .none || state.isComposing }
+
     /// A line has begun, has not ended, and nothing else of the input waits.
     var hasPartialLine: Bool {
         !input.isEmpty && !hasMore && state.wait == .none && !state.isComposing && !framer.isSkipping

@@ -13,6 +13,8 @@ extension Server {
         let isLong =
             connection.input.count > BufferBudget.small || connection.framer.isSkipping || connection.crowd.isFlooding
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
+        if readAt == 0 { readAt = monotonicNow() }
+        let count = connection.input.count
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
             received = connection.skip(&crowd.scratch, atMost: crowd.piece(alone: .max), pool)
@@ -21,10 +23,12 @@ extension Server {
                 atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.piece(alone: 1 << 20))
         }
         switch received {
-        case .bytes(let count)?:
-            crowd.bytesRead += count
+        case .bytes(let added)?:
+            crowd.bytesRead += added
             // What copying them takes, as far as it counts.
-            connection.crowd.spent += UInt64(count) / 4
+            connection.crowd.spent += UInt64(added) / 4
+            connection.arrivals.note(
+                at: readAt, behind: count, consumed: connection.framer.consumed, isWaiting: connection.hasWholeLines)
         case .nothing?: break
         case .end?: connection.state.hasEnded = true
         case .failed?: close(connection)

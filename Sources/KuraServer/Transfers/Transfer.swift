@@ -17,13 +17,18 @@ final class Transfer {
     let channel: TransferChannel
     /// What the user who asked has of what all share.
     let use: UserUse
+    /// Its method, and when it was read.
+    let method: Int
+    let since: UInt64
     private var thread: WorkerThread?
 
     init(
         token: UInt64, id: [UInt8], hasID: Bool, ticket: UInt64?, work: any TransferWork, channel: TransferChannel,
-        use: UserUse
+        use: UserUse, method: Int, since: UInt64
     ) {
         self.use = use
+        self.method = method
+        self.since = since
         self.token = token
         self.id = id
         self.hasID = hasID

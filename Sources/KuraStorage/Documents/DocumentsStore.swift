@@ -18,6 +18,9 @@ public final class DocumentsStore {
     public static let valueLimit = 8 << 20
 
     let uniques: UniqueCheck
+    /// Documents looked up by their ids that memory knew of, and for which the tables were asked.
+    private(set) var hits: UInt64 = 0
+    private(set) var misses: UInt64 = 0
 
     /// Holds a document of a collection, which a deletion changes, against what that is configured to be.
     /// - Returns: where it breaks that, as a JSON pointer, and how; nil when it does not.
@@ -110,13 +113,18 @@ public final class DocumentsStore {
 
     func find(_ scope: Scope, _ id: Bytes) throws(StoreError) -> ItemRef? {
         if let item = ledger.find(scope, id) {
-            guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else { return item }
+            guard item.isTombstone, item.pointee.updatedAt < scope.purgedBefore, !item.isDirty else {
+                hits &+= 1
+                return item
+            }
             // The tables have forgotten it.
             ledger.letGo(clean: item)
         }
         guard scope.mayHaveRows else { return nil }
         do throws(StoreError) {
-            guard let item = try reader.find(scope: scope.id, id: id) else { return nil }
+            let found = try reader.find(scope: scope.id, id: id)
+            misses &+= 1
+            guard let item = found else { return nil }
             item.pointee.store = scope.store
             ledger.adopt(clean: item)
             return item

@@ -92,6 +92,7 @@ final class Folder: @unchecked Sendable {
         var jobs: [Job] = []
     }
     private let state = Guarded(State())
+    private let measured = Guarded(StorageMeasures())
     private let ended = Outbox<Outcome>()
     private let pending = Semaphore()
     private let wake: @Sendable () -> Void
@@ -141,6 +142,8 @@ final class Folder: @unchecked Sendable {
         // What an earlier run left there is checkpointed with what comes.
         walBytes = FileSystem.size(configuration.tablesPath + "-wal")
         hasPendingWALAtStart = walBytes > 0
+        let bytes = walBytes
+        measured.withLock { $0.walBytes = bytes }
         thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 
@@ -163,6 +166,9 @@ final class Folder: @unchecked Sendable {
 
     /// What has become of the jobs since it was asked last; nil when none has ended.
     func outcomes() -> [Outcome]? { ended.take() }
+
+    /// What folds and checkpoints took so far.
+    var measures: StorageMeasures { measured.withLock { $0 } }
 
     /// Ends after the jobs that were submitted, with a checkpoint.
     func stop() {
@@ -192,7 +198,9 @@ final class Folder: @unchecked Sendable {
             let job = state.withLock { $0.jobs.removeFirst() }
             switch job {
             case .slice(let slice):
+                let start = monotonicNanoseconds()
                 let failure = perform { () throws(SQLiteError) in try fold(slice) }
+                if failure == nil { note(slice, since: start) }
                 report(.slice(slice), failure ?? checkpointIfDue())
             case .checkpoint:
                 report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
@@ -209,6 +217,16 @@ final class Folder: @unchecked Sendable {
                 _ = perform { () throws(SQLiteError) in try runCheckpoint(.truncate) }
                 return
             }
+        }
+    }
+
+    private func note(_ slice: FoldSlice, since start: UInt64) {
+        let time = monotonicNanoseconds() - start
+        measured.withLock { measured in
+            measured.walBytes = walBytes
+            guard !slice.items.isEmpty else { return }
+            measured.folds.record(time)
+            measured.foldChanges.record(UInt64(slice.items.count))
         }
     }
 
@@ -360,11 +378,17 @@ final class Folder: @unchecked Sendable {
     private func runCheckpoint(_ mode: Connection.CheckpointMode) throws(SQLiteError) {
         if let code = FaultPoints.hit(.foldCheckpoint)?.errno { throw .injected(code) }
         tableScrub?.noteCheckpoint()
+        let start = monotonicNanoseconds()
         let (frames, done) = try connection.checkpoint(mode)
+        let time = monotonicNanoseconds() - start
         // With all frames in the database file, the next writer starts the WAL from its front.
         if frames <= done {
             durableRev = foldedRev
             walBytes = 0
+        }
+        measured.withLock { measured in
+            measured.checkpoints.record(time)
+            measured.walBytes = walBytes
         }
     }
 }

@@ -23,6 +23,11 @@ final class LogSync: @unchecked Sendable {
     private let failedWith = Atomic<Int32>(0)
     private let syncCount = Atomic<UInt64>(0)
     private let smoothedTime = Atomic<UInt64>(0)
+    private struct Measured {
+        var times = Histogram()
+        var revs = Histogram()
+    }
+    private let measured = Guarded(Measured())
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
 
@@ -46,6 +51,9 @@ final class LogSync: @unchecked Sendable {
 
     /// What a sync takes, nanoseconds, smoothed over the last few; 0 before the first.
     var syncTime: UInt64 { smoothedTime.load(ordering: .relaxed) }
+
+    /// What syncs took, nanoseconds, and how many revisions each made durable.
+    var measures: (times: Histogram, revs: Histogram) { measured.withLock { ($0.times, $0.revs) } }
 
     /// Whether a sync is under way or asked for.
     var isBusy: Bool { state.withLock { $0.isRunning } }
@@ -101,6 +109,7 @@ final class LogSync: @unchecked Sendable {
         let start = monotonicNanoseconds()
         defer {
             let (duration, known) = (monotonicNanoseconds() - start, syncTime)
+            measured.withLock { $0.times.record(duration) }
             smoothedTime.store(known == 0 ? duration : (known * 7 + duration) / 8, ordering: .relaxed)
         }
         return segments.firstResult { segment in
@@ -115,6 +124,8 @@ final class LogSync: @unchecked Sendable {
         syncCount.add(1, ordering: .relaxed)
         guard code == 0 else { return failedWith.store(code, ordering: .releasing) }
         // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
-        if failure == nil { synced.store(rev, ordering: .releasing) }
+        guard failure == nil else { return }
+        measured.withLock { $0.revs.record(rev &- syncedRev) }
+        synced.store(rev, ordering: .releasing)
     }
 }

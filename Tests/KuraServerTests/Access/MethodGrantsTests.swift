@@ -56,7 +56,7 @@ import Testing
         "blobs.beginUpload": ["create", "update"], "blobs.appendUpload": ["create", "update"],
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
-        "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"],
+        "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"], "storage.slow": ["admin"],
         "storage.backup": ["admin"], "backups.list": ["admin"], "backups.verify": ["admin"], "backups.prune": ["admin"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "storage.compact": ["admin"],

@@ -1,0 +1,34 @@
+/// How many connections wait for what, and what else is under way: a moment's numbers.
+struct QueueDepths {
+    /// Their replies wait for the sync.
+    var sync = 0
+    /// Their next request waits until changes have been folded, for a page, for a query or another thread.
+    var room = 0
+    var page = 0
+    var query = 0
+    /// They had more requests than one turn answers.
+    var more = 0
+    /// They have been put off, so that others get their turn.
+    var deferred = 0
+    /// They are not read from for want of memory, or read nothing themselves.
+    var starved = 0
+    var stalled = 0
+    /// Long requests that a thread of their own does.
+    var transfers = 0
+
+    var members: [(String, Int)] {
+        [
+            ("sync", sync), ("room", room), ("page", page), ("query", query), ("more", more), ("deferred", deferred),
+            ("starved", starved), ("stalled", stalled), ("transfers", transfers),
+        ]
+    }
+}
+
+extension Server {
+    var queueDepths: QueueDepths {
+        QueueDepths(
+            sync: awaitingSync.count, room: awaitingRoom.count, page: awaitingPage.count, query: awaitingAnswer.count,
+            more: ready.count, deferred: crowd.deferred.count, starved: crowd.starved.count,
+            stalled: crowd.stalled.count, transfers: transfers.count)
+    }
+}

@@ -1,0 +1,336 @@
+import CSyscalls
+import Glibc
+import KuraBytes
+import SQLite
+
+// Safety: Swift lends paths as C strings for a call, and the kernel fills a `statvfs` that is ours.
+
+/// A look at a data directory and the host it is on, without changing anything: a daemon may run meanwhile, or not.
+public struct DirectoryExamination {
+    private let configuration: StorageConfiguration
+    private let minFreeBytes: Int?
+    /// Seconds since 1970.
+    private let now: Int64
+    private var findings: [Finding] = []
+
+    private init(_ configuration: StorageConfiguration, now: Int64) {
+        self.configuration = configuration
+        minFreeBytes = configuration.minFreeBytes
+        self.now = now
+    }
+
+    /// What was found, in the order in which it was looked at.
+    /// `now`: seconds since 1970, as the host's clock says.
+    public static func run(_ configuration: StorageConfiguration, now: Int64 = nowSeconds()) -> [Finding] {
+        var examination = Self(configuration, now: now)
+        let isThere = examination.lookAtDirectory()
+        if isThere {
+            examination.lookAtModes()
+            examination.lookAtKeys()
+            examination.lookAtStarts()
+        }
+        examination.lookAtDisk()
+        examination.lookAtClock(isThere)
+        examination.findings += lookAtSQLite(SQLiteLibrary.number)
+        if isThere { examination.lookAtBackups() }
+        return examination.findings
+    }
+
+    public static func nowSeconds() -> Int64 { nowMilliseconds() / 1000 }
+
+    private mutating func add(_ severity: Finding.Severity, _ check: String, _ message: String, advice: String = "") {
+        findings.append(Finding(severity, check, message, advice: advice))
+    }
+
+    private static let starts = "kurad does not start while this is so"
+
+    // MARK: Directory and modes
+
+    /// - Returns: whether there is one whose contents this user can look at.
+    private mutating func lookAtDirectory() -> Bool {
+        let path = configuration.dataDirectory
+        guard let (mode, owner) = Self.mode(path) else {
+            let code = errno
+            if code == ENOENT {
+                add(
+                    .note, "directory", "\(path) is not there",
+                    advice: "the first start of kurad makes it; or name another with --data-dir")
+            } else {
+                add(
+                    .warning, "directory", "\(path) cannot be looked at: \(Errno.text(code))",
+                    advice: "run this as the daemon's user")
+            }
+            return false
+        }
+        guard owner == geteuid() || geteuid() == 0 else {
+            add(
+                .note, "directory",
+                "\(path) belongs to user \(owner), this is user \(geteuid()): what is inside was not looked at",
+                advice: "run this as the daemon's user")
+            return false
+        }
+        do throws(StorageFault) {
+            try DataDirectory.check(path, anyOwner: geteuid() == 0)
+        } catch {
+            add(.error, "directory", "\(error)", advice: Self.starts)
+            return mode & UInt32(S_IFMT) == UInt32(S_IFDIR)
+        }
+        if let memory = Self.memoryFileSystems[unsafe csys_file_system_type(path)] {
+            add(
+                .note, "directory", "\(path) is on \(memory): a restart of the host takes everything",
+                advice: "put it on a disk, unless nothing in it has to last")
+        } else {
+            add(.ok, "directory", "\(path): mode \(Self.octal(mode)), user \(owner), a local file system")
+        }
+        return true
+    }
+
+    /// Source: statfs(2), linux/magic.h.
+    private static let memoryFileSystems: [Int: String] = [0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs"]
+
+    private static func mode(_ path: String) -> (mode: UInt32, owner: UInt32)? {
+        var mode: UInt32 = 0
+        var owner: UInt32 = 0
+        return unsafe csys_mode(path, &mode, &owner, 0) == 0 ? (mode, owner) : nil
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        let digits = String(mode & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    /// What is inside is kept from others by the directory itself; what is open all the same was changed by somebody.
+    private mutating func lookAtModes() {
+        let owner = Self.mode(configuration.dataDirectory)?.owner ?? geteuid()
+        var open: [String] = []
+        var foreign: [String] = []
+        for directory in [
+            configuration.logDirectory, configuration.durableDirectory, configuration.keysDirectory,
+            configuration.cacheDirectory, configuration.backupsDirectory, configuration.quarantineDirectory,
+        ] {
+            for path in [directory] + ((try? FileSystem.names(in: directory)) ?? []).map({ directory + "/" + $0 }) {
+                guard let (mode, user) = Self.mode(path) else { continue }
+                if mode & 0o077 != 0 { open.append(path) }
+                if user != owner { foreign.append(path) }
+            }
+        }
+        if let first = open.first {
+            add(
+                .warning, "modes", "\(first) is open to others" + Self.more(open.count - 1),
+                advice: "chmod go= it; only the mode of the directory above keeps others out")
+        }
+        if let first = foreign.first {
+            add(
+                .error, "modes", "\(first) does not belong to user \(owner)" + Self.more(foreign.count - 1),
+                advice: "chown it to user \(owner): the daemon cannot write it else")
+        }
+        if open.isEmpty, foreign.isEmpty { add(.ok, "modes", "nothing inside is open to others or belongs to them") }
+    }
+
+    private static func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
+
+    // MARK: Keys
+
+    private mutating func lookAtKeys() {
+        let files = KeyFiles(configuration)
+        let hasRootKey = FileSystem.exists(files.rootKeyPath)
+        for path in [files.rootKeyPath, files.hostKeyPath, files.slotsPath] {
+            guard let (mode, _) = Self.mode(path) else { continue }
+            if mode & UInt32(S_IFMT) != UInt32(S_IFREG) {
+                add(
+                    .error, "keys", "\(path) is no regular file",
+                    advice: "put back what was there: the daemon follows no links")
+            } else if mode & 0o077 != 0 {
+                add(
+                    .error, "keys", "\(path) can be read by others (mode \(Self.octal(mode)))",
+                    advice:
+                        "chmod 600 it, then make new keys with 'kura secrets rotate': whoever has read it has the secrets"
+                )
+            }
+        }
+        do throws(KeysFault) {
+            guard let text = try files.slotsText() else {
+                if hasRootKey {
+                    add(
+                        .error, "keys", "keys/slots.json is missing, and keys/root.key is there",
+                        advice: "put slots.json back from where it was copied: without it the secrets cannot be opened")
+                } else {
+                    add(.ok, "keys", "there are no keys, and no secrets")
+                }
+                return
+            }
+            let slots = try KeySlots(reading: text)
+            lookAt(slots, hasRootKey: hasRootKey)
+        } catch {
+            add(
+                .error, "keys", "\(error)",
+                advice:
+                    "put keys/slots.json back from where it was copied; \(Self.starts) unless with --without-secrets")
+        }
+    }
+
+    private mutating func lookAt(_ slots: KeySlots, hasRootKey: Bool) {
+        let kinds = slots.slots.map(\.kind)
+        if kinds.contains(.keyFile), !hasRootKey {
+            let others = kinds.filter { $0 != .keyFile }
+            add(
+                others.isEmpty ? .error : .warning, "keys", "keys/root.key is missing, and a slot needs it",
+                advice: others.isEmpty
+                    ? "put it back: nothing else opens the secrets"
+                    : "put it back, or remove its slot with 'kura secrets remove-slot'")
+            return
+        }
+        let names = Set(kinds.map(\.rawValue)).sorted().joined(separator: ", ")
+        add(.ok, "keys", "\(slots.slots.count) slot\(slots.slots.count == 1 ? "" : "s"): \(names)")
+        if kinds == [.keyFile] {
+            add(
+                .note, "keys", "keys/root.key alone opens the secrets, and lies beside them",
+                advice:
+                    "whoever copies the directory has them: add a slot of another kind (proto-docs/secrets.md), and keep a copy of the key"
+            )
+        }
+    }
+
+    // MARK: Starts
+
+    private mutating func lookAtStarts() {
+        if let record = BootFile(configuration).read() {
+            if record.durableFailures > 0 || record.cacheFailures > 0 {
+                add(
+                    .warning, "starts",
+                    "\(record.durableFailures + record.cacheFailures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
+                    advice: "look at the daemon's log; after two the next start sets tables and log aside")
+            } else {
+                add(.ok, "starts", "the last start came to phase \(record.phase.rawValue)")
+            }
+        }
+        do throws(StorageFault) {
+            for notice in try RecoveredFile(configuration).read() {
+                add(
+                    .recovered, "recovery", notice.line,
+                    advice: notice.what == .durable
+                        ? "look at what lies in quarantine/\(notice.quarantine), then 'kura storage acknowledge'"
+                        : "caches fill again by themselves: 'kura storage acknowledge'")
+            }
+        } catch { add(.warning, "recovery", "\(error)") }
+        let aside = (try? Quarantine.entries(configuration)) ?? []
+        if !aside.isEmpty {
+            add(
+                .note, "quarantine", "\(aside.count) in quarantine/, \(aside.reduce(0) { $0 + $1.bytes }) bytes",
+                advice: "the daemon never removes it; 'kura storage quarantine' lists it")
+        }
+    }
+
+    // MARK: Disk, clock, SQLite, backups
+
+    private mutating func lookAtDisk() {
+        // Where it will be, while it is not there.
+        var path = configuration.dataDirectory
+        while !FileSystem.exists(path), path.count > 1, let slash = path.lastIndex(of: "/") {
+            path = slash == path.startIndex ? "/" : String(path[..<slash])
+        }
+        var information = statvfs()
+        guard unsafe statvfs(path, &information) == 0, information.f_frsize > 0 else {
+            add(.warning, "disk", "how much room there is cannot be learnt: \(Errno.text(errno))")
+            return
+        }
+        let unit = Int(information.f_frsize)
+        let (free, total) = (Int(information.f_bavail) * unit, Int(information.f_blocks) * unit)
+        let threshold = minFreeBytes ?? min(FreeSpace.usualBytes, total / FreeSpace.usualPart)
+        let told = "\(free >> 20) MiB free of \(total >> 20) MiB"
+        if information.f_flag & UInt(ST_RDONLY) != 0 {
+            add(
+                .error, "disk", "the file system is mounted read-only",
+                advice: "look at the kernel's log: a disk that fails is mounted so")
+        } else if free < 2 * configuration.segmentBytes {
+            add(.error, "disk", "\(told): changes are refused, or soon will be", advice: "make room")
+        } else if free < threshold {
+            add(
+                .warning, "disk", "\(told): caches store nothing below \(threshold >> 20) MiB",
+                advice: "make room, or set --min-free")
+        } else {
+            add(.ok, "disk", told)
+        }
+        if information.f_files > 0, information.f_favail < 1000 {
+            add(
+                .error, "disk", "\(information.f_favail) inodes are free of \(information.f_files)",
+                advice: "remove files: none can be made soon, whatever room there is")
+        }
+    }
+
+    private mutating func lookAtClock(_ isThere: Bool) {
+        guard now >= Self.earliest else {
+            add(
+                .error, "clock", "the host's clock stands before 2025",
+                advice: "set it: times to live are counted from it")
+            return
+        }
+        // What the daemon wrote last, by that clock as it was then.
+        let last =
+            isThere
+            ? [configuration.bootPath, configuration.tablesPath + "-wal", configuration.dataDirectory + "/lock"]
+                .map { FileSystem.modified($0) / 1000 }.max() ?? 0 : 0
+        if last > now + 60 {
+            add(
+                .warning, "clock", "files were written \(last - now) seconds from now: the clock has been put back",
+                advice: "set the clock; what has a time to live lasts longer by as much")
+            return
+        }
+        if csys_clock_is_synchronised() == 0 {
+            add(
+                .note, "clock", "the kernel does not say that the clock is synchronised",
+                advice: "run chrony or systemd-timesyncd; in a container the host does")
+        } else {
+            add(.ok, "clock", "nothing was written in the future")
+        }
+    }
+
+    /// 2025-01-01: no version is older.
+    private static let earliest: Int64 = 1_735_689_600
+
+    static func lookAtSQLite(_ number: Int) -> [Finding] {
+        let version = "\(number / 1_000_000).\(number / 1000 % 1000).\(number % 1000)"
+        var findings: [Finding] = []
+        if number < SQLiteLibrary.least {
+            findings.append(
+                Finding(
+                    .error, "sqlite", "SQLite \(version) is older than 3.40.0", advice: "install a newer libsqlite3"))
+        }
+        if number < SQLiteLibrary.numberMadeWith {
+            findings.append(
+                Finding(
+                    .warning, "sqlite", "SQLite \(version) is older than what kurad was made with",
+                    advice: "install the libsqlite3 that it was made with, or a newer one"))
+        }
+        if !SQLiteLibrary.isThreadSafe {
+            findings.append(
+                Finding(
+                    .error, "sqlite", "SQLite was made without threads",
+                    advice: "install one made with SQLITE_THREADSAFE=1"))
+        }
+        for fault in SQLiteLibrary.faults(of: number) {
+            findings.append(
+                Finding(.note, "sqlite", "SQLite \(version), \(fault.name): \(fault.what)", advice: fault.here))
+        }
+        if findings.isEmpty {
+            findings.append(Finding(.ok, "sqlite", "SQLite \(version), no known fault that concerns it"))
+        }
+        return findings
+    }
+
+    private mutating func lookAtBackups() {
+        guard FileSystem.exists(configuration.tablesPath) else { return }
+        let backups = (try? BackupDirectory.list(configuration)) ?? []
+        guard let newest = backups.map(\.createdAt).max() else {
+            add(
+                .note, "backups", "there is no backup in backups/",
+                advice:
+                    "'kura backup FILE' writes one elsewhere; backups.every of the configuration makes them by itself")
+            return
+        }
+        let days = max(0, now - newest / 1000) / 86_400
+        add(
+            days > 30 ? .warning : .ok, "backups", "\(backups.count) in backups/, the newest \(days) days old",
+            advice: days > 30 ? "make one, or have them made: backups.every of the configuration" : "")
+    }
+}
