@@ -49,6 +49,8 @@ public struct Configuration: Sendable {
     /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
     public var backupsEvery: Int?
     public var backupsKeep = BackupDirectory.Keep()
+    /// Who opens scheduled snapshots: public keys; empty: they are not encrypted.
+    public var backupsRecipients: [[UInt8]] = []
 
     public init() {}
 
@@ -237,9 +239,14 @@ public struct Configuration: Sendable {
         {
             names.append("caches")
         }
-        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep { names.append("backups") }
+        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep
+            || backupsRecipients != other.backupsRecipients
+        {
+            names.append("backups")
+        }
         if importRoots != other.importRoots { names.append("importRoots") }
         if bootAttempts != other.bootAttempts { names.append("bootAttempts") }
+        if seedBundle != other.seedBundle { names.append("seedBundle") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })

@@ -117,7 +117,8 @@ public enum Daemon {
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.scheduledBackups = ScheduledBackups(
-                every: every, configuration.backupsKeep, storageConfiguration, wake: { loop.wake() })
+                every: every, configuration.backupsKeep, configuration.backupsRecipients, storageConfiguration,
+                wake: { loop.wake() })
         }
         for socket in sockets {
             journal.log(
