@@ -46,6 +46,8 @@ public struct Configuration: Sendable {
     /// Start also when the secrets' slots are gone.
     public var goesWithoutSecrets = false
 
+    /// A file that stores which are absent begin with.
+    public var seedBundle: String?
     /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
     public var backupsEvery: Int?
     public var backupsKeep = BackupDirectory.Keep()
@@ -106,6 +108,10 @@ public struct Configuration: Sendable {
         case "profile": profile = try Self.profile(Self.text(name, value))
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "busyPollMicroseconds": busyPollMicroseconds = try Self.number(name, value, 0...1000)
+        case "seedBundle":
+            let path = try Self.text(name, value)
+            guard path.hasPrefix("/") else { throw Refusal(description: "seedBundle is an absolute path") }
+            seedBundle = path
         case "bootAttempts": bootAttempts = try Self.number(name, value, 1...100)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
@@ -141,7 +147,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, limits, \
-                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts
+                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts, seedBundle
                     """)
         }
     }

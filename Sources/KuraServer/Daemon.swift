@@ -84,6 +84,7 @@ public enum Daemon {
         storageConfiguration.minFreeBytes = configuration.minFreeBytes
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
+        storageConfiguration.seedBundle = configuration.seedBundle
         if let attempts = configuration.bootAttempts { storageConfiguration.bootAttempts = attempts }
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()

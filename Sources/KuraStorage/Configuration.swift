@@ -44,6 +44,8 @@ public struct StorageConfiguration: Sendable {
     public var snapshotMilliseconds = 200
     /// Failed starts in a phase of the caches after which these are dropped.
     public var bootAttempts = 1
+    /// A file that stores which are absent begin with; nil: empty.
+    public var seedBundle: String?
     /// What a recovery starts from when the tables do not hold.
     var snapshots = SnapshotSource.backups
 
@@ -121,5 +123,7 @@ public struct StorageConfiguration: Sendable {
     var bootPath: String { dataDirectory + "/boot.json" }
     /// What has been recovered, until somebody acknowledges it.
     var recoveredPath: String { dataDirectory + "/recovered.json" }
+    /// Which bundle the tables began with.
+    var seedRecordPath: String { dataDirectory + "/seed.json" }
     var sparePath: String { logDirectory + "/spare-wal" }
 }

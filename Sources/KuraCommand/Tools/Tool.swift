@@ -42,7 +42,8 @@ struct Tool {
 
     static let all = [
         ExecCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
-        SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, PathsCommand.tool,
+        SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool,
+        PathsCommand.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.

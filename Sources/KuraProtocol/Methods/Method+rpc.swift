@@ -109,6 +109,8 @@ extension Method {
                     "recovered", .list(of: .object(recovered), maxItems: 64),
                     "What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing."
                 ),
+                Field(
+                    "seedBundle", .object(seedBundle), "What `--seed-bundle` was to this start; left out without one."),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
                 Field(

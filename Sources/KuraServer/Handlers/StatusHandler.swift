@@ -32,6 +32,7 @@ enum StatusHandler {
         let settings = storage.settings
         object.number("pid", Int(getpid()), &out)
         RecoveryHandlers.append(storage.recovered, to: &object, &out)
+        if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &object, &out) }
         object.numbers(
             "settings",
             [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)

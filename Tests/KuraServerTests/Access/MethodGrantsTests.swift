@@ -57,7 +57,8 @@ import Testing
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
         "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"],
-        "storage.backup": ["admin"], "backups.list": ["admin"], "backups.verify": ["admin"], "backups.prune": ["admin"],
+        "storage.backup": ["admin"], "storage.bundle": ["admin"],
+        "backups.list": ["admin"], "backups.verify": ["admin"], "backups.prune": ["admin"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
