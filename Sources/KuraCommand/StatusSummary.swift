@@ -52,9 +52,13 @@ struct StatusSummary {
                 "\(connections.number("open")) open, \(connections.number("accepted")) so far; \(connections.count("requests", "request"))",
             ],
         ]
+        let seed = status.object("seedBundle")
+        let failed = seed.flatMap { seed in
+            seed.string("problem").map { ["seed bundle", "not laid down: \(Visible.line($0))"] }
+        }
         let state = isReady ? style.green("ready") : style.red("not ready")
         return "kurad \(status.string("version") ?? "?") is \(state)\n"
-            + Layout.definitions((rows + disk).map { ($0[0], $0[1]) }, width: width)
+            + Layout.definitions((rows + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) }, width: width)
     }
 
     private var revision: String {

@@ -48,12 +48,16 @@ public struct Configuration: Sendable {
     /// Start also when the secrets' slots are gone.
     public var goesWithoutSecrets = false
 
+    /// A file that stores which are absent begin with.
+    public var seedBundle: String?
     /// What rooms and programs may have written to the disk in a day.
     public var writeBudgets: [WriteBudget] = []
 
     /// Seconds between two scheduled snapshots, and which of them are kept; nil: none are made.
     public var backupsEvery: Int?
     public var backupsKeep = BackupDirectory.Keep()
+    /// Who opens scheduled snapshots: public keys; empty: they are not encrypted.
+    public var backupsRecipients: [[UInt8]] = []
     /// Seconds between two looks through everything; 0: none by itself.
     public var checkEvery = 7 * 86_400
 
@@ -112,6 +116,10 @@ public struct Configuration: Sendable {
         case "logLevel": logLevel = try Self.level(Self.text(name, value))
         case "busyPollMicroseconds": busyPollMicroseconds = try Self.number(name, value, 0...1000)
         case "slowMilliseconds": slowMilliseconds = try Self.number(name, value, 0...3_600_000)
+        case "seedBundle":
+            let path = try Self.text(name, value)
+            guard path.hasPrefix("/") else { throw Refusal(description: "seedBundle is an absolute path") }
+            seedBundle = path
         case "bootAttempts": bootAttempts = try Self.number(name, value, 1...100)
         case "importRoots": importRoots = try Self.paths(name, value)
         case "settingsLocks": settingsLocks = try Self.text(name, value)
@@ -152,7 +160,7 @@ public struct Configuration: Sendable {
             throw Refusal(
                 description: """
                     unknown key "\(name)"; known are dataDir, socket, sockets, roles, profile, logLevel, backups, caches, changes, checks, diskWrites, limits, \
-                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts, slowMilliseconds
+                    busyPollMicroseconds, importRoots, settingsLocks, secrets, bootAttempts, seedBundle, slowMilliseconds
                     """)
         }
     }
@@ -250,10 +258,15 @@ public struct Configuration: Sendable {
         {
             names.append("caches")
         }
-        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep { names.append("backups") }
+        if backupsEvery != other.backupsEvery || backupsKeep != other.backupsKeep
+            || backupsRecipients != other.backupsRecipients
+        {
+            names.append("backups")
+        }
         if checkEvery != other.checkEvery { names.append("checks") }
         if importRoots != other.importRoots { names.append("importRoots") }
         if bootAttempts != other.bootAttempts { names.append("bootAttempts") }
+        if seedBundle != other.seedBundle { names.append("seedBundle") }
         if secretsKeyFile != other.secretsKeyFile || auditBytes != other.auditBytes { names.append("secrets") }
         let (sockets, others) = (access.sockets, other.access.sockets)
         if sockets.count != others.count || !sockets.allSatisfy({ new in others.contains { $0.isSamePlace(as: new) } })

@@ -84,6 +84,7 @@ public enum Daemon {
         storageConfiguration.minFreeBytes = configuration.minFreeBytes
         if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
         if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
+        storageConfiguration.seedBundle = configuration.seedBundle
         if let attempts = configuration.bootAttempts { storageConfiguration.bootAttempts = attempts }
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
@@ -117,7 +118,8 @@ public enum Daemon {
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.scheduledBackups = ScheduledBackups(
-                every: every, configuration.backupsKeep, storageConfiguration, wake: { loop.wake() })
+                every: every, configuration.backupsKeep, configuration.backupsRecipients, storageConfiguration,
+                wake: { loop.wake() })
         }
         if configuration.checkEvery > 0, !configuration.isEphemeral {
             server.idleChecks = IdleChecks(every: configuration.checkEvery, storage.boot, wake: { loop.wake() })

@@ -46,6 +46,8 @@ public struct StorageConfiguration: Sendable {
     public var bootAttempts = 1
     /// Bytes of a database file from which on it is worth being written anew, or compacted when an application starts.
     public var compactionBytes = 16 << 20
+    /// A file that stores which are absent begin with; nil: empty.
+    public var seedBundle: String?
     /// What a recovery starts from when the tables do not hold.
     var snapshots = SnapshotSource.backups
 
@@ -124,5 +126,7 @@ public struct StorageConfiguration: Sendable {
     var bootPath: String { dataDirectory + "/boot.json" }
     /// What has been recovered, until somebody acknowledges it.
     var recoveredPath: String { dataDirectory + "/recovered.json" }
+    /// Which bundle the tables began with.
+    var seedRecordPath: String { dataDirectory + "/seed.json" }
     var sparePath: String { logDirectory + "/spare-wal" }
 }

@@ -101,10 +101,15 @@ enum FileSystem {
         }
     }
 
-    /// Removes a directory that has files only, with them; one that is not there is fine.
+    /// Removes a directory with all that is in it, links themselves; one that is not there is fine.
     static func removeDirectory(_ path: String) throws(StorageFault) {
         guard exists(path) else { return }
-        for name in try names(in: path) { try remove(path + "/" + name) }
+        for name in try names(in: path) {
+            let inner = path + "/" + name
+            guard unsafe unlink(inner) != 0, errno != ENOENT else { continue }
+            guard errno == EISDIR || errno == EPERM else { throw fail("unlink", inner) }
+            try removeDirectory(inner)
+        }
         guard unsafe rmdir(path) == 0 else { throw fail("rmdir", path) }
     }
 

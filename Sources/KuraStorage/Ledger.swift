@@ -33,6 +33,8 @@ final class Ledger {
     /// Everything up to this revision is on the disk, as of the turn's beginning.
     var syncedRev: UInt64
 
+    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
+    var seededRev: UInt64 = 0
     /// Revision of the newest drop of a collection: that something is absent may give it away.
     private(set) var dropRev: UInt64 = 0
 

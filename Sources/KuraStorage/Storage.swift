@@ -113,12 +113,13 @@ public actor Storage {
     ) throws(StorageFault) {
         directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
         let housekeeper = Housekeeper()
-        let boot = Boot(configuration, report: report)
+        let boot = Boot(configuration, remark: remark, report: report)
         let recovery: Recovery
         let folder: Folder
         let compactedRev: UInt64
         do throws(StorageFault) {
             try boot.begin()
+            try boot.layBundle()
             recovery = try Recovery.start(configuration, housekeeper: housekeeper, boot: boot, report: report)
             compactedRev = try ChangeHistory.compactedRev(recovery.writer, configuration)
             // Safety: the connection's only other user, the recovery, ends with this initialiser.

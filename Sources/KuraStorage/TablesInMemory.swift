@@ -34,6 +34,8 @@ struct TablesInMemory {
             (epoch, foldedRev) = try Self.readMeta(writer)
             segments = try Self.readSegments(writer)
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
+            ledger.seededRev = UInt64(
+                try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
             try Self.loadSettings(writer, ledger)
             // Before the log's changes are taken in: they hold keys of unique indexes.
             for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
@@ -48,15 +50,24 @@ struct TablesInMemory {
     /// log with changes.
     private static func refuseEmptied(_ configuration: StorageConfiguration) throws(StorageFault) {
         let path = configuration.tablesPath
-        guard FileSystem.size(path) == 0 else { return }
-        var hasChanges = try !WALCommits(path: path + "-wal").ends.isEmpty
-        for name in try FileSystem.names(in: configuration.logDirectory) where !hasChanges && name.hasSuffix("-wal") {
-            let path = configuration.logDirectory + "/" + name
-            if path != configuration.sparePath { hasChanges = try !WALCommits(path: path).ends.isEmpty }
-        }
-        guard hasChanges else { return }
+        guard FileSystem.size(path) == 0, try hasChanges(configuration) else { return }
         throw .damaged(
             "\(path) is \(FileSystem.exists(path) ? "empty" : "missing"), though it has had data. Nothing was changed")
+    }
+
+    /// Whether there is neither a table nor a change: nothing has ever been here.
+    static func areAbsent(_ configuration: StorageConfiguration) throws(StorageFault) -> Bool {
+        guard FileSystem.size(configuration.tablesPath) == 0 else { return false }
+        return try !hasChanges(configuration)
+    }
+
+    private static func hasChanges(_ configuration: StorageConfiguration) throws(StorageFault) -> Bool {
+        if try !WALCommits(path: configuration.tablesPath + "-wal").ends.isEmpty { return true }
+        for name in try FileSystem.names(in: configuration.logDirectory) where name.hasSuffix("-wal") {
+            let path = configuration.logDirectory + "/" + name
+            if path != configuration.sparePath, try !WALCommits(path: path).ends.isEmpty { return true }
+        }
+        return false
     }
 
     /// What every start needs is looked through after an unclean stop, and the documents as far as the time goes.

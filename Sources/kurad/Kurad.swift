@@ -13,6 +13,7 @@ private let help = """
       --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
       --config FILE      JSON configuration  [$KURA_CONFIG]
       --min-free BYTES   free bytes of the disk below which caches store nothing  [$KURA_MIN_FREE_BYTES; 400 MiB, or a twentieth]
+      --seed-bundle FILE what stores begin with that are absent: kura bundle create makes one
       --ephemeral        data in a temporary directory, gone at exit
       --profile NAME     memory and disk: small, default or large
       --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
@@ -73,6 +74,7 @@ struct Kurad {
             case "--data-dir": flags.dataDirectory = value(of: argument, inline)
             case "--socket": flags.socket = value(of: argument, inline)
             case "--config": configFile = value(of: argument, inline)
+            case "--seed-bundle": flags.seedBundle = value(of: argument, inline)
             case "--ephemeral": flags.isEphemeral = true
             case "--profile": profile = value(of: argument, inline)
             case "--min-free": minFree = value(of: argument, inline)
@@ -117,6 +119,7 @@ struct Kurad {
         configuration.dataDirectory =
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
+        configuration.seedBundle = flags.seedBundle ?? configuration.seedBundle
         configuration.isEphemeral = flags.isEphemeral
         configuration.keyDescriptor = flags.keyDescriptor
         configuration.goesWithoutSecrets = flags.goesWithoutSecrets

@@ -44,10 +44,21 @@ enum BackupCommand {
     ) throws(Failure) -> ExitCode {
         try arguments.check(least: 1, most: 1)
         let path = arguments.words[0]
+        let result = try write(
+            path, "storage.backup", try parameters(arguments), tool.path, options, console, catalogue)
+        show(result, path, options, console)
+        return .done
+    }
+
+    /// Has the daemon write a file, which gets its name when it is whole.
+    /// - Returns: what it says of it.
+    static func write(
+        _ path: String, _ method: String, _ parameters: [UInt8], _ title: String, _ options: GlobalOptions,
+        _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> [UInt8] {
         guard unsafe access(path, F_OK) != 0 else {
-            throw .usage("\(path) is there already", hint: "a backup takes no other's place: name a new file")
+            throw .usage("\(path) is there already", hint: "it takes no other file's place: name a new one")
         }
-        let parameters = try parameters(arguments)
         var session = try Session.open(options, console)
         let draft = path + ".\(getpid()).part"
         let descriptor = unsafe open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -57,14 +68,13 @@ enum BackupCommand {
             // Gone when the backup has its name.
             unsafe unlink(draft)
         }
-        let progress = ProgressLine(console, title: tool.path)
+        let progress = ProgressLine(console, title: title)
         let result = try session.result(
-            try catalogue.method(named: "storage.backup"), parameters, passing: descriptor, progress: progress)
+            try catalogue.method(named: method), parameters, passing: descriptor, progress: progress)
         progress.erase()
         guard fsync(descriptor) == 0, unsafe link(draft, path) == 0 else { throw failure(path) }
         try syncDirectory(of: path)
-        show(result, path, options, console)
-        return .done
+        return result
     }
 
     private static func parameters(_ arguments: ToolArguments) throws(Failure) -> [UInt8] {
@@ -79,7 +89,7 @@ enum BackupCommand {
         return JSONParts.object(members)
     }
 
-    private static func list(_ texts: [String]) -> [UInt8] {
+    static func list(_ texts: [String]) -> [UInt8] {
         [UInt8(ascii: "[")] + texts.map { JSONParts.string($0) }.joined(separator: [UInt8(ascii: ",")])
             + [UInt8(ascii: "]")]
     }
@@ -120,6 +130,11 @@ enum BackupCommand {
                 + (object["verified"] == Array("true".utf8) ? ", verified\n" : ", not read back\n"))
         console.print(
             "  \(count("settings")), \(count("secrets")), \(count("documents")), \(count("attachments"))\n")
+        showEnd(object, console)
+    }
+
+    /// What was left out, and the digest.
+    static func showEnd(_ object: JSONObject, _ console: Console) {
         for item in object["leftOut"].flatMap({ JSONElements.read($0) }) ?? [] {
             guard let left = JSONObject(item) else { continue }
             let place = ["store", "scope", "name"].compactMap { left.string($0) }.joined(separator: "/")

@@ -66,7 +66,8 @@ enum PathsCommand {
             path: "ballast, audit", what: "room in reserve for a full disk", data: "none", changedBy: "nobody",
             survives: "yes", inBackup: "never", purgeable: "when needed", byDescriptor: "no"),
         Place(
-            path: "lock, clean", what: "who runs; how the last run ended", data: "none", changedBy: "nobody",
+            path: "lock, clean, seed.json", what: "who runs; how the last run ended; which seed bundle it began with",
+            data: "none", changedBy: "nobody",
             survives: "yes", inBackup: "never", purgeable: "no", byDescriptor: "no"),
     ]
 

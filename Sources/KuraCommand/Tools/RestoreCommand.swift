@@ -11,6 +11,13 @@ enum RestoreCommand {
                 summary:
                     "Only this of it: settings, secrets, documents, or a scope such as documents/notes. May be given several times.",
                 repeats: true),
+            .init(
+                name: "at", value: "REV",
+                summary: "Add the log's changes up to this revision, or up to its end with 'newest'; needs --log."),
+            .init(
+                name: "log", value: "DIR",
+                summary: "Where these changes are: the log/ of a data directory, running or set aside, or a copy of it."
+            ),
             .init(name: "dry-run", value: nil, summary: "Check all of it, and tell what is in it; restore nothing."),
             .init(
                 name: "identity", value: "FILE",
@@ -28,6 +35,8 @@ enum RestoreCommand {
                 + "refused whole.",
             "Items keep their revisions. The history is a new one (another epoch), so clients that resume are told to begin anew. "
                 + "Caches start empty. Secrets that are bound to the host of the backup are not there; what was left out is printed.",
+            "With --at and --log the state at any revision since the backup comes back, as far as the log goes back without a gap: it is read "
+                + "from copies, so it may be a running daemon's. The daemon's first start takes these changes in.",
             "Secrets of a backup that is not encrypted open with the root key of where it was made: put its root.key into DIR/keys/ before the "
                 + "daemon starts, or unlock with a passphrase. Those of an encrypted one get a root.key of their own.",
         ],
@@ -35,6 +44,7 @@ enum RestoreCommand {
             "kura restore monday.kurabackup --dry-run",
             "kura restore monday.kurabackup --data-dir /var/lib/kura-restored --identity ~/backup.identity",
             "kura restore monday.kurabackup --data-dir /tmp/notes --only documents/notes",
+            "kura restore monday.kurabackup --data-dir /tmp/then --at 4711 --log /var/lib/kura/log",
         ], takesFile: true)
 
     static func run(_ arguments: ToolArguments, _ options: GlobalOptions) throws(Failure) -> Never {

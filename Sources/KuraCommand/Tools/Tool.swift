@@ -42,7 +42,8 @@ struct Tool {
 
     static let all = [
         ExecCommand.tool, DiskWrites.tool, SecretsImport.tool, SecretsExport.tool, SecretsIdentity.tool,
-        SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, PathsCommand.tool, TopCommand.tool,
+        SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
+        TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
     ]
 

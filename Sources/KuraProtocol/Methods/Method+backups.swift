@@ -33,6 +33,32 @@ extension Method {
                 Field("rev", .revision, required: true, "Everything is as of this revision."),
             ], errors: backupErrors, example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
+            "storage.bundle", .storage, .read, needs: .whole(.admin),
+            "Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).",
+            parameters: [
+                Field(
+                    "name", .name(maxBytes: 64),
+                    "What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores."),
+                Field("fd", .boolean, "true: it goes to the descriptor that came with the request."),
+                Field(
+                    "include", .list(of: .text(maxBytes: 160), maxItems: 256),
+                    "What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`."),
+            ],
+            result: [
+                Field("name", .text(maxBytes: 64), "What it is called."),
+                Field("bytes", .count, required: true, "Bytes of the file."),
+                Field("digest", .text(maxBytes: 64), required: true, "BLAKE2b-256 of the file, hexadecimal."),
+                Field(
+                    "verified", .boolean, required: true,
+                    "Whether it was read back and found whole; false where what was written cannot be read."),
+                Field("counts", .map(of: .count), required: true, "Items that are in it."),
+                Field(
+                    "leftOut", .list(of: .object(leftOut), maxItems: Int(Int32.max)), required: true,
+                    "What is not in it, and why."),
+                Field("rev", .revision, required: true, "Settings and documents are as of this revision."),
+            ], errors: [.noSpace, .overloaded, .descriptorMissing, .transferFailed, .integrity, .cancelled],
+            example: "{\"name\":\"first-start\"}", outOfBand: true, apart: true),
+        Method(
             "backups.list", .backups, .read, needs: .whole(.admin),
             "Lists the backups in the data directory, the newest first.",
             result: [

@@ -56,6 +56,18 @@ extension Method {
         Field("problems", .count, "How many problems it has found."),
     ]
 
+    static let seedBundle: [Field] = [
+        Field("file", .text(maxBytes: 4096), required: true, "The file, as the daemon was told."),
+        Field(
+            "state", .word(["notNeeded", "laidDown", "failed"]), required: true,
+            "`notNeeded`: there was data, and the file was not looked at; `failed`: something that was absent began empty."
+        ),
+        Field(
+            "stores", .list(of: .word(["settings", "documents", "models"]), maxItems: 3), required: true,
+            "What this start has laid down."),
+        Field("problem", .text(maxBytes: 4096), "Why what is missing was not laid down."),
+    ]
+
     static let recovered: [Field] = [
         Field("at", .timestamp, required: true, "When the start was that did so."),
         Field("what", .word(["durable", "caches"]), required: true, "Tables and log, or files of caches."),
@@ -64,8 +76,8 @@ extension Method {
         Field("quarantine", .text(maxBytes: 256), "Name below quarantine/ of what was set aside."),
         Field("files", .list(of: .text(maxBytes: 256), maxItems: 100_000), "Files of caches that were dropped."),
         Field(
-            "startedFrom", .word(["tables", "snapshot", "nothing"]),
-            "A copy of the tables, a snapshot or nothing; changes of the log were added to it."),
+            "startedFrom", .word(["tables", "snapshot", "bundle", "nothing"]),
+            "A copy of the tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."),
         Field("snapshot", .text(maxBytes: 256), "The snapshot's name."),
         Field("savedRev", .revision, "Every change up to this revision of the history before is there."),
         Field(

@@ -114,6 +114,8 @@ extension Method {
                     "check", .object(lastCheck),
                     "What has come of looking through everything last (`storage.check`, or by itself); left out before the first."
                 ),
+                Field(
+                    "seedBundle", .object(seedBundle), "What `--seed-bundle` was to this start; left out without one."),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
                 Field(

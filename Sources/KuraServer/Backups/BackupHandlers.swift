@@ -7,7 +7,8 @@ import KuraTransport
 /// Answers `storage.backup` and `backups.…`: checks the request here, the work is done by a thread.
 enum BackupHandlers {
     static let all: [String: Handler] = [
-        "storage.backup": backup, "backups.list": list, "backups.verify": verify, "backups.prune": prune,
+        "storage.backup": backup, "storage.bundle": bundle, "backups.list": list, "backups.verify": verify,
+        "backups.prune": prune,
     ]
 
     static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -21,17 +22,39 @@ enum BackupHandlers {
         }
         var request = BackupRequest()
         if reader.has(2) { request.locks.recipients = try recipients(call) }
-        if reader.has(4) { request.selection = try selection(call) }
+        if reader.has(4) { request.selection = try selection(call, 4) }
         let passphrase = reader.has(3) ? Array(reader.string(3)) : []
         guard !reader.has(3) || !passphrase.isEmpty else {
             throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(3)))
         }
-        let target: BackupTransfer.Target
-        if reader.boolean(1) {
-            target = .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
-        } else {
-            target = .file(try name(call, 0))
+        try begin(request, to: target(call, taken), passphrase, call, storage)
+    }
+
+    static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        let reader = call.reader
+        guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
+        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
+        guard reader.boolean(1) != reader.has(0) else {
+            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
         }
+        var request = BackupRequest()
+        request.isBundle = true
+        request.selection = reader.has(2) ? try selection(call, 2, isBundle: true) : BackupSelection(isBundle: true)
+        try begin(request, to: target(call, taken), [], call, storage)
+    }
+
+    private static func target(
+        _ call: Call, _ taken: DescriptorQueue.Taken
+    ) throws(Refusal) -> BackupTransfer.Target {
+        guard call.reader.boolean(1) else { return .file(try name(call, 0)) }
+        return .descriptor(TransferEnd(try call.passed(taken, fd: 1)))
+    }
+
+    private static func begin(
+        _ request: BackupRequest, to target: BackupTransfer.Target, _ passphrase: [UInt8], _ call: Call,
+        _ storage: isolated Storage
+    ) throws(Refusal) {
         try call.refuseUnlessTransferFree()
         let run: BackupRun
         do throws(BackupFault) { run = try storage.backup(request) } catch { throw .error(RPCError(backup: error)) }
@@ -124,18 +147,20 @@ enum BackupHandlers {
         return keys
     }
 
-    private static func selection(_ call: Call) throws(Refusal) -> BackupSelection {
+    private static func selection(
+        _ call: Call, _ parameter: Int, isBundle: Bool = false
+    ) throws(Refusal) -> BackupSelection {
         var words: [[UInt8]] = []
-        try call.forEachName(of: 4, limit: 256) { (word) throws(Refusal) in words.append(Array(word)) }
+        try call.forEachName(of: parameter, limit: 256) { (word) throws(Refusal) in words.append(Array(word)) }
         do throws(BackupFault) {
             guard !words.isEmpty else { throw .refused("") }
-            return try BackupSelection(words)
+            return try BackupSelection(words, isBundle: isBundle)
         } catch {
-            throw .error(
-                RPCError(
-                    .invalidParams,
-                    hint: "settings, secrets, documents, or a scope such as documents/notes; secrets go all together",
-                    parameter: call.reader.name(4)))
+            let hint: StaticString =
+                isBundle
+                ? "settings, documents, models, or a scope such as documents/notes"
+                : "settings, secrets, documents, or a scope such as documents/notes; secrets go all together"
+            throw .error(RPCError(.invalidParams, hint: hint, parameter: call.reader.name(parameter)))
         }
     }
 }
@@ -153,7 +178,9 @@ extension RPCError {
         case .keysChanged: self.init(.overloaded, hint: "the keys of the secrets were changed meanwhile: begin anew")
         case .keyNeeded: self.init(.wrongKey, hint: "the backup is encrypted: its passphrase is needed, or an identity")
         case .wrongKey: self.init(.wrongKey, hint: "the backup is encrypted for somebody else")
-        case .notABackup: self.init(.integrity, hint: "it is no backup of Kura")
+        case .notABackup, .isBundle, .isBackup: self.init(.integrity, hint: "it is no backup of Kura")
+        case .newerSchema:
+            self.init(.integrity, hint: "the backup's data is laid out for a later version than this kurad")
         case .unknownVersion: self.init(.integrity, hint: "the backup is of a version that this kurad does not know")
         case .unknownSuite:
             self.init(.integrity, hint: "the backup was made with algorithms that this kurad does not know")

@@ -48,9 +48,9 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
             if case .file(let name) = target { object.text("name", name, &text) }
             object.number("bytes", summary.bytes, &text)
             object.text("digest", BackupsJob.digits(summary.digest), &text)
-            object.boolean("encrypted", summary.isEncrypted, &text)
+            if !request.isBundle { object.boolean("encrypted", summary.isEncrypted, &text) }
             object.boolean("verified", isVerified, &text)
-            BackupsJob.append(summary.manifest, to: &object, &text)
+            BackupsJob.append(summary.manifest, isBundle: request.isBundle, to: &object, &text)
             return TransferOutcome(answer: .result(Array(text.bytes)), rev: summary.manifest.rev)
         } catch { return TransferOutcome(answer: .error(error), rev: 0) }
     }

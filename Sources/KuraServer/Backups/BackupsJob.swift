@@ -102,10 +102,18 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     }
 
     /// What is in a backup, and what is not.
-    static func append(_ manifest: BackupManifest, to object: inout ObjectWriter, _ text: inout ByteBuffer) {
+    static func append(
+        _ manifest: BackupManifest, isBundle: Bool = false, to object: inout ObjectWriter, _ text: inout ByteBuffer
+    ) {
         object.name("counts", &text)
         var counts = ObjectWriter(&text)
-        for (name, count) in manifest.counts.named { counts.number(name, count, &text) }
+        for (name, count) in manifest.counts.named where !isBundle || name != "secrets" {
+            counts.number(name, count, &text)
+        }
+        if isBundle {
+            counts.number("namespaces", manifest.namespaces, &text)
+            counts.number("models", manifest.models, &text)
+        }
         text.append("}")
         object.name("leftOut", &text)
         text.append("[")

@@ -22,7 +22,9 @@ extension Configuration {
                         description: "unknown key \"\(name)\" in backups.keep; known are hourly, daily, weekly")
                 }
             }
-        default: throw Refusal(description: "unknown key \"\(name)\" in backups; known are every, keep")
+        case "recipients": backupsRecipients = try Self.recipients(value)
+        default:
+            throw Refusal(description: "unknown key \"\(name)\" in backups; known are every, keep, recipients")
         }
     }
 
@@ -31,6 +33,26 @@ extension Configuration {
         guard name == "every" else { throw Refusal(description: "unknown key \"\(name)\" in checks; known is every") }
         let isNever = try Self.text("checks.every", value) == "never"
         checkEvery = try isNever ? 0 : Self.interval("checks.every", value)
+    }
+
+    /// X25519 public keys, base64.
+    private static func recipients(_ value: Bytes) throws(Refusal) -> [[UInt8]] {
+        guard value.first == UInt8(ascii: "[") else { throw Refusal(description: "backups.recipients is an array") }
+        var walk = JSONWalk(value, storage: WalkStorage())
+        var keys: [[UInt8]] = []
+        while let element = walk.nextElement() {
+            let text = Array(try text("backups.recipients", element).utf8)
+            var key = ByteBuffer()
+            let isKey = text.withBytes { Base64.decode($0, into: &key) }
+            guard isKey, key.count == 32, BackupLocks.isUsable(Array(key.bytes)) else {
+                throw Refusal(description: "backups.recipients are X25519 public keys: 32 bytes as base64 each")
+            }
+            keys.append(Array(key.bytes))
+        }
+        guard 1...32 ~= keys.count else {
+            throw Refusal(description: "backups.recipients: 1 to 32 of them; leave the key out to encrypt nothing")
+        }
+        return keys
     }
 
     /// Seconds of a time such as `90s`, `15m`, `6h`, `1d`: a second to a year.

@@ -14,6 +14,8 @@ public enum RestoreProgram {
 
           --data-dir DIR          where to: not there, or empty    [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
           --only WHAT             settings, secrets, documents, or a scope such as documents/notes; may be given several times
+          --at REV                add the log's changes up to this revision, or up to its end with 'newest'; needs --log
+          --log DIR               where they are: the log/ of a data directory, or a copy of it
           --dry-run               check all of it, and tell what is in it; restore nothing
           --identity FILE         what 'kura secrets identity' made: opens what is encrypted to it; may be given several times
           --passphrase-file FILE  opens what is encrypted with the passphrase in the file's first line
@@ -29,6 +31,8 @@ public enum RestoreProgram {
         var file: String?
         var directory: String?
         var only: [[UInt8]] = []
+        var at: String?
+        var log: String?
         var isDry = false
         var isJSON = false
         var opener = BackupOpener()
@@ -75,6 +79,8 @@ public enum RestoreProgram {
             switch inline == nil ? word : parts[0] {
             case "--data-dir": options.directory = try value()
             case "--only": options.only.append(Array(try value().utf8))
+            case "--at": options.at = try value()
+            case "--log": options.log = try value()
             case "--dry-run": options.isDry = true
             case "--json": options.isJSON = true
             case "--identity":
@@ -96,6 +102,15 @@ public enum RestoreProgram {
             }
         }
         guard options.file != nil else { throw Usage(message: "which FILE?") }
+        guard (options.at == nil) == (options.log == nil) else {
+            throw Usage(message: "--at REV and --log DIR go together")
+        }
+        if let at = options.at {
+            guard at == "newest" || UInt64(at) != nil else { throw Usage(message: "--at is a revision, or newest") }
+            guard options.only.isEmpty, !options.isDry else {
+                throw Usage(message: "--at takes everything: neither --only nor --dry-run goes with it")
+            }
+        }
         return options
     }
 
@@ -114,8 +129,10 @@ public enum RestoreProgram {
             ?? Configuration.defaultDataDirectory(SocketPath.environment)
         let bar = isatty(STDERR_FILENO) == 1
         var shown = -1
-        let outcome = try BackupRestore.restore(file, into: directory, options.opener, selection: selection) {
-            done, total in
+        let changes = options.log.map { LogChanges(log: $0, upTo: options.at.flatMap { UInt64($0) }) }
+        let outcome = try BackupRestore.restore(
+            file, into: directory, options.opener, selection: selection, changes: changes
+        ) { done, total in
             let percent = total > 0 ? done * 100 / total : 100
             guard bar, percent != shown else { return }
             shown = percent
@@ -128,6 +145,9 @@ public enum RestoreProgram {
         }
         var text = describe(outcome.manifest)
         text += "restored to \(directory), as the history \(outcome.epoch)\n"
+        if outcome.rev > outcome.manifest.rev {
+            text += "with the log's changes up to revision \(outcome.rev), which the first start takes in\n"
+        }
         if !options.only.isEmpty {
             text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()
         }
@@ -173,7 +193,8 @@ public enum RestoreProgram {
         var object = ObjectWriter(&text)
         object.text("epoch", outcome?.epoch ?? manifest.epoch, &text)
         if outcome != nil { object.text("backupEpoch", manifest.epoch, &text) }
-        object.number("rev", Int(manifest.rev), &text)
+        object.number("rev", Int(outcome?.rev ?? manifest.rev), &text)
+        if let outcome, outcome.rev > manifest.rev { object.number("backupRev", Int(manifest.rev), &text) }
         object.name("createdAt", &text)
         text.append(timestamp: manifest.createdAt)
         var shown = manifest

@@ -11,6 +11,7 @@ import Synchronization
 final class ScheduledBackups {
     private let every: UInt64
     private let keep: BackupDirectory.Keep
+    private var locks = BackupLocks()
     private let configuration: StorageConfiguration
     private var dueAt: UInt64
     private var thread: WorkerThread?
@@ -35,13 +36,14 @@ final class ScheduledBackups {
     /// A daemon that has just started has other things to do.
     private static let startPause: UInt64 = 2_000_000_000
 
-    /// `every`: seconds.
+    /// `every`: seconds. `recipients`: who opens them.
     init(
-        every: Int, _ keep: BackupDirectory.Keep, _ configuration: StorageConfiguration,
+        every: Int, _ keep: BackupDirectory.Keep, _ recipients: [[UInt8]], _ configuration: StorageConfiguration,
         wake: @escaping @Sendable () -> Void
     ) {
         self.every = UInt64(every) * 1_000_000_000
         self.keep = keep
+        locks.recipients = recipients
         self.configuration = configuration
         self.wake = wake
         isStopping = Interrupted()
@@ -77,11 +79,13 @@ final class ScheduledBackups {
         let folded = FoldSignal()
         folded.foldedTo = run.foldedTo
         _ = storage.submit(folded)
-        let (keep, configuration, outcome, wake, stopping) = (keep, configuration, outcome, wake, isStopping)
+        let (keep, locks, configuration, outcome, wake, stopping) = (
+            keep, locks, configuration, outcome, wake, isStopping
+        )
         let seconds = Int(every / 1_000_000_000)
         self.folded = folded
         thread = WorkerThread(name: "kura-snapshot", isBackground: true) {
-            let done = Self.make(run, folded, seconds, keep, configuration) {
+            let done = Self.make(run, folded, seconds, keep, locks, configuration) {
                 stopping.isSet.load(ordering: .relaxed)
             }
             outcome.withLock { $0 = done }
@@ -101,7 +105,7 @@ final class ScheduledBackups {
     }
 
     private static func make(
-        _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep,
+        _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep, _ locks: BackupLocks,
         _ configuration: StorageConfiguration, _ isCancelled: @escaping @Sendable () -> Bool
     ) -> Outcome {
         do throws(BackupFault) {
@@ -121,7 +125,7 @@ final class ScheduledBackups {
             // "2026-03-01T04:05:06.000Z", without what a name may not have.
             let digits = stamp.bytes.filter { $0 >= 0x30 && $0 <= 0x39 }.prefix(14)
             let name = BackupDirectory.scheduledPrefix + String(decoding: digits, as: UTF8.self)
-            let summary = try run.write(name, BackupLocks(), isCancelled) { _ in }
+            let summary = try run.write(name, locks, isCancelled) { _ in }
             let going = BackupDirectory.superfluous(try BackupDirectory.list(configuration), keep)
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
             return .made(name: name, rev: summary.manifest.rev, bytes: summary.bytes, removed: going.count)

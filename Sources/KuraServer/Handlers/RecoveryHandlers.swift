@@ -43,6 +43,23 @@ enum RecoveryHandlers {
         out.append("}")
     }
 
+    /// What the seed bundle was to this start, as `storage.status` tells it.
+    static func append(_ seed: SeedStatus, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+        object.name("seedBundle", &out)
+        var inner = ObjectWriter(&out)
+        inner.text("file", seed.file, &out)
+        inner.text("state", seed.state.rawValue, &out)
+        inner.name("stores", &out)
+        out.append("[")
+        for (position, store) in seed.stores.enumerated() {
+            if position > 0 { out.append(",") }
+            out.append(quoted: store)
+        }
+        out.append("]")
+        if !seed.problem.isEmpty { inner.text("problem", seed.problem, &out) }
+        out.append("}")
+    }
+
     /// The notices that stand, as `storage.status` tells them.
     static func append(_ notices: [RecoveredNotice], to object: inout ObjectWriter, _ out: inout ByteBuffer) {
         guard !notices.isEmpty else { return }

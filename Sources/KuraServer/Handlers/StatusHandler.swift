@@ -33,6 +33,7 @@ enum StatusHandler {
         object.number("pid", Int(getpid()), &out)
         RecoveryHandlers.append(storage.recovered, to: &object, &out)
         append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &object, &out)
+        if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &object, &out) }
         object.numbers(
             "settings",
             [("domains", settings.scopes().count), ("count", settings.count), ("bytes", settings.bytes)], &out)

@@ -4,6 +4,7 @@ import KuraBytes
 /// DATA/backups: what is there, what of it is kept, and the newest that can be relied on. Everything here waits for the disk.
 public enum BackupDirectory {
     static let suffix = ".kurabackup"
+    static let bundleSuffix = ".kurabundle"
     static let draftSuffix = ".part"
     /// How the names of scheduled snapshots begin.
     public static let scheduledPrefix = "auto-"
@@ -39,7 +40,11 @@ public enum BackupDirectory {
     }
 
     public static func path(_ name: String, _ configuration: StorageConfiguration) -> String {
-        configuration.backupsDirectory + "/" + name + suffix
+        path(name, configuration, .backup)
+    }
+
+    static func path(_ name: String, _ configuration: StorageConfiguration, _ kind: BackupFormat.Kind) -> String {
+        configuration.backupsDirectory + "/" + name + (kind == .backup ? suffix : bundleSuffix)
     }
 
     /// All finished backups, the newest first.
@@ -109,7 +114,7 @@ public enum BackupDirectory {
     /// Removes drafts that were never finished, as old as a day.
     public static func removeDrafts(_ configuration: StorageConfiguration, now: Int64) {
         for file in (try? FileSystem.names(in: configuration.backupsDirectory)) ?? []
-        where file.hasSuffix(suffix + draftSuffix) {
+        where file.hasSuffix(suffix + draftSuffix) || file.hasSuffix(bundleSuffix + draftSuffix) {
             let path = configuration.backupsDirectory + "/" + file
             if FileSystem.modified(path) < now - 86_400_000 { FileSystem.tryToRemove(path) }
         }

@@ -2,6 +2,10 @@
 public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// It does not begin as a backup does.
     case notABackup
+    /// One was expected, and it is the other.
+    case isBundle, isBackup
+    /// What is in it is laid out for a later version.
+    case newerSchema(found: Int, known: Int)
     /// Made by a later version, or with other algorithms.
     case unknownVersion(Int)
     case unknownSuite(Int)
@@ -33,7 +37,11 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .notABackup: "it is no backup of Kura"
+        case .notABackup: "it is no file of Kura's"
+        case .isBundle: "it is a seed bundle and no backup: kurad --seed-bundle takes it"
+        case .isBackup: "it is a backup and no seed bundle: kura restore takes it"
+        case .newerSchema(let found, let known):
+            "its data is of layout \(found), made by a newer version; this one knows up to \(known)"
         case .unknownVersion(let version): "its format is of version \(version), which this kurad does not know"
         case .unknownSuite(let suite):
             "it was made with other algorithms (suite \(suite)), which this kurad does not know"

@@ -8,6 +8,7 @@ import SQLite
 public final class BackupFile: BackupSink {
     private let directory: String
     private let name: String
+    private let place: String
     private let draft: String
     private var descriptor: Int32
     private var offset = 0
@@ -19,11 +20,13 @@ public final class BackupFile: BackupSink {
     private static let lookBytes = 8 << 20
 
     /// - Throws: `refused` when there is one of that name.
-    public init(_ name: String, _ configuration: StorageConfiguration) throws(BackupFault) {
+    init(
+        _ name: String, _ configuration: StorageConfiguration, kind: BackupFormat.Kind = .backup
+    ) throws(BackupFault) {
         directory = configuration.backupsDirectory
         space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
-        let place = BackupDirectory.path(name, configuration)
+        place = BackupDirectory.path(name, configuration, kind)
         draft = place + BackupDirectory.draftSuffix
         do throws(StorageFault) {
             if !FileSystem.exists(directory) {
@@ -72,12 +75,12 @@ public final class BackupFile: BackupSink {
             }
             guard fdatasync(descriptor) == 0 else { throw .system(errno: errno, call: "fdatasync", path: draft) }
             CountingVFS.count(role: .other, part: .content, syncs: 1)
-            let read = try BackupRestore.verify(draft, summary.opener, isCancelled: isCancelled)
+            let read = try BackupRestore.verify(
+                draft, summary.opener, kind: summary.kind, isCancelled: isCancelled)
             guard read.digest == summary.digest, read.bytes == summary.bytes, read.manifest == summary.manifest else {
                 throw .refused("what was written is not what the disk has")
             }
             do throws(StorageFault) {
-                let place = directory + "/" + name + BackupDirectory.suffix
                 guard try FileSystem.link(draft, place) else { throw .refused("there is a backup called \(name)") }
                 FileSystem.tryToRemove(draft)
                 try FileSystem.syncDirectory(directory)

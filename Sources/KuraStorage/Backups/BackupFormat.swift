@@ -26,8 +26,22 @@ import KuraBytes
 ///     4  what leads to the secrets' keys: u32 length and text of slots.json; with suite 2 the root key sealed under a key that follows
 ///        from the file's (72)
 ///     5  manifest, as JSON: the last frame, and only there
+///     6  entries of the model cache (`BundleModel`), each namespace before its entries; in seed bundles only
+///
+/// A seed bundle is such a file with another beginning, "KURABNDL"; it is never encrypted and has no secrets.
 enum BackupFormat {
-    static let magic: StaticString = "KURABKUP"
+    /// What such a file is meant for.
+    enum Kind: CaseIterable {
+        case backup, bundle
+
+        var magic: StaticString {
+            switch self {
+            case .backup: "KURABKUP"
+            case .bundle: "KURABNDL"
+            }
+        }
+    }
+
     static let version: UInt16 = 1
     static let fixedBytes = 16
     static let digestBytes = 32
@@ -48,6 +62,7 @@ enum BackupFormat {
         case content = 3
         case keys = 4
         case manifest = 5
+        case models = 6
     }
 
     static let messageTag: UInt8 = 0

@@ -10,6 +10,20 @@ public struct BackupLocks: Sendable {
 
     public init() {}
 
+    /// Whether something can be sealed to a public key.
+    public static func isUsable(_ recipient: [UInt8]) -> Bool {
+        var box = ByteBuffer()
+        let probe = Array("kura".utf8)
+        do throws(SodiumError) {
+            try recipient.withBytes { (recipient) throws(SodiumError) in
+                try probe.withBytes { (probe) throws(SodiumError) in
+                    try SealedBox.seal(probe, for: recipient, to: &box)
+                }
+            }
+            return true
+        } catch { return false }
+    }
+
     var isEncrypted: Bool { !recipients.isEmpty || passphrase != nil }
 
     /// Hashes a passphrase: takes memory and up to seconds, so never on a loop.

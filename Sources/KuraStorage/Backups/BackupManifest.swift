@@ -56,8 +56,18 @@ public struct BackupManifest: Equatable, Sendable {
     public var include: [[UInt8]] = []
     /// It has sealed secrets, and only the root key of where it was made opens them.
     public var needsRootKey = false
+    /// Layout of the tables that it was made of; 0 where that is not said.
+    public var schema = 0
+    /// What has this revision or an earlier one came from a seed bundle; 0 without one.
+    public var seededRev: UInt64 = 0
+    /// Namespaces and entries of the model cache, in a seed bundle.
+    public var namespaces = 0
+    public var models = 0
 
     public init() {}
+
+    /// It may have something of the tables: settings or documents.
+    var hasTables: Bool { include.isEmpty || include.contains { !$0.starts(with: Array("models".utf8)) } }
 
     public func append(to text: inout ByteBuffer) {
         text.append("{\"epoch\":\"")
@@ -68,6 +78,14 @@ public struct BackupManifest: Equatable, Sendable {
         text.append(text: String(createdAt))
         text.append(",\"needsRootKey\":")
         text.append(needsRootKey ? "true" : "false")
+        for (name, number) in [
+            ("schema", schema), ("seededRev", Int(seededRev)), ("namespaces", namespaces), ("models", models),
+        ] where number > 0 {
+            text.append(",\"")
+            text.append(text: name)
+            text.append("\":")
+            text.append(text: String(number))
+        }
         text.append(",\"counts\":{")
         for (position, (name, count)) in counts.named.enumerated() {
             if position > 0 { text.append(",") }
@@ -111,6 +129,10 @@ public struct BackupManifest: Equatable, Sendable {
                 rev = UInt64(String(member.value.text)) ?? 0
                 isWhole += 1
             case "createdAt": createdAt = Int64(String(member.value.text)) ?? 0
+            case "schema": schema = Int(String(member.value.text)) ?? .max
+            case "seededRev": seededRev = UInt64(String(member.value.text)) ?? 0
+            case "namespaces": namespaces = Int(String(member.value.text)) ?? 0
+            case "models": models = Int(String(member.value.text)) ?? 0
             case "needsRootKey": needsRootKey = member.value.text.equals("true")
             case "counts":
                 for count in member.value.members {

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import SQLite
 import Sodium
 
 /// Reads a backup frame by frame, each checked before anything of it is shown. One thread's.
@@ -8,6 +9,7 @@ import Sodium
 public final class BackupReader {
     private let descriptor: Int32
     private let path: String
+    private let kind: BackupFormat.Kind
     private var offset = 0
     private var stream: OpeningStream?
     /// nil when the backup is not encrypted.
@@ -26,14 +28,21 @@ public final class BackupReader {
     public var bytesRead: Int { offset }
 
     /// Reads and checks the header.
-    /// `path`: for messages.
+    /// `path`: for messages. `kind`: what it is to be.
     /// Throws: why the file is refused.
-    init(_ descriptor: Int32, path: String, _ opener: BackupOpener = BackupOpener()) throws(BackupFault) {
+    init(
+        _ descriptor: Int32, path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind = .backup
+    ) throws(BackupFault) {
         self.descriptor = descriptor
         self.path = path
+        self.kind = kind
         opened.wipes = true
         try read(BackupFormat.fixedBytes)
-        guard frame.bytes.extracting(0..<8).equals(Bytes(BackupFormat.magic)) else { throw .notABackup }
+        let magic = frame.bytes.extracting(0..<8)
+        guard let found = BackupFormat.Kind.allCases.first(where: { magic.equals(Bytes($0.magic)) }) else {
+            throw .notABackup
+        }
+        guard found == kind else { throw found == .bundle ? .isBundle : .isBackup }
         let version = UInt16(littleEndian: frame.bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
         guard version == BackupFormat.version else { throw .unknownVersion(Int(version)) }
         guard let suite = BackupFormat.Suite(rawValue: frame.bytes[10]) else {
@@ -99,7 +108,7 @@ public final class BackupReader {
         }
         frames += 1
         guard let first = payload.first, let kind = BackupFormat.Payload(rawValue: first),
-            isFinal == (kind == .manifest)
+            isFinal == (kind == .manifest), kind != .models || self.kind == .bundle
         else { throw .malformed }
         if isFinal {
             isAtEnd = true
@@ -119,11 +128,19 @@ public final class BackupReader {
             case .manifest: manifest = try BackupManifest(payload)
             case .records:
                 var position = 0
-                while try BackupRecord.next(in: payload, at: &position) != nil {}
+                while let record = try BackupRecord.next(in: payload, at: &position) {
+                    guard self.kind == .backup || !record.store.isSealed else { throw .malformed }
+                }
+            case .models:
+                var position = 0
+                while try BundleModel.next(in: payload, at: &position) != nil {}
             default: break
             }
         }
         guard let manifest else { throw .truncated }
+        guard manifest.schema <= Int(Tables.migrator.newestVersion) else {
+            throw .newerSchema(found: manifest.schema, known: Int(Tables.migrator.newestVersion))
+        }
         return manifest
     }
 

@@ -12,6 +12,8 @@ public enum BackupRestore {
         public var epoch: String
         /// What is there now.
         public var counts: BackupManifest.Counts
+        /// Everything is as of this revision; above the manifest's with changes of a log.
+        public var rev: UInt64
         /// The secrets stay sealed until the root key of where they come from is brought: keys/root.key, or a passphrase.
         public var needsRootKey: Bool
     }
@@ -22,11 +24,18 @@ public enum BackupRestore {
     public static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), isCancelled: () -> Bool = { false }
     ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+        try verify(path, opener, kind: .backup, isCancelled: isCancelled)
+    }
+
+    static func verify(
+        _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
+        isCancelled: () -> Bool = { false }
+    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // What is read is to be what the disk has, not what it was told.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
-        let reader = try BackupReader(descriptor, path: path, opener)
+        let reader = try BackupReader(descriptor, path: path, opener, kind: kind)
         let manifest = try reader.verify(isCancelled: isCancelled)
         return (manifest, reader.bytesRead, reader.digest())
     }
@@ -35,12 +44,14 @@ public enum BackupRestore {
     /// when it is whole.
     ///
     /// `directory`: not there, or empty.
+    /// `changes`: what was changed since, which the daemon's first start takes in.
     /// `progress`: told bytes of the file, and how many they are in all; twice, since it is read twice.
     /// Throws: why nothing was restored.
     @discardableResult
     public static func restore(
         _ path: String, into directory: String, _ opener: BackupOpener = BackupOpener(),
-        selection: BackupSelection = BackupSelection(), progress: (Int, Int) -> Void = { _, _ in }
+        selection: BackupSelection = BackupSelection(), changes: LogChanges? = nil,
+        progress: (Int, Int) -> Void = { _, _ in }
     ) throws(BackupFault) -> Outcome {
         var target = directory
         while target.count > 1, target.hasSuffix("/") { target.removeLast() }
@@ -49,7 +60,9 @@ public enum BackupRestore {
         progress(bytes, 2 * bytes)
         let draft = target + ".restoring-\(getpid())"
         do throws(BackupFault) {
-            let outcome = try make(draft, path, opener, manifest, digest, selection) { progress(bytes + $0, 2 * bytes) }
+            let outcome = try make(draft, path, opener, .backup, manifest, digest, selection, changes) {
+                progress(bytes + $0, 2 * bytes)
+            }
             do throws(StorageFault) {
                 try FileSystem.rename(draft, target)
                 try FileSystem.syncDirectory(target + "/..")
@@ -59,6 +72,14 @@ public enum BackupRestore {
             remove(draft)
             throw error
         }
+    }
+
+    /// Makes a data directory of a bundle that has been checked, without its models; `directory` is not there.
+    static func restore(_ bundle: SeedBundle, into directory: String) throws(BackupFault) -> Outcome {
+        try make(
+            directory, bundle.path, BackupOpener(), .bundle, bundle.manifest, bundle.digest,
+            BackupSelection(isBundle: true), nil
+        ) { _ in }
     }
 
     /// - Throws: `refused` when the directory is there and something in it, or it is none.
@@ -78,8 +99,9 @@ public enum BackupRestore {
     }
 
     private static func make(
-        _ draft: String, _ path: String, _ opener: BackupOpener, _ manifest: BackupManifest, _ digest: [UInt8],
-        _ selection: BackupSelection, _ progress: (Int) -> Void
+        _ draft: String, _ path: String, _ opener: BackupOpener, _ kind: BackupFormat.Kind,
+        _ manifest: BackupManifest, _ digest: [UInt8], _ selection: BackupSelection, _ changes: LogChanges?,
+        _ progress: (Int) -> Void
     ) throws(BackupFault) -> Outcome {
         let configuration = StorageConfiguration(dataDirectory: draft)
         do throws(StorageFault) {
@@ -88,8 +110,8 @@ public enum BackupRestore {
         } catch { throw BackupFault(error) }
         let descriptor = try open(path)
         defer { close(descriptor) }
-        let reader = try BackupReader(descriptor, path: path, opener)
-        let tables = try RestoredTables(configuration.tablesPath)
+        let reader = try BackupReader(descriptor, path: path, opener, kind: kind)
+        let tables = try RestoredTables(configuration.tablesPath, withTombstones: kind == .backup)
         let contents = RestoredContents(configuration)
         var keys: RestoredKeys?
         var hasSecrets = false
@@ -104,7 +126,7 @@ public enum BackupRestore {
                 }
             case .content: try contents.take(payload, tables)
             case .keys: keys = try RestoredKeys(payload, fileKey: reader.fileKey)
-            case .beginning, .manifest: break
+            case .beginning, .manifest, .models: break
             }
             progress(reader.bytesRead)
         }
@@ -112,8 +134,9 @@ public enum BackupRestore {
         guard reader.digest() == digest else { throw .refused("\(path) has changed while it was read") }
         try contents.finish(tables)
         let epoch = UUIDv7Generator.random()
-        try tables.finish(epoch: epoch, rev: manifest.rev)
-        if selection.isEverything {
+        try tables.finish(
+            epoch: epoch, rev: manifest.rev, seededRev: kind == .bundle ? manifest.rev : manifest.seededRev)
+        if selection.isEverything || kind == .bundle {
             guard tables.counts.documents == manifest.counts.documents,
                 tables.counts.settings == manifest.counts.settings
             else {
@@ -125,15 +148,17 @@ public enum BackupRestore {
             guard let keys else { throw .malformed }
             needsRootKey = try keys.write(configuration)
         }
+        let rev = try changes?.add(to: configuration, manifest, hasKeys: keys != nil) ?? manifest.rev
         // Nothing of what was acknowledged is missing: the counter goes on where it was.
-        RelaxedDurability.noteCleanStop(configuration, rev: manifest.rev)
+        RelaxedDurability.noteCleanStop(configuration, rev: rev)
         do throws(StorageFault) {
             try FileSystem.syncDirectory(configuration.durableDirectory)
             try FileSystem.syncDirectory(draft)
         } catch { throw BackupFault(error) }
         var counts = tables.counts
         counts.attachments = contents.count
-        return Outcome(manifest: manifest, epoch: epoch, counts: counts, needsRootKey: needsRootKey)
+        return Outcome(
+            manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
     }
 
     /// Takes a directory away with all that is in it.
@@ -147,7 +172,7 @@ public enum BackupRestore {
 }
 
 /// Contents of attachments on their way into a data directory.
-private final class RestoredContents {
+final class RestoredContents {
     private let configuration: StorageConfiguration
     private var wanted: Set<ContentDigest>?
     private var directories: Set<String> = []
@@ -195,7 +220,7 @@ private final class RestoredContents {
         } catch { throw BackupFault(error) }
     }
 
-    private static func digest(of descriptor: Int32, _ path: String) throws(StorageFault) -> ContentDigest {
+    static func digest(of descriptor: Int32, _ path: String) throws(StorageFault) -> ContentDigest {
         var hash = GenericHash()
         var buffer = ByteBuffer(capacity: 256 << 10)
         var offset = 0

@@ -8,6 +8,8 @@ public struct BackupRequest: Sendable {
     public var selection = BackupSelection()
     /// Who may open it; a passphrase is hashed later, on a thread that may wait.
     public var locks = BackupLocks()
+    /// A seed bundle instead: without secrets and tombstones, without what came from a bundle, with the model cache.
+    public var isBundle = false
     /// Locked secrets are left out, and that is said; otherwise they are a reason to refuse.
     public var goesWithoutLockedSecrets = false
 
@@ -22,6 +24,7 @@ public struct BackupSummary: Sendable {
     public var digest: [UInt8]
     /// Opens what has just been written, to verify it; nil when it is not encrypted.
     public var opener: BackupOpener
+    var kind: BackupFormat.Kind
 
     public var isEncrypted: Bool { opener.fileKey != nil }
 
@@ -29,7 +32,7 @@ public struct BackupSummary: Sendable {
     /// - Returns: whether every byte is what was written.
     public func isWhole(in descriptor: Int32, isCancelled: () -> Bool) throws(BackupFault) -> Bool {
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
-        let reader = try BackupReader(descriptor, path: "", opener)
+        let reader = try BackupReader(descriptor, path: "", opener, kind: kind)
         let found = try reader.verify(isCancelled: isCancelled)
         return found == manifest && reader.bytesRead == bytes && reader.digest() == digest
     }
@@ -55,12 +58,20 @@ public final class BackupRun: @unchecked Sendable {
     private let epoch: String
     /// Scopes with `backup: false`, by store.
     private let marked: Set<ScopeName>
+    /// Of a seed bundle: the model cache, what came from a bundle itself, and which items are in it.
+    private let models: BundledModels?
+    private let seededRev: UInt64
+    private var bundled = BundledItems()
     /// nil: no secrets are taken.
-    private let keys: OpenedKeys?
+    /// Let go of when `run` ends, and soon after the secrets are locked.
+    private var keys: OpenedKeys?
+    private let lease: KeyLease?
     private let leavesLockedSecrets: Bool
     private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
     private var contents: Set<ContentDigest> = []
     private var done = 0
+    /// Rows of the tables that have no place in a seed bundle.
+    private var passed = 0
     private var slice = ByteBuffer()
 
     struct ScopeName: Hashable, Sendable {
@@ -78,6 +89,8 @@ public final class BackupRun: @unchecked Sendable {
         attachments = storage.attachments
         epoch = storage.epoch
         foldedTo = storage.rev
+        models = request.isBundle ? BundledModels(request.selection, storage) : nil
+        seededRev = storage.ledger.seededRev
         let ledger = storage.ledger
         var marked: Set<ScopeName> = []
         for scope in ledger.scopes.all where scope.store == .settings || scope.store == .documents {
@@ -90,6 +103,7 @@ public final class BackupRun: @unchecked Sendable {
         total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
         let wantsSecrets = request.selection.hasSecrets && ledger.holdsSecrets
         keys = wantsSecrets ? storage.keyKeeper.ring.opened : nil
+        lease = keys == nil ? nil : storage.keyKeeper.ring.lease
         leavesLockedSecrets = wantsSecrets && keys == nil
         guard !leavesLockedSecrets || request.goesWithoutLockedSecrets else { throw .secretsLocked }
     }
@@ -104,6 +118,20 @@ public final class BackupRun: @unchecked Sendable {
         to sink: any BackupSink, _ locks: BackupLocks, isCancelled: @escaping @Sendable () -> Bool,
         progress: (Int) -> Void
     ) throws(BackupFault) -> BackupSummary {
+        defer { keys = nil }
+        let lease = lease
+        do throws(BackupFault) {
+            return try make(
+                to: sink, locks, isCancelled: { lease?.isRevoked == true || isCancelled() }, progress: progress)
+        } catch {
+            throw error == .cancelled && lease?.isRevoked == true ? .secretsLocked : error
+        }
+    }
+
+    private func make(
+        to sink: any BackupSink, _ locks: BackupLocks, isCancelled: @escaping @Sendable () -> Bool,
+        progress: (Int) -> Void
+    ) throws(BackupFault) -> BackupSummary {
         let sealed = try BackupSecrets(configuration, keys)
         defer { sealed?.discard() }
         let tap = try FoldTap(configuration, erases: sealed != nil)
@@ -115,11 +143,14 @@ public final class BackupRun: @unchecked Sendable {
         }
         attachments.beginKeeping()
         defer { attachments.endKeeping() }
-        let writer = try BackupWriter(to: sink, locks)
+        let writer = try BackupWriter(to: sink, locks, kind: kind)
         var manifest = BackupManifest()
         manifest.epoch = epoch
         manifest.createdAt = nowMilliseconds()
         manifest.include = request.selection.words
+        manifest.schema = Int(Tables.migrator.newestVersion)
+        // What is in a bundle comes from one only when it is laid down.
+        if !request.isBundle { manifest.seededRev = seededRev }
         try writer.write(.beginning) { manifest.append(to: &$0) }
         let walked = try walk(writer, sealed, isCancelled, progress)
         while tap.rev < walked {
@@ -129,11 +160,15 @@ public final class BackupRun: @unchecked Sendable {
         let (rev, scopes) = try tap.close()
         manifest.rev = rev
         try tap.forEach { (encoded, record) throws(BackupFault) in
+            if isCancelled() { throw .cancelled }
             if record.store.isSealed || !isWanted(record.store, record.scope) { return }
+            if request.isBundle { bundled.note(record) }
             note(record)
             try writer.append(encoded: encoded)
         }
-        if let sealed { manifest.leftOut += try sealed.write(tap, to: writer, isEncrypted: writer.fileKey != nil) }
+        if let sealed {
+            manifest.leftOut += try sealed.write(tap, to: writer, isEncrypted: writer.fileKey != nil, isCancelled)
+        }
         if leavesLockedSecrets {
             let count = scopes.reduce(0) { $0 + ($1.store == .secrets ? $1.count : 0) }
             manifest.leftOut.append(.init(store: "secrets", count: count, reason: .locked))
@@ -142,6 +177,10 @@ public final class BackupRun: @unchecked Sendable {
         manifest.counts.secrets = sealed?.count ?? 0
         try writer.flush()
         try writeContents(to: writer, &manifest, isCancelled)
+        if let models {
+            try models.write(to: writer, isCancelled: isCancelled)
+            (manifest.namespaces, manifest.models) = (models.namespaces, models.entries)
+        }
         if let sealed {
             try sealed.writeKeys(to: writer)
             manifest.needsRootKey = writer.fileKey == nil && sealed.count > 0
@@ -149,7 +188,8 @@ public final class BackupRun: @unchecked Sendable {
         try writer.write(.manifest) { manifest.append(to: &$0) }
         var opener = BackupOpener()
         opener.fileKey = writer.fileKey
-        return BackupSummary(manifest: manifest, bytes: writer.bytesWritten, digest: writer.finish(), opener: opener)
+        return BackupSummary(
+            manifest: manifest, bytes: writer.bytesWritten, digest: writer.finish(), opener: opener, kind: kind)
     }
 
     /// Writes all of it to a file of DATA/backups, which is there when it is whole, synced and verified.
@@ -157,7 +197,7 @@ public final class BackupRun: @unchecked Sendable {
         _ name: String, _ locks: BackupLocks, _ isCancelled: @escaping @Sendable () -> Bool,
         _ progress: (Int) -> Void
     ) throws(BackupFault) -> BackupSummary {
-        let file = try BackupFile(name, configuration)
+        let file = try BackupFile(name, configuration, kind: kind)
         let summary: BackupSummary
         do throws(BackupFault) {
             summary = try run(to: file, locks, isCancelled: isCancelled, progress: progress)
@@ -168,6 +208,8 @@ public final class BackupRun: @unchecked Sendable {
         try file.finish(summary, isCancelled: isCancelled)
         return summary
     }
+
+    private var kind: BackupFormat.Kind { request.isBundle ? .bundle : .backup }
 
     private func isWanted(_ store: Store, _ scope: Bytes) -> Bool {
         guard request.selection.contains(store, scope) else { return false }
@@ -242,11 +284,16 @@ public final class BackupRun: @unchecked Sendable {
         guard isMeant, !scope.store.isSealed || keys != nil else { return .skipScope }
         var record = found
         record.store = scope.store
+        if request.isBundle, record.rev <= seededRev || record.flags.contains(.isDeleted) {
+            passed += 1
+            return passed % 1024 == 0 && snapshot.isStale ? .takeAndStop : .take
+        }
         if slice.count + record.length > Self.sliceBytes, !slice.isEmpty { return .stop }
         scope.name.withBytes { name in
             record.scope = name
             record.append(to: &slice)
         }
+        if request.isBundle { scope.name.withBytes { bundled.note(record, in: $0) } }
         note(record)
         done += 1
         return done % 32 == 0 && snapshot.isStale ? .takeAndStop : .take
@@ -277,6 +324,7 @@ public final class BackupRun: @unchecked Sendable {
         }
         for scope in ordered where !scope.store.isSealed || hasSecrets {
             guard scope.name.withBytes({ request.selection.contains(scope.store, $0) }) else { continue }
+            if request.isBundle, scope.lastRev <= seededRev { continue }
             try scope.name.withBytes { (name) throws(BackupFault) in
                 try writer.append(
                     BackupRecord(
@@ -290,12 +338,15 @@ public final class BackupRun: @unchecked Sendable {
                     .init(
                         store: scope.store == .settings ? "settings" : "documents", scope: scope.name,
                         count: scope.count, reason: .marked))
-            } else if scope.store == .settings {
-                manifest.counts.settings += scope.count
-                if scope.count > 0 { manifest.counts.domains += 1 }
+                continue
+            }
+            let count = request.isBundle ? bundled.count(scope.store, scope.name) : scope.count
+            if scope.store == .settings {
+                manifest.counts.settings += count
+                if count > 0 { manifest.counts.domains += 1 }
             } else if scope.store == .documents {
-                manifest.counts.documents += scope.count
-                if scope.count > 0 { manifest.counts.collections += 1 }
+                manifest.counts.documents += count
+                if count > 0 { manifest.counts.collections += 1 }
             }
         }
     }

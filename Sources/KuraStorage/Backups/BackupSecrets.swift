@@ -64,10 +64,14 @@ final class BackupSecrets {
     /// Writes all secrets as of the tap's last slice.
     /// `isEncrypted`: what is left out may be named.
     func write(
-        _ tap: FoldTap, to writer: BackupWriter, isEncrypted: Bool
+        _ tap: FoldTap, to writer: BackupWriter, isEncrypted: Bool, _ isCancelled: () -> Bool
     ) throws(BackupFault) -> [BackupManifest.LeftOut] {
-        try forEach(tap) { (_, record) throws(BackupFault) in try learn(record) }
+        try forEach(tap) { (_, record) throws(BackupFault) in
+            if isCancelled() { throw .cancelled }
+            try learn(record)
+        }
         try forEach(tap) { (encoded, record) throws(BackupFault) in
+            if isCancelled() { throw .cancelled }
             if try belongs(record) { try writer.append(encoded: encoded) }
         }
         try writeRecords(to: writer)

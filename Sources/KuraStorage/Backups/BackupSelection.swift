@@ -1,23 +1,30 @@
 import KuraBytes
 
-/// Which part of everything is meant: stores (`settings`, `secrets`, `documents`) and scopes (`documents/notes`).
+/// Which part of everything is meant: stores (`settings`, `secrets`, `documents`) and scopes (`documents/notes`). Of a seed bundle: `settings`,
+/// `documents`, `models`.
 public struct BackupSelection: Sendable, Equatable {
     /// As they were written; empty for everything.
     public let words: [[UInt8]]
+    private let isBundle: Bool
     private var stores: Set<[UInt8]> = []
     private var scopes: Set<[UInt8]> = []
 
     /// Everything.
-    public init() { words = [] }
+    public init(isBundle: Bool = false) {
+        words = []
+        self.isBundle = isBundle
+    }
 
     /// - Throws: `refused` when a word names no such store. Secrets go together or not at all: their sums are of all of a service.
-    public init(_ words: [[UInt8]]) throws(BackupFault) {
+    public init(_ words: [[UInt8]], isBundle: Bool = false) throws(BackupFault) {
         self.words = words
+        self.isBundle = isBundle
+        let known = ["settings", isBundle ? "models" : "secrets", "documents"]
         for word in words {
             let store = Array(word.prefix { $0 != UInt8(ascii: "/") })
             let name = String(decoding: store, as: UTF8.self)
-            guard ["settings", "secrets", "documents"].contains(name) else {
-                throw .refused("'\(name)' is none of settings, secrets and documents")
+            guard known.contains(name) else {
+                throw .refused("'\(name)' is none of \(known[0]), \(known[1]) and \(known[2])")
             }
             if store.count == word.count {
                 stores.insert(store)
@@ -29,12 +36,11 @@ public struct BackupSelection: Sendable, Equatable {
         }
     }
 
-    var isEverything: Bool { words.isEmpty }
-    var hasSecrets: Bool { isEverything || stores.contains(Array("secrets".utf8)) }
+    var isEverything: Bool { words.isEmpty && !isBundle }
+    var hasSecrets: Bool { !isBundle && (words.isEmpty || stores.contains(Array("secrets".utf8))) }
 
     /// Whether items of that store and scope are meant.
     func contains(_ store: Store, _ scope: Bytes) -> Bool {
-        if isEverything { return store != .requests }
         switch store {
         case .settings: return contains("settings", scope)
         case .documents, .attachments: return contains("documents", scope)
@@ -44,11 +50,16 @@ public struct BackupSelection: Sendable, Equatable {
             // Named after what it is about; what is about the storage itself goes along.
             guard let slash = scope.firstIndex(of: UInt8(ascii: "/")) else { return true }
             let room = String(scope.extracting(0..<slash))
+            guard room != "secrets" else { return hasSecrets }
             return contains(room, scope.extracting(slash + 1..<scope.count))
         }
     }
 
+    /// Whether entries of a namespace of the model cache are meant: never of a backup.
+    func contains(namespace: Bytes) -> Bool { isBundle && contains("models", namespace) }
+
     private func contains(_ room: String, _ scope: Bytes) -> Bool {
+        guard !words.isEmpty else { return true }
         let name = Array(room.utf8)
         return stores.contains(name) || scopes.contains(name + [UInt8(ascii: "/")] + Array(scope))
     }

@@ -22,13 +22,15 @@ final class BackupWriter {
     private(set) var frames = 0
 
     /// Writes the header.
-    init(to sink: any BackupSink, _ locks: BackupLocks) throws(BackupFault) {
+    init(
+        to sink: any BackupSink, _ locks: BackupLocks, kind: BackupFormat.Kind = .backup
+    ) throws(BackupFault) {
         self.sink = sink
         guard locks.count <= BackupFormat.mostLocks else {
             throw .refused("more than \(BackupFormat.mostLocks) recipients")
         }
         var header = ByteBuffer()
-        header.append(BackupFormat.magic)
+        header.append(kind.magic)
         header.append(littleEndian: BackupFormat.version)
         header.append((locks.isEncrypted ? BackupFormat.Suite.encrypted : .plain).rawValue)
         header.append(UInt8(locks.count))

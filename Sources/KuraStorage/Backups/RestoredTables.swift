@@ -8,6 +8,7 @@ import SQLite
 final class RestoredTables {
     private let connection: Connection
     private let path: String
+    private let keepsTombstones: Bool
     private let insertDocument: Statement
     private let updateDocument: Statement
     private let removeDocument: Statement
@@ -38,8 +39,10 @@ final class RestoredTables {
     private static let transactionBytes = 8 << 20
     private static let checkpointBytes = 64 << 20
 
-    init(_ path: String) throws(BackupFault) {
+    /// `withTombstones`: what is deleted can be brought back later.
+    init(_ path: String, withTombstones: Bool = true) throws(BackupFault) {
         self.path = path
+        keepsTombstones = withTombstones
         do throws(StorageFault) {
             connection = try Tables.openWriter(path, cacheKibibytes: 64 << 10)
         } catch { throw BackupFault(error) }
@@ -74,6 +77,9 @@ final class RestoredTables {
     private static func fault(_ error: SQLiteError) -> BackupFault {
         error.isFull || error.systemErrno == 28 ? .noSpace : .tables(.unreadable(error))
     }
+
+    /// Its name in `meta`.
+    static let seededRev = "seededRev"
 
     // MARK: Records
 
@@ -187,6 +193,7 @@ final class RestoredTables {
     /// - Returns: all contents that lists name.
     func countContents() throws(BackupFault) -> Set<ContentDigest> {
         do throws(SQLiteError) {
+            if !keepsTombstones { try connection.execute("DELETE FROM documents WHERE isDeleted = 1") }
             var uses: [ContentDigest: Int64] = [:]
             let select = try connection.prepare("SELECT isDeleted, body FROM documents WHERE collection = ?1")
             for (name, known) in scopes where name.store == .attachments {
@@ -215,7 +222,8 @@ final class RestoredTables {
     /// Writes what the tables say of themselves, and has everything on the disk.
     /// `epoch`: of the history that begins now.
     /// `rev`: what the tables are as of.
-    func finish(epoch: String, rev: UInt64) throws(BackupFault) {
+    /// `seededRev`: what is as old came from a seed bundle.
+    func finish(epoch: String, rev: UInt64, seededRev: UInt64 = 0) throws(BackupFault) {
         do throws(SQLiteError) {
             try addUp()
             try writeScopes()
@@ -226,7 +234,8 @@ final class RestoredTables {
             try meta.run()
             for (name, value) in [
                 ("foldedRev", Int64(rev)), ("compactedRev", Int64(rev)), ("lastScope", Int64(scopes.count)),
-            ] {
+                (Self.seededRev, Int64(seededRev)),
+            ] where name != Self.seededRev || value > 0 {
                 try meta.bind(1, text: name)
                 try meta.bind(2, value)
                 try meta.run()

@@ -22,6 +22,11 @@ extension SnapshotSource {
         do throws(BackupFault) { try BackupDirectory.restore(snapshot, into: scratch) } catch {
             throw StorageFault(error)
         }
+        try adopt(scratch, configuration)
+    }
+
+    /// Takes tables and contents of attachments of a directory that was made of a backup; nothing has the tables' name yet.
+    static func adopt(_ scratch: String, _ configuration: StorageConfiguration) throws(StorageFault) {
         let made = StorageConfiguration(dataDirectory: scratch)
         // What the tables refer to is there before they are. Most of it is: a quarantine leaves contents where they were.
         try FileSystem.makeDirectories(configuration.attachmentsDirectory)
@@ -47,7 +52,7 @@ extension SnapshotSource {
 
 extension StorageFault {
     /// Why a snapshot could not be restored: for want of room, which may come, or for what it is.
-    fileprivate init(_ fault: BackupFault) {
+    init(_ fault: BackupFault) {
         switch fault {
         case .noSpace: self = .system(errno: ENOSPC, call: "restore", path: "tmp")
         case .system(let errno, let call, let path): self = .system(errno: errno, call: call, path: path)

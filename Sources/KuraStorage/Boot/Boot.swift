@@ -17,6 +17,8 @@ public final class Boot: Sendable {
         var notices: [RecoveredNotice] = []
         /// A write of boot.json has failed: nothing more is told there.
         var isMute = false
+        /// Which bundle the tables of a recovery begin with, when they are the data.
+        var seedRecord: SeedRecord?
     }
     private let state: Guarded<State>
     private let configuration: StorageConfiguration
@@ -26,14 +28,21 @@ public final class Boot: Sendable {
     private let news = Atomic<Bool>(false)
     /// Some caches have not been read yet.
     let isReading = Atomic<Bool>(false)
+    private let seedStatus: Guarded<SeedStatus?>
+    private let remark: @Sendable (String) -> Void
 
     /// Failed starts in a phase of tables and log after which these are set aside.
     static let durableAttempts = 2
 
     /// After the lock has been taken.
-    init(_ configuration: StorageConfiguration, report: @escaping @Sendable (String) -> Void) {
+    init(
+        _ configuration: StorageConfiguration, remark: @escaping @Sendable (String) -> Void = { _ in },
+        report: @escaping @Sendable (String) -> Void
+    ) {
         self.configuration = configuration
+        self.remark = remark
         self.report = report
+        seedStatus = Guarded(configuration.seedBundle.map { SeedStatus(file: $0) })
         recoveredFile = RecoveredFile(configuration)
         state = Guarded(State(file: BootFile(configuration)))
     }
@@ -81,6 +90,8 @@ public final class Boot: Sendable {
             record.reason = "the process ended while it was in phase \(last.phase.rawValue)"
         }
         if last.phase == .serving { record.isUnclean = true }
+        record.isSeeding = false
+        if last.isSeeding { record.seedFailures += 1 }
         if !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
             record.cacheFailures += 1
         }
@@ -169,6 +180,7 @@ public final class Boot: Sendable {
             record.phase = .ended
             record.openingCache = ""
             record.readingCaches = []
+            record.isSeeding = false
         }
         state.withLock { $0.file.close() }
     }
@@ -235,6 +247,94 @@ public final class Boot: Sendable {
         notice.files = dropped.sorted()
         try keep(notice)
         report(notice.line)
+    }
+
+    // MARK: Seed bundle
+
+    /// Starts that end while they lay it down, after which it is left out where there is no other way to come up.
+    static let seedAttempts = 2
+
+    /// What it was to this start; nil without one.
+    public var seed: SeedStatus? { seedStatus.withLock { $0 } }
+
+    /// Lays the seed bundle's settings and documents down when there is nothing of them: at the first start, or when a recovery has found
+    /// nothing. Between `begin` and the opening of the tables.
+    /// - Throws: at a first start why the bundle is refused: to begin empty would be for good. Whatever there is to be saved comes first:
+    ///   a recovery goes on without it.
+    func layBundle() throws(StorageFault) {
+        guard let file = configuration.seedBundle else { return }
+        let recovery = pending
+        if let recovery {
+            guard recovery.origin == .nothing, recovery.savedRev == 0 else { return }
+        } else {
+            guard try TablesInMemory.areAbsent(configuration) else { return }
+        }
+        try enter(.bundle)
+        do throws(BackupFault) {
+            guard beginsSeeding() || recovery == nil else {
+                throw .refused("starts ended while it was being laid down")
+            }
+            defer { endsSeeding() }
+            let bundle = try SeedBundle(file)
+            guard bundle.manifest.hasTables else { return }
+            // A recovery that is begun again finds its log, which this bundle has nothing to do with.
+            if recovery == nil { try noting { () throws(StorageFault) in try bundle.record.write(configuration) } }
+            let counts = try bundle.layTables(configuration)
+            seedStatus.withLock { $0?.stores += ["settings", "documents"] }
+            remark(
+                "the seed bundle \(file) was laid down: \(counts.settings) settings, \(counts.documents) documents, revision "
+                    + "\(bundle.manifest.rev)")
+            if var recovery {
+                recovery.origin = .bundle
+                state.withLock { $0.seedRecord = bundle.record }
+                let notice = recovery
+                try noting { () throws(StorageFault) in try keep(notice) }
+            }
+        } catch {
+            if error == .noSpace { throw StorageFault(error) }
+            guard recovery != nil else {
+                throw .refused(
+                    "the seed bundle \(file) was not laid down: \(error). There is no data yet, so nothing was begun; "
+                        + "without --seed-bundle the daemon begins empty")
+            }
+            seedStatus.withLock { $0?.problem = error.description }
+            report("SETTINGS AND DOCUMENTS BEGIN EMPTY: the seed bundle \(file) was not laid down: \(error)")
+        }
+    }
+
+    private func noting(_ body: () throws(StorageFault) -> Void) throws(BackupFault) {
+        do throws(StorageFault) { try body() } catch { throw BackupFault(error) }
+    }
+
+    /// Something is about to be laid down. Also on the caches' thread.
+    /// - Returns: false when too many starts have ended while they did, which is forgotten by that.
+    func beginsSeeding() -> Bool {
+        let isAllowed = state.withLock { $0.record.seedFailures < Self.seedAttempts }
+        note { $0.isSeeding = true }
+        if !isAllowed { endsSeeding() }
+        return isAllowed
+    }
+
+    /// It is there, or was refused.
+    func endsSeeding() {
+        note { record in
+            record.isSeeding = false
+            record.seedFailures = 0
+        }
+    }
+
+    /// What became of the model cache's part.
+    func hasSeeded(models: Int, namespaces: Int, problem: String?) {
+        guard let file = configuration.seedBundle else { return }
+        if let problem {
+            seedStatus.withLock { $0?.problem = problem }
+            report("the model cache begins empty: of the seed bundle \(file) nothing was laid down there: \(problem)")
+        } else if models > 0 {
+            seedStatus.withLock { $0?.stores.append("models") }
+            remark(
+                "the seed bundle \(file) was laid down in the model cache: \(models) entries of \(namespaces) namespaces"
+            )
+        }
     }
 
     // MARK: Notices
@@ -327,6 +427,8 @@ public final class Boot: Sendable {
         guard var notice = pending else { return }
         notice.step = .done
         try keep(notice)
+        // Without it a recovery would not begin with the bundle, which is no reason not to start.
+        try? state.withLock(\.seedRecord)?.write(configuration)
         report(notice.line)
     }
 }

@@ -21,6 +21,9 @@ struct BootRecord: Equatable, Sendable {
     var readingCaches: [String] = []
     /// A run before this one was killed while it served, and no start since has come so far as to look.
     var isUnclean = false
+    /// A seed bundle is being laid down; and how many starts have ended while they did, since one came through.
+    var isSeeding = false
+    var seedFailures = 0
     /// Of the last failure of tables or log.
     var failedPhase = ""
     var reason = ""
@@ -50,6 +53,8 @@ struct BootRecord: Equatable, Sendable {
         openingCache = note.text("openingCache")
         readingCaches = note.texts("readingCaches")
         isUnclean = note.flag("unclean")
+        isSeeding = note.flag("seeding")
+        seedFailures = note.count("seedFailures")
         failedPhase = note.text("failedPhase")
         reason = note.text("reason")
     }
@@ -67,6 +72,8 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "openingCache", String(openingCache.prefix(64)))
         text.append(note: "readingCaches", readingCaches)
         text.append(note: "unclean", isUnclean)
+        text.append(note: "seeding", isSeeding)
+        text.append(note: "seedFailures", Int64(seedFailures))
         text.append(note: "failedPhase", failedPhase)
         text.append(note: "reason", Self.cut(reason))
         text.append("}")

@@ -6,6 +6,8 @@ enum BootPhase: String, Sendable, CaseIterable {
     case lock
     /// What a recovery goes on with is being made.
     case rebuild
+    /// A seed bundle is being laid down, where there is nothing.
+    case bundle
     /// The tables are being opened, then brought to this version's layout, looked through after an unclean stop, and read in.
     case open, migrate, integrity, tables
     /// The log's changes are being taken in.
@@ -20,7 +22,7 @@ enum BootPhase: String, Sendable, CaseIterable {
     var isDurable: Bool {
         switch self {
         case .rebuild, .open, .migrate, .integrity, .tables, .log: true
-        case .lock, .keys, .caches, .listen, .serving, .ended: false
+        case .lock, .bundle, .keys, .caches, .listen, .serving, .ended: false
         }
     }
 

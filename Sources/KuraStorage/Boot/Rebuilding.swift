@@ -56,7 +56,11 @@ struct Rebuilding {
         } else if notice.rung != .nothing, let snapshot = try takeSnapshot() {
             rev = snapshot.rev
             (notice.origin, notice.snapshot) = (.snapshot, snapshot.name)
+        } else if notice.rung != .nothing, let found = try takeBundle() {
+            rev = found
+            notice.origin = .bundle
         } else {
+            try SeedRecord.remove(configuration)
             // Empty ones, so that the start does not miss them; it names their history.
             try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048).close()
         }
@@ -119,6 +123,23 @@ struct Rebuilding {
         return (snapshot.name, snapshot.rev)
     }
 
+    /// Begins with the seed bundle that the tables had begun with, so that the log joins up with it.
+    /// - Returns: its revision; nil when there is no such bundle.
+    private func takeBundle() throws(StorageFault) -> UInt64? {
+        guard let file = configuration.seedBundle else { return nil }
+        do throws(BackupFault) {
+            let bundle = try SeedBundle(file)
+            guard SeedRecord.names(bundle, configuration) else { return nil }
+            _ = try bundle.layTables(configuration)
+            return bundle.manifest.rev
+        } catch {
+            if error == .noSpace { throw StorageFault(error) }
+            report("the seed bundle that the tables began with cannot be laid down anew: \(error)")
+            try FileSystem.removeAll(of: configuration.tablesPath)
+            return nil
+        }
+    }
+
     /// Looks through the tables that are in their place now, and has them begin a history of their own, with no segments.
     /// - Returns: the revision that they are as of.
     private func adopt() throws(StorageFault) -> UInt64 {
@@ -141,97 +162,6 @@ struct Rebuilding {
             _ = try connection.checkpoint(.full)
             return UInt64(rev)
         } catch { throw .database(error, file: path) }
-    }
-}
-
-/// Copies the rows of a log that join up with a revision into a fresh one.
-private struct LogSalvage {
-    private let source: String
-    private let scratch: String
-    private let configuration: StorageConfiguration
-    private let isTaking: Bool
-    private let report: (String) -> Void
-    /// Everything up to here is in the start state or was copied.
-    private(set) var savedRev: UInt64
-    /// The newest that was seen.
-    private(set) var newestRev: UInt64 = 0
-
-    init(
-        from source: String, scratch: String, to configuration: StorageConfiguration, after rev: UInt64, isTaking: Bool,
-        report: @escaping (String) -> Void
-    ) {
-        (self.source, self.scratch, self.configuration, self.isTaking) = (source, scratch, configuration, isTaking)
-        self.report = report
-        savedRev = rev
-    }
-
-    mutating func run() throws(StorageFault) {
-        guard FileSystem.exists(source) else { return }
-        var found: [(number: Int, firstRev: UInt64, lastRev: UInt64)] = []
-        for number in try FileSystem.names(in: source).compactMap(Segment.number(ofFile:)).sorted() {
-            try open(number) { segment in found.append((number, segment.firstRev, segment.lastRev)) }
-        }
-        newestRev = found.map(\.lastRev).max() ?? 0
-        guard isTaking else { return }
-        let after = savedRev
-        let wanted = found.filter { $0.lastRev > after }.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
-        guard !wanted.isEmpty else { return }
-        let target = try Segment(
-            creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil)
-        var copy = SegmentCopy(into: target, in: configuration.logDirectory)
-        var newest = savedRev
-        for one in wanted where one.lastRev > newest {
-            var failure: StorageFault?
-            var isAtHole = false
-            try open(one.number) { segment in
-                do throws(StorageFault) {
-                    try segment.someRows(after: newest) { (rev, at, records) throws(StorageFault) in
-                        var reached = newest
-                        guard try Self.joins(records, behind: &reached) else {
-                            isAtHole = true
-                            return false
-                        }
-                        do throws(StorageFault) { try copy.append(rev: rev, at: at, records: records) } catch {
-                            failure = error
-                            return false
-                        }
-                        newest = max(reached, rev)
-                        return true
-                    }
-                } catch { report("segment \(one.number) of the log can be read up to revision \(newest): \(error)") }
-            }
-            if let failure { throw failure }
-            if isAtHole { break }
-        }
-        try copy.finish()
-        savedRev = newest
-    }
-
-    /// Whether a row's changes come next to a revision.
-    private static func joins(_ records: Bytes, behind newest: inout UInt64) throws(StorageFault) -> Bool {
-        var offset = 0
-        while let record = try LogRecord.next(in: records, at: &offset) {
-            guard record.rev > newest else { continue }
-            guard record.rev == newest + 1 || RelaxedDurability.raises(record, from: newest) else { return false }
-            newest = record.rev
-        }
-        return true
-    }
-
-    /// Opens a copy of a segment, which is gone afterwards; one that cannot be opened is told of and passed over.
-    private func open(_ number: Int, _ body: (Segment) -> Void) throws(StorageFault) {
-        let (from, to) = (Segment.path(source, number), Segment.path(scratch, number))
-        do throws(StorageFault) {
-            for end in ["", "-wal"] where FileSystem.exists(from + end) {
-                try FileSystem.copy(from + end, to: to + end)
-            }
-            let segment = try Segment(opening: number, in: scratch)
-            body(segment)
-        } catch {
-            if error.isFull { throw error }
-            report("segment \(number) of the log cannot be read: \(error)")
-        }
-        for end in ["", "-wal", "-shm", "-journal"] { try FileSystem.remove(to + end) }
     }
 }
 

@@ -13,6 +13,8 @@ public struct RecoveredNotice: Equatable, Sendable {
         /// The tables that were set aside: they are sound, and were copied.
         case tables
         case snapshot
+        /// The seed bundle: the one that the tables had begun with, to which the log was added, or another one, with nothing.
+        case bundle
         case nothing
     }
     /// How far a recovery of tables and log has come. What it has to do is known durably before it does it.
@@ -106,10 +108,12 @@ public struct RecoveredNotice: Equatable, Sendable {
             switch origin {
             case .tables: "a copy of the tables, which are sound"
             case .snapshot: "the snapshot \(snapshot)"
+            case .bundle: "the seed bundle"
             case .nothing: "nothing"
             }
+        let rest = self.origin == .bundle ? ", NOTHING OF WHAT WAS CHANGED SINCE IS THERE" : ", EMPTY"
         return "The daemon starts from \(origin)"
-            + (savedRev > 0 ? ", everything up to revision \(savedRev) is there" : ", EMPTY")
+            + (savedRev > 0 ? ", everything up to revision \(savedRev) is there" : rest)
     }
 
     private var lossLine: String {

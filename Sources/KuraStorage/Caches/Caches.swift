@@ -16,6 +16,9 @@ public final class Caches {
     let configuration: StorageConfiguration
     /// The last run did not end well: the files are checked before they are used, and what they say may be old.
     let isDoubtful: Bool
+    /// What the model cache begins with when there is none.
+    let seed: ModelSeed?
+    private let boot: Boot?
     /// Look-ups that are through.
     private var answers: [QueryAnswer] = []
     private var rooms: [any CacheRoom] = []
@@ -56,7 +59,10 @@ public final class Caches {
         self.housekeeper = housekeeper
         self.wake = wake
         self.report = report
-        space = FreeSpace(directory: configuration.cacheDirectory, minimum: configuration.minFreeBytes)
+        self.boot = boot
+        let space = FreeSpace(directory: configuration.cacheDirectory, minimum: configuration.minFreeBytes)
+        self.space = space
+        seed = boot.flatMap { boot in configuration.seedBundle.map { ModelSeed($0, boot, space) } }
         let isDoubtful = !FileSystem.exists(configuration.cacheCleanPath)
         self.isDoubtful = isDoubtful
         let layout = CacheFile.Layout(version: Self.layoutVersion, sql: tables.joined(separator: "\n"))
@@ -90,6 +96,12 @@ public final class Caches {
 
     /// Of the tables of all rooms: one more whenever any of them changes. Files of another version are dropped.
     static let layoutVersion: Int64 = 1
+
+    /// What was laid down of the seed bundle, or was not.
+    func take(_ seed: ModelSeed) {
+        guard seed.isTried else { return }
+        boot?.hasSeeded(models: seed.entries, namespaces: seed.namespaces, problem: seed.problem)
+    }
 
     func add(_ room: any CacheRoom) {
         rooms.append(room)

@@ -324,7 +324,7 @@ final class Folder: @unchecked Sendable {
     }
 
     /// Hot keys fold once: sorted as the trees have them, and only the newest change of each key.
-    private static func newestOfEachKey(_ items: ContiguousArray<ItemRef>) -> ContiguousArray<ItemRef> {
+    static func newestOfEachKey(_ items: ContiguousArray<ItemRef>) -> ContiguousArray<ItemRef> {
         var sorted = items
         sorted.sort(by: precedes)
         var kept = 0

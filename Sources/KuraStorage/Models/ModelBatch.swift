@@ -72,7 +72,7 @@ final class ModelBatch: CacheJob, @unchecked Sendable {
         append(row.freshUntil)
         append(row.staleUntil)
         append(row.errorUntil)
-        append(Int64(row.flags.intersection([.stale, .failed]).rawValue))
+        append(Int64(row.flags.intersection(.kept).rawValue))
     }
 
     func delete(_ key: Bytes, of namespace: ModelNamespace) {

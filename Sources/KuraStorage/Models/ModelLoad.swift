@@ -19,6 +19,7 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
 
     /// nil: the beginning of all.
     let file: String?
+    let seed: ModelSeed?
     private let after: (namespace: Int64, key: [UInt8])
     private(set) var spaces: [Space] = []
     private(set) var marks: [Mark] = []
@@ -32,9 +33,11 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
     /// Heads of one piece.
     static let piece = 512
 
-    init(file: String? = nil, after: (namespace: Int64, key: [UInt8]) = (-1, [])) {
+    /// `seed`: laid down before the beginning of all is read.
+    init(file: String? = nil, after: (namespace: Int64, key: [UInt8]) = (-1, []), seed: ModelSeed? = nil) {
         self.file = file
         self.after = after
+        self.seed = seed
     }
 
     var isAtEnd: Bool { count < Self.piece }
@@ -43,6 +46,7 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
     func run(_ files: CacheFiles) throws(SQLiteError) {
         // Whatever keeps the names from being read, files that none of those that were read is about are nobody's.
         defer { if file == nil { dropUnnamed(files) } }
+        seed?.lay(files)
         guard files.exists(file ?? CacheFiles.main) else { return }
         let opened = try files.file(file ?? CacheFiles.main)
         guard file == nil else {
@@ -141,14 +145,17 @@ final class ModelLoad: CacheJob, @unchecked Sendable {
 
 /// Taking in what was read: while requests are served.
 extension ModelsStore {
-    func beginLoading() { caches.writer.submit(ModelLoad()) }
+    func beginLoading() { caches.writer.submit(ModelLoad(seed: caches.seed)) }
 
     func take(_ load: ModelLoad, _ error: SQLiteError?) {
         if let error {
             caches.openErrors += 1
             caches.report("the model cache begins empty: \(error)")
         }
-        guard load.file != nil else { return takeBeginning(load) }
+        guard load.file != nil else {
+            if let seed = load.seed { caches.take(seed) }
+            return takeBeginning(load)
+        }
         var reader = load.reader
         while !reader.isAtEnd { takeHead(&reader) }
         if error == nil, !load.isAtEnd {
@@ -208,7 +215,7 @@ extension ModelsStore {
         row.staleUntil = reader.number()
         row.errorUntil = reader.number()
         let flags = ModelRow.Flags(rawValue: UInt8(truncatingIfNeeded: reader.number()))
-        row.flags = flags.intersection([.stale, .failed]).union(.persisted)
+        row.flags = flags.intersection(.kept).union(.persisted)
         // Nothing that an unclean stop has left is fresh, whatever the marks say.
         if caches.isDoubtful { row.flags.insert(.stale) }
         // What is written from now on is newer than all that is there.

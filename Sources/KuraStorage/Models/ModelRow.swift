@@ -15,6 +15,10 @@ struct ModelRow: BitwiseCopyable {
         static let stale = Flags(rawValue: 8)
         /// It is in memory, and in no batch yet: what is written over by then is written once.
         static let unsent = Flags(rawValue: 16)
+        /// It came from a seed bundle.
+        static let seeded = Flags(rawValue: 32)
+        /// What files keep of them.
+        static let kept: Flags = [.stale, .failed, .seeded]
 
         var isPersistedAndSent: Bool { contains(.persisted) && !contains(.unsent) }
     }

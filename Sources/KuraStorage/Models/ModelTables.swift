@@ -77,10 +77,7 @@ final class ModelStatements {
             let value = reader.bytes()
             try putHead.bind(11, Int64(value.count))
             try putHead.run()
-            try putValue.bind(1, number)
-            try putValue.bind(2, bytes: key)
-            try putValue.bind(3, bytes: value)
-            try putValue.run()
+            try put(value, namespace: number, key)
         case .touch:
             try touch.bind(1, number)
             try touch.bind(2, bytes: reader.bytes())
@@ -96,10 +93,7 @@ final class ModelStatements {
                 try deleteMarks.bind(1, number)
                 try deleteMarks.run()
             } else {
-                try putNamespace.bind(1, number)
-                try putNamespace.bind(2, bytes: name)
-                try putNamespace.bind(3, utf8: configuration)
-                try putNamespace.run()
+                try put(namespace: number, name, configuration)
             }
         case .mark:
             let name = reader.bytes()
@@ -120,6 +114,35 @@ final class ModelStatements {
         case .dropNamespace: try deleteEntries(of: number)
         case .dropFile, .shrink: break
         }
+    }
+
+    /// `configuration`: its text, not empty.
+    func put(namespace number: Int64, _ name: Bytes, _ configuration: Bytes) throws(SQLiteError) {
+        try putNamespace.bind(1, number)
+        try putNamespace.bind(2, bytes: name)
+        try putNamespace.bind(3, utf8: configuration)
+        try putNamespace.run()
+    }
+
+    private func put(_ value: Bytes, namespace: Int64, _ key: Bytes) throws(SQLiteError) {
+        try putValue.bind(1, namespace)
+        try putValue.bind(2, bytes: key)
+        try putValue.bind(3, bytes: value)
+        try putValue.run()
+    }
+
+    /// `numbers`: the columns from `sequence` to `flags`.
+    func put(
+        namespace: Int64, _ key: Bytes, _ numbers: [Int64], _ etag: Bytes, _ tags: Bytes, _ value: Bytes
+    ) throws(SQLiteError) {
+        try putHead.bind(1, namespace)
+        try putHead.bind(2, bytes: key)
+        for (position, number) in numbers.enumerated() { try putHead.bind(Int32(3 + position), number) }
+        try putHead.bind(9, bytes: etag)
+        try putHead.bind(10, bytes: tags)
+        try putHead.bind(11, Int64(value.count))
+        try putHead.run()
+        try put(value, namespace: namespace, key)
     }
 
     private func deleteEntries(of namespace: Int64) throws(SQLiteError) {

@@ -1,5 +1,6 @@
 import KuraBytes
 public import Sodium
+import Synchronization
 
 /// What a key that follows from the root key is for.
 ///
@@ -58,6 +59,8 @@ public final class KeyRing {
     public let hostKey: SecretKey?
 
     var slots: KeySlots?
+    /// For who keeps keys on a thread: whether he still may.
+    private(set) var lease = KeyLease()
     private var roots: [(epoch: UInt32, key: SecretKey)] = []
     private var lasting: SecretKey?
     private var derived: [Derivation: SecretKey] = [:]
@@ -145,6 +148,8 @@ public final class KeyRing {
 
     /// Forgets every key but the host's: their memory is zeroed as soon as nobody else keeps them.
     public func lock() {
+        lease.revoke()
+        lease = KeyLease()
         roots = []
         lasting = nil
         derived = [:]
@@ -188,6 +193,15 @@ public final class KeyRing {
         guard state == .unlocked, let slots, let lasting else { return nil }
         return OpenedKeys(slots: slots, roots: roots, lasting: lasting)
     }
+}
+
+/// Whether keys that were given to a thread may still be used: until the secrets are locked.
+final class KeyLease: Sendable {
+    private let revoked = Atomic<Bool>(false)
+
+    var isRevoked: Bool { revoked.load(ordering: .acquiring) }
+
+    fileprivate func revoke() { revoked.store(true, ordering: .releasing) }
 }
 
 /// The slots with the keys that they lead to.

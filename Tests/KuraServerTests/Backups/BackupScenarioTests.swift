@@ -396,6 +396,73 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `scheduled snapshots are encrypted to the recipients that are configured, and secrets open from them`()
+        throws
+    {
+        let pair = try BoxKeyPair()
+        let key = AttachmentWorld.base64(pair.publicKey)
+        let daemon = try TemporaryDaemon(
+            configuration: "{\"backups\":{\"every\":\"1s\",\"recipients\":[\"\(key)\"]}}")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":\"canary-one\"}")
+        try client.result(
+            "secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"open sesame\"}")
+        let rev = try #require(try client.result("storage.status")["rev"]?.int)
+        var opener = BackupOpener()
+        opener.identities = [pair]
+        let deadline = now() + 60
+        var found: String?
+        while found == nil, now() < deadline {
+            for entry in try client.result("backups.list")["backups"]?.elements ?? [] {
+                #expect(entry["encrypted"]?.bool == true, "\(entry)")
+                let path = daemon.data + "/backups/\(entry["name"]?.text ?? "").kurabackup"
+                guard let made = try? BackupRestore.verify(path, opener), made.manifest.rev >= rev else { continue }
+                found = path
+                break
+            }
+            usleep(100_000)
+        }
+        let path = try #require(found)
+        let other = try restored(path, opener)
+        #expect(try read(other.connect(), "ada") == "open sesame")
+        #expect(other.terminate() == 0)
+    }
+
+    @Test func `a recipient that nothing can be sealed to is refused with the configuration`() throws {
+        let zeros = AttachmentWorld.base64([UInt8](repeating: 0, count: 32))
+        for wrong in ["\"x\"", "[]", "[\"AAAA\"]", "[\"\(zeros)\"]"] {
+            let daemon = try TemporaryDaemon(starts: false)
+            TemporaryDaemon.write(
+                "{\"backups\":{\"every\":\"1h\",\"recipients\":\(wrong)}}", to: daemon.root + "/config.json")
+            let arguments = [
+                "--data-dir", daemon.data, "--socket", daemon.socket, "--config", daemon.root + "/config.json",
+            ]
+            #expect(try daemon.run(arguments) == 2, "\(wrong)")
+            #expect(daemon.log.contains("backups.recipients"), "\(wrong)")
+        }
+    }
+
+    @Test func `a backup under way lets go of the keys when the secrets are locked, and says why there is none`()
+        throws
+    {
+        let daemon = try TemporaryDaemon(faults: "backup.write:sleep=2000:3")
+        let (client, other) = (try daemon.connect(), try daemon.connect())
+        try client.result("secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"x\"}")
+        for id in 0..<50 {
+            try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":1}")
+        }
+        client.send(Client.request("storage.backup", "{\"name\":\"one\"}"))
+        // It has been begun when there is its draft.
+        let deadline = now() + 30
+        while TemporaryDaemon.names(daemon.data + "/backups") ?? [] == [], now() < deadline { usleep(5000) }
+        try other.result("secrets.lock")
+        var reply = try client.reply()
+        while reply["method"] != nil { reply = try client.reply() }
+        #expect(reply["error"]?["data"]?["kind"]?.text == "sealed", "\(reply)")
+        #expect(TemporaryDaemon.names(daemon.data + "/backups") == [])
+        try other.result("storage.backup", "{\"name\":\"two\",\"include\":[\"documents\"]}")
+    }
+
     // MARK: The program
 
     @Test func `kurad restore restores, refuses what is not empty, and only checks when it is told to`() throws {

@@ -1,0 +1,58 @@
+import KuraClient
+import KuraProtocol
+
+/// `kura bundle create`: a seed bundle into a local file.
+enum BundleCommand {
+    static let tool = Tool(
+        noun: nil, word: "bundle", arguments: ["create", "FILE"],
+        options: [
+            .init(
+                name: "include", value: "WHAT",
+                summary:
+                    "Only this: settings, documents, models, or a scope such as models/feed. May be given several times.",
+                repeats: true)
+        ],
+        summary: "Write what other daemons are to begin with into a file: a seed bundle.",
+        explanation: [
+            "Settings, documents with their attachments, and models, as of one revision, while the daemon goes on. Nothing of what was "
+                + "deleted, of the secrets and of the blobs is in it, nor what is configured with 'backup: false', nor what came from a "
+                + "seed bundle itself and has not been changed since. It is not encrypted.",
+            "'kurad --seed-bundle FILE' lays it down where there is nothing: settings and documents at the first start, models also when the "
+                + "model cache has been dropped. Models are stale then, so whoever is the first to ask fetches them anew.",
+            "Start a daemon over an empty directory, have the application fill it, create the bundle, and ship it with the application.",
+        ],
+        examples: [
+            "kura bundle create first-start.kurabundle",
+            "kura bundle create catalogue.kurabundle --include models/catalogue --include settings",
+        ], takesFile: true)
+
+    static func run(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> ExitCode {
+        try arguments.check(least: 2, most: 2)
+        guard arguments.words[0] == "create" else {
+            throw .usage("bundle has no verb '\(arguments.words[0])'", hint: "usage: kura \(tool.usage)")
+        }
+        let path = arguments.words[1]
+        var members = [("fd", Array("true".utf8))]
+        let include = arguments.values("include")
+        if !include.isEmpty { members.append(("include", BackupCommand.list(include))) }
+        let result = try BackupCommand.write(
+            path, "storage.bundle", JSONParts.object(members), "bundle create", options, console, catalogue)
+        guard !console.isQuiet else { return .done }
+        guard options.form == .standard, let object = JSONObject(result) else {
+            console.print(line: result)
+            return .done
+        }
+        let counts = object.object("counts")
+        func count(_ name: String) -> String { "\(counts?.integer(name) ?? 0) \(name)" }
+        console.print(
+            "\(Visible.line(path)): revision \(object.integer("rev") ?? 0), \(object.integer("bytes") ?? 0) bytes, "
+                + (object["verified"] == Array("true".utf8) ? "verified\n" : "not read back\n"))
+        console.print(
+            "  \(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of "
+                + "\(count("namespaces"))\n")
+        BackupCommand.showEnd(object, console)
+        return .done
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import KuraBytes
+
+/// The changes of a log that follow a backup: its segments are the increments. They go into the log of what is restored, up to a revision,
+/// and the first start takes them in as after any unclean stop, so there is no second way to apply changes.
+///
+/// The log is read from copies, one segment after the other: it may be a running daemon's.
+public struct LogChanges: Sendable {
+    /// A directory of segments: DATA/log, what was copied of it, or what a recovery set aside.
+    public var log: String
+    /// nil: everything that follows without a gap.
+    public var rev: UInt64?
+
+    public init(log: String, upTo rev: UInt64?) {
+        self.log = log
+        self.rev = rev
+    }
+
+    /// Where the contents of attachments are that the log names.
+    private var attachments: StorageConfiguration? {
+        for parent in ["/..", "/../../.."] {
+            let data = StorageConfiguration(dataDirectory: log + parent)
+            if FileSystem.isDirectory(data.attachmentsDirectory) { return data }
+        }
+        return nil
+    }
+
+    /// Adds them to what was made of a backup.
+    /// `hasKeys`: it has secrets, and what leads to their keys.
+    /// - Returns: the revision that everything is as of.
+    /// - Throws: why they cannot be: then nothing is restored.
+    func add(
+        to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
+    ) throws(BackupFault) -> UInt64 {
+        guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
+        if let rev, rev < manifest.rev {
+            throw .refused(
+                "the backup is as of revision \(manifest.rev) already: take an earlier one for revision \(rev)")
+        }
+        guard manifest.include.isEmpty else {
+            throw .refused("the backup has only a part: what the log has cannot be added to that")
+        }
+        if let left = manifest.leftOut.first(where: { $0.store == "secrets" }) {
+            throw .refused(
+                "the backup leaves secrets out (\(left.reason.rawValue)), which the log's changes of secrets count on")
+        }
+        let scratch = configuration.temporaryDirectory + "/changes"
+        var lists: [[UInt8]: [ContentDigest]] = [:]
+        var hasSecrets = false
+        var reports: [String] = []
+        let saved: UInt64
+        let newest: UInt64
+        do throws(StorageFault) {
+            try FileSystem.makeDirectory(scratch)
+            var salvage = LogSalvage(
+                from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
+            ) { reports.append($0) }
+            salvage.visit = { record in
+                if record.store.isSealed { hasSecrets = true }
+                guard record.store == .attachments else { return }
+                let name = Array(record.scope) + [0] + Array(record.key)
+                lists[name] = record.value.isEmpty ? [] : AttachmentList(record.value).attachments.map(\.digest)
+            }
+            try salvage.run()
+            (saved, newest) = (salvage.savedRev, salvage.newestRev)
+            try FileSystem.removeDirectory(scratch)
+        } catch { throw BackupFault(error) }
+        if let rev, saved < rev {
+            let reason = reports.first.map { " (\($0))" } ?? ""
+            throw .refused(
+                newest < rev
+                    ? "the log ends with revision \(newest)\(reason)"
+                    : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)")
+        }
+        guard !hasSecrets || hasKeys else {
+            throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")
+        }
+        try copy(Set(lists.values.flatMap(\.self)), to: configuration)
+        return saved
+    }
+
+    /// Brings contents along that lists of the log name.
+    private func copy(_ digests: Set<ContentDigest>, to configuration: StorageConfiguration) throws(BackupFault) {
+        for digest in digests {
+            let target = AttachmentFiles.path(digest, configuration)
+            guard !FileSystem.exists(target) else { continue }
+            guard let from = attachments.map({ AttachmentFiles.path(digest, $0) }), FileSystem.exists(from) else {
+                throw .refused("the content \(digest.text) of an attachment is not there any more")
+            }
+            do throws(StorageFault) {
+                let directory = String(target.dropLast(ContentDigest.length - 1))
+                try FileSystem.makeDirectory(directory)
+                try FileSystem.copy(from, to: target)
+                let descriptor = try FileSystem.open(target, O_RDONLY | O_NOFOLLOW)
+                defer { close(descriptor) }
+                guard try RestoredContents.digest(of: descriptor, target) == digest else {
+                    throw .damaged("the content \(digest.text) of an attachment is damaged")
+                }
+                guard fchmod(descriptor, 0o400) == 0 else { throw FileSystem.fail("fchmod", target) }
+                try FileSystem.syncDirectory(directory)
+                try FileSystem.syncDirectory(configuration.attachmentsDirectory)
+            } catch { throw BackupFault(error) }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import KuraBytes
+
+/// Which settings and documents are in a seed bundle, by the hashes of their names: what the tables count includes what is not in it.
+struct BundledItems {
+    private struct Scope: Hashable {
+        var store: Store
+        var name: [UInt8]
+    }
+
+    /// The hash alone is the same of some keys of one byte and of two.
+    private struct Key: Hashable {
+        var hash: UInt64
+        var length: Int
+    }
+
+    private var scopes: [Scope: Set<Key>] = [:]
+    private let seed = UInt64.random(in: 0...UInt64.max)
+
+    /// Takes a record in the order in which they are written.
+    /// `scope`: its scope's name, where it does not say that yet.
+    mutating func note(_ record: BackupRecord, in scope: Bytes? = nil) {
+        guard record.store == .settings || record.store == .documents else { return }
+        let scope = Scope(store: record.store, name: Array(scope ?? record.scope))
+        let key = Key(hash: Hash.bytes(record.key, seed: seed), length: record.key.count)
+        if record.flags.contains(.isDrop) {
+            scopes[scope] = nil
+        } else if record.flags.contains(.isDeleted) {
+            scopes[scope]?.remove(key)
+        } else {
+            scopes[scope, default: []].insert(key)
+        }
+    }
+
+    func count(_ store: Store, _ name: [UInt8]) -> Int { scopes[Scope(store: store, name: name)]?.count ?? 0 }
+}
