@@ -541,7 +541,7 @@ class ModelsMethods:
         `stale_if_error_seconds`: How long it is shown as stale instead when fetching it fails.
         `max_entries`: Most entries.
         `max_bytes`: Most bytes, keys and 144 for each entry included.
-        `partition`: true: it lies in a file of its own.
+        `partition`: true: it lies in a file of its own; 64 namespaces at most do.
         `persist`: false: it is kept in memory only, and gone with the daemon.
         `scratch`: true: it is kept in memory for as long as a connection that said so is there, then it is gone.
 
@@ -904,7 +904,7 @@ class AsyncModelsMethods:
         `stale_if_error_seconds`: How long it is shown as stale instead when fetching it fails.
         `max_entries`: Most entries.
         `max_bytes`: Most bytes, keys and 144 for each entry included.
-        `partition`: true: it lies in a file of its own.
+        `partition`: true: it lies in a file of its own; 64 namespaces at most do.
         `persist`: false: it is kept in memory only, and gone with the daemon.
         `scratch`: true: it is kept in memory for as long as a connection that said so is there, then it is gone.
 

@@ -82,7 +82,8 @@ class SessionMethods:
 
         `client`: Name of the application, for the log and the write bill.
         `version`: Version of the application; needs `client`.
-        `launch`: The application has just started: its first connection says so, once a start; needs `client`.
+        `launch`: The application has just started: its first connection says so, once a start; needs `client`. Its
+            scopes are swept.
         `enable`: Capabilities to switch on for this connection; all must be among those offered.
         `installation`: Which installation of the application this is, as it was named at its installation: secrets
             of another one are not shown to it.
@@ -134,7 +135,8 @@ class AsyncSessionMethods:
 
         `client`: Name of the application, for the log and the write bill.
         `version`: Version of the application; needs `client`.
-        `launch`: The application has just started: its first connection says so, once a start; needs `client`.
+        `launch`: The application has just started: its first connection says so, once a start; needs `client`. Its
+            scopes are swept.
         `enable`: Capabilities to switch on for this connection; all must be among those offered.
         `installation`: Which installation of the application this is, as it was named at its installation: secrets
             of another one are not shown to it.

@@ -38,14 +38,40 @@ class StorageStatusResultRecovered(_StorageStatusResultRecovered, total=False):
     quarantine: str
     # Files of caches that were dropped.
     files: List[str]
-    # A copy of the tables, a snapshot or nothing; changes of the log were added to it.
-    startedFrom: Literal["tables", "snapshot", "nothing"]
+    # A copy of the tables, a snapshot, the seed bundle or nothing; changes of the log were added to it.
+    startedFrom: Literal["tables", "snapshot", "bundle", "nothing"]
     # The snapshot's name.
     snapshot: str
     # Every change up to this revision of the history before is there.
     savedRev: int
     # Newest revision that was found in what was set aside: changes above `savedRev` are only there.
     newestRev: int
+
+
+class _StorageStatusResultCheck(TypedDict):
+    # Whether one is under way that nobody has asked for.
+    running: bool
+
+
+class StorageStatusResultCheck(_StorageStatusResultCheck, total=False):
+    # When the last one ended.
+    at: str
+    # How many problems it has found.
+    problems: int
+
+
+class _StorageStatusResultSeedBundle(TypedDict):
+    # The file, as the daemon was told.
+    file: str
+    # `notNeeded`: there was data, and the file was not looked at; `failed`: something that was absent began empty.
+    state: Literal["notNeeded", "laidDown", "failed"]
+    # What this start has laid down.
+    stores: List[Literal["settings", "documents", "models"]]
+
+
+class StorageStatusResultSeedBundle(_StorageStatusResultSeedBundle, total=False):
+    # Why what is missing was not laid down.
+    problem: str
 
 
 class _StorageStatusResultSockets(TypedDict):
@@ -90,6 +116,10 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     pid: int
     # What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing.
     recovered: List[StorageStatusResultRecovered]
+    # What has come of looking through everything last (`storage.check`, or by itself); left out before the first.
+    check: StorageStatusResultCheck
+    # What `--seed-bundle` was to this start; left out without one.
+    seedBundle: StorageStatusResultSeedBundle
     # Domains, keys and bytes of the settings.
     settings: Dict[str, JSON]
     # Collections and documents.
@@ -121,7 +151,7 @@ class StorageStatusResult(_StorageStatusResult, total=False):
 class StorageStatsResultDatabases(TypedDict):
     # The file, below the data directory.
     name: str
-    # Its size when the daemon started, such as `1-2 MB`.
+    # Its size when the daemon started, or an application said that it has, such as `1-2 MB`.
     range: str
 
 
@@ -171,6 +201,240 @@ class StorageStatsResultBlobs(TypedDict):
     damaged: int
 
 
+class _StorageStatsResultDaemonRequestsLatency(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sumMicroseconds: int
+    # The longest.
+    maxNanoseconds: int
+    # The median, rounded up to its bucket's bound.
+    p50Nanoseconds: int
+    # What nine of ten do not exceed.
+    p90Nanoseconds: int
+    # What 99 of 100 do not exceed.
+    p99Nanoseconds: int
+    # What 999 of 1,000 do not exceed.
+    p999Nanoseconds: int
+
+
+class StorageStatsResultDaemonRequestsLatency(_StorageStatsResultDaemonRequestsLatency, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class StorageStatsResultDaemonRequests(TypedDict):
+    # Its name.
+    method: str
+    # Requests that were answered with an error.
+    refused: int
+    # From when the loop saw a request's last bytes to when the socket had taken its reply's last byte.
+    latency: StorageStatsResultDaemonRequestsLatency
+
+
+class _StorageStatsResultDaemonCommitsChanges(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sum: int
+    # The greatest.
+    max: int
+    # The median, rounded up to its bucket's bound.
+    p50: int
+    # What nine of ten do not exceed.
+    p90: int
+    # What 99 of 100 do not exceed.
+    p99: int
+    # What 999 of 1,000 do not exceed.
+    p999: int
+
+
+class StorageStatsResultDaemonCommitsChanges(_StorageStatsResultDaemonCommitsChanges, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class StorageStatsResultDaemonCommits(TypedDict):
+    # Changes of a commit.
+    changes: StorageStatsResultDaemonCommitsChanges
+
+
+class _StorageStatsResultDaemonSyncsTime(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sumMicroseconds: int
+    # The longest.
+    maxNanoseconds: int
+    # The median, rounded up to its bucket's bound.
+    p50Nanoseconds: int
+    # What nine of ten do not exceed.
+    p90Nanoseconds: int
+    # What 99 of 100 do not exceed.
+    p99Nanoseconds: int
+    # What 999 of 1,000 do not exceed.
+    p999Nanoseconds: int
+
+
+class StorageStatsResultDaemonSyncsTime(_StorageStatsResultDaemonSyncsTime, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class _StorageStatsResultDaemonSyncsRevisions(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sum: int
+    # The greatest.
+    max: int
+    # The median, rounded up to its bucket's bound.
+    p50: int
+    # What nine of ten do not exceed.
+    p90: int
+    # What 99 of 100 do not exceed.
+    p99: int
+    # What 999 of 1,000 do not exceed.
+    p999: int
+
+
+class StorageStatsResultDaemonSyncsRevisions(_StorageStatsResultDaemonSyncsRevisions, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class StorageStatsResultDaemonSyncs(TypedDict):
+    # What a sync took.
+    time: StorageStatsResultDaemonSyncsTime
+    # Revisions that a sync made durable.
+    revisions: StorageStatsResultDaemonSyncsRevisions
+
+
+class _StorageStatsResultDaemonFoldsTime(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sumMicroseconds: int
+    # The longest.
+    maxNanoseconds: int
+    # The median, rounded up to its bucket's bound.
+    p50Nanoseconds: int
+    # What nine of ten do not exceed.
+    p90Nanoseconds: int
+    # What 99 of 100 do not exceed.
+    p99Nanoseconds: int
+    # What 999 of 1,000 do not exceed.
+    p999Nanoseconds: int
+
+
+class StorageStatsResultDaemonFoldsTime(_StorageStatsResultDaemonFoldsTime, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class _StorageStatsResultDaemonFoldsChanges(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sum: int
+    # The greatest.
+    max: int
+    # The median, rounded up to its bucket's bound.
+    p50: int
+    # What nine of ten do not exceed.
+    p90: int
+    # What 99 of 100 do not exceed.
+    p99: int
+    # What 999 of 1,000 do not exceed.
+    p999: int
+
+
+class StorageStatsResultDaemonFoldsChanges(_StorageStatsResultDaemonFoldsChanges, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class StorageStatsResultDaemonFolds(TypedDict):
+    # What it took to write a slice to the tables.
+    time: StorageStatsResultDaemonFoldsTime
+    # Changes of a slice.
+    changes: StorageStatsResultDaemonFoldsChanges
+
+
+class _StorageStatsResultDaemonCheckpointsTime(TypedDict):
+    # How many there were.
+    count: int
+    # All together.
+    sumMicroseconds: int
+    # The longest.
+    maxNanoseconds: int
+    # The median, rounded up to its bucket's bound.
+    p50Nanoseconds: int
+    # What nine of ten do not exceed.
+    p90Nanoseconds: int
+    # What 99 of 100 do not exceed.
+    p99Nanoseconds: int
+    # What 999 of 1,000 do not exceed.
+    p999Nanoseconds: int
+
+
+class StorageStatsResultDaemonCheckpointsTime(_StorageStatsResultDaemonCheckpointsTime, total=False):
+    # With `histograms`: how many values each bucket has, by its upper bound, which belongs to it. A bound is at
+    # most a sixteenth above the values below it. Empty buckets are left out.
+    buckets: Dict[str, int]
+
+
+class StorageStatsResultDaemonCheckpoints(TypedDict):
+    # What one took.
+    time: StorageStatsResultDaemonCheckpointsTime
+
+
+class StorageStatsResultDaemonDocuments(TypedDict):
+    # Found in memory.
+    hits: int
+    # Looked up in the tables.
+    misses: int
+
+
+class StorageStatsResultDaemonSlow(TypedDict):
+    # From how long on a request is slow; 0: none is.
+    thresholdMilliseconds: int
+    # Slow requests since the start.
+    count: int
+
+
+class StorageStatsResultDaemon(TypedDict):
+    # Since it began to serve.
+    uptimeMilliseconds: int
+    # Methods that were asked for, in the order of their latencies' sums.
+    requests: List[StorageStatsResultDaemonRequests]
+    # Errors by kind, of lines that name no method too.
+    refusals: Dict[str, int]
+    # Commits to the log: a turn's changes, of all connections.
+    commits: StorageStatsResultDaemonCommits
+    # Syncs of the log.
+    syncs: StorageStatsResultDaemonSyncs
+    # Slices of the log that were written to the tables.
+    folds: StorageStatsResultDaemonFolds
+    # Checkpoints of the tables.
+    checkpoints: StorageStatsResultDaemonCheckpoints
+    # Bytes of the tables' WAL that are not checkpointed.
+    walBytes: int
+    # Connections that wait: for the `sync`, for `room`, a `page` or a `query`, those that had `more` than one turn
+    # answers, are `deferred`, `starved` of memory or `stalled`; long `transfers` under way.
+    queues: Dict[str, int]
+    # Documents looked up by their ids, to be read or changed.
+    documents: StorageStatsResultDaemonDocuments
+    # See `storage.slow`.
+    slow: StorageStatsResultDaemonSlow
+
+
 class StorageStatsResultSweep(TypedDict):
     # Whether it is under way.
     running: bool
@@ -184,8 +448,25 @@ class StorageStatsResultSweep(TypedDict):
     bytes: int
 
 
+class StorageStatsResultLaunches(TypedDict):
+    # The application.
+    client: str
+    # When it was done.
+    at: str
+    # Its starts since the daemon's, this one included.
+    count: int
+    # Entries that went of its namespaces of caches.
+    swept: int
+    # Bytes that they counted as.
+    sweptBytes: int
+    # Whether large database files were compacted: one start in five.
+    compacted: bool
+    # Bytes that these became smaller by.
+    freedBytes: int
+
+
 class _StorageStatsResult(TypedDict):
-    # Database files that there were at the start.
+    # Database files that there were then.
     databases: List[StorageStatsResultDatabases]
     # How many of them were of each range.
     sizes: Dict[str, int]
@@ -199,6 +480,9 @@ class _StorageStatsResult(TypedDict):
     sweep: StorageStatsResultSweep
     # Bytes that caches have given up for want of space.
     purgedBytes: int
+    # What was done for the last start of each application (`session.hello` with `launch`); others' need `admin` on
+    # the store.
+    launches: List[StorageStatsResultLaunches]
 
 
 class StorageStatsResult(_StorageStatsResult, total=False):
@@ -207,6 +491,8 @@ class StorageStatsResult(_StorageStatsResult, total=False):
     # Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs
     # `admin` on the store.
     totals: Dict[str, int]
+    # What the daemon has measured of its own work since it began to serve; needs `admin` on the store.
+    daemon: StorageStatsResultDaemon
 
 
 class StorageSweepResult(TypedDict):
@@ -243,9 +529,11 @@ class StorageDiskWritesResultTotals(TypedDict):
     writes: int
     # Files that were made.
     creates: int
+    # Files that were renamed.
+    renames: int
     # Files that were removed.
     deletes: int
-    # What these cost the file system's own blocks, about: 16 KiB a file made, 8 KiB a file removed.
+    # What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed.
     metadataBytes: int
     # Bytes that nobody asked for meanwhile: room for the log, folds and checkpoints of what came before, temporary
     # files.
@@ -310,6 +598,136 @@ class StorageDiskWritesResultDays(TypedDict):
     trend: int
 
 
+class StorageDiskWritesResultFiles(TypedDict):
+    # What the files are for.
+    group: Literal["log", "tables", "caches", "other"]
+    # Which of them: databases, their WAL, files of their own, room that is filled with zeros in advance.
+    kind: Literal["database", "wal", "journal", "content", "temporary", "room"]
+    # Bytes written.
+    bytes: int
+    # Writes given to the system.
+    writes: int
+    # Syncs, those of directories too.
+    syncs: int
+    # Files that were made.
+    creates: int
+    # Files that were renamed.
+    renames: int
+    # Files that were removed.
+    deletes: int
+    # What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed.
+    metadataBytes: int
+
+
+class _StorageDiskWritesResultBudgets(TypedDict):
+    # Bytes that may be written in a day.
+    diskWriteBudget: int
+    # Bytes that were written today, the target's part.
+    bytes: int
+    # Whether the client is throttled when it has written more.
+    throttle: bool
+    # Whether it is now.
+    throttled: bool
+
+
+class StorageDiskWritesResultBudgets(_StorageDiskWritesResultBudgets, total=False):
+    # The store that it is about.
+    store: str
+    # The client that it is about.
+    client: str
+
+
+class StorageDiskWritesResultReportsClients(TypedDict):
+    # The client, or the method.
+    name: str
+    # Changes that were asked for.
+    changes: int
+    # Their part of what was written.
+    bytes: int
+
+
+class StorageDiskWritesResultReportsMethods(TypedDict):
+    # The client, or the method.
+    name: str
+    # Changes that were asked for.
+    changes: int
+    # Their part of what was written.
+    bytes: int
+
+
+class StorageDiskWritesResultReportsKeys(TypedDict):
+    # Where it is.
+    store: str
+    # In which scope.
+    scope: str
+    # The key.
+    key: str
+    # Changes of it, estimated.
+    changes: int
+
+
+class _StorageDiskWritesResultReports(TypedDict):
+    # Its number.
+    id: int
+    # Bytes that may be written in a day.
+    diskWriteBudget: int
+    # When the budget was found exceeded.
+    openedAt: str
+    # When it was last.
+    lastAt: str
+    # Days on which it was exceeded.
+    count: int
+    # Bytes that were written on the last of them, the target's part.
+    bytes: int
+    # Percent of all that was written on that day.
+    share: int
+    # Who, those that cost most first.
+    clients: List[StorageDiskWritesResultReportsClients]
+    # By which methods, those that cost most first.
+    methods: List[StorageDiskWritesResultReportsMethods]
+    # Keys that were written most, estimated; none of secrets.
+    keys: List[StorageDiskWritesResultReportsKeys]
+    # Changes that some of the last requests had each.
+    batchSizes: List[int]
+
+
+class StorageDiskWritesResultReports(_StorageDiskWritesResultReports, total=False):
+    # The store that it is about.
+    store: str
+    # The client that it is about.
+    client: str
+
+
+class _StorageDiskWritesResultAdvice(TypedDict):
+    # What was noticed.
+    kind: Literal["rewrittenKey", "sameValue", "oneByOne", "scan", "shortLivedBlob"]
+    # Where.
+    store: str
+    # Changes, writes that changed nothing, queries or blobs that it is about.
+    count: int
+    # What was noticed and what it has cost, as a sentence.
+    what: str
+    # What to do about it.
+    fix: str
+    # When it was noticed last.
+    lastAt: str
+
+
+class StorageDiskWritesResultAdvice(_StorageDiskWritesResultAdvice, total=False):
+    # In which scope.
+    scope: str
+    # Of which key.
+    key: str
+    # Who; the last one where there were several.
+    client: str
+    # By which method.
+    method: str
+    # Bytes that reached the disk and need not have, about.
+    bytes: int
+    # Documents that were looked at.
+    documents: int
+
+
 class StorageDiskWritesResult(TypedDict):
     # As asked.
     window: str
@@ -327,6 +745,53 @@ class StorageDiskWritesResult(TypedDict):
     series: List[StorageDiskWritesResultSeries]
     # The days as a whole, whatever the window.
     days: StorageDiskWritesResultDays
+    # What the window's writes were, by kind of file; kinds of which there was nothing are left out.
+    files: List[StorageDiskWritesResultFiles]
+    # What the configuration allows to be written in a day (UTC), and what of it is used today.
+    budgets: List[StorageDiskWritesResultBudgets]
+    # Budgets that were exceeded, until `storage.resolveReport`.
+    reports: List[StorageDiskWritesResultReports]
+    # What could be written less, of the last day of this run.
+    advice: List[StorageDiskWritesResultAdvice]
+
+
+class StorageResolveReportResult(TypedDict):
+    # Reports that there were.
+    resolved: int
+
+
+class _StorageSlowResultItems(TypedDict):
+    # Counts slow requests, from the start on.
+    number: int
+    # When the reply left.
+    at: str
+    # Its method.
+    method: str
+    # How many there were: requests of one method that came together and left together.
+    requests: int
+    # From when the request was read to when its reply had left.
+    microseconds: int
+    # What it was put back for: changes to be folded, a page of the tables, a query, a thread that does the work.
+    # The sync is not told.
+    waitedFor: List[Literal["room", "page", "query", "transfer"]]
+    # What the client calls itself; may be empty.
+    client: str
+    # Its role.
+    role: str
+
+
+class StorageSlowResultItems(_StorageSlowResultItems, total=False):
+    # Its user's number.
+    user: int
+
+
+class StorageSlowResult(TypedDict):
+    # From how long on a request is slow; 0: none is. `slowMilliseconds` of the configuration.
+    thresholdMilliseconds: int
+    # Slow requests since the start; the newest 128 notes are kept.
+    count: int
+    # The newest first.
+    items: List[StorageSlowResultItems]
 
 
 class StorageQuarantineResultItems(TypedDict):
@@ -376,6 +841,26 @@ class StorageCheckResult(TypedDict):
     rev: int
 
 
+class StorageCompactResultFiles(TypedDict):
+    # The file, below the data directory.
+    name: str
+    # Its bytes when it began.
+    before: int
+    # Its bytes at the end.
+    after: int
+
+
+class StorageCompactResult(TypedDict):
+    # Bytes of the files, with their WALs, when it began.
+    before: int
+    # Bytes of the same files at the end.
+    after: int
+    # Each of them, in the order of their names.
+    files: List[StorageCompactResultFiles]
+    # Newest revision that the answer takes into account.
+    rev: int
+
+
 class _StorageBackupResultLeftOut(TypedDict):
     # `settings`, `secrets` or `documents`.
     store: str
@@ -415,6 +900,43 @@ class StorageBackupResult(_StorageBackupResult, total=False):
     name: str
 
 
+class _StorageBundleResultLeftOut(TypedDict):
+    # `settings`, `secrets` or `documents`.
+    store: str
+    # Items.
+    count: int
+    # `marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not
+    # what was stored; `locked`: the secrets were.
+    reason: Literal["marked", "deviceOnly", "damaged", "locked"]
+
+
+class StorageBundleResultLeftOut(_StorageBundleResultLeftOut, total=False):
+    # Domain, collection or service.
+    scope: str
+    # Which item, where not the whole scope is meant.
+    name: str
+
+
+class _StorageBundleResult(TypedDict):
+    # Bytes of the file.
+    bytes: int
+    # BLAKE2b-256 of the file, hexadecimal.
+    digest: str
+    # Whether it was read back and found whole; false where what was written cannot be read.
+    verified: bool
+    # Items that are in it.
+    counts: Dict[str, int]
+    # What is not in it, and why.
+    leftOut: List[StorageBundleResultLeftOut]
+    # Settings and documents are as of this revision.
+    rev: int
+
+
+class StorageBundleResult(_StorageBundleResult, total=False):
+    # What it is called.
+    name: str
+
+
 class StorageMethods:
     """The daemon as a whole."""
 
@@ -439,11 +961,15 @@ class StorageMethods:
         result = self._caller.call("storage.status", sent, timeout)
         return cast(StorageStatusResult, result)
 
-    def stats(self, *, timeout: Optional[float] = None) -> StorageStatsResult:
+    def stats(self, *, histograms: Optional[bool] = None, timeout: Optional[float] = None) -> StorageStatsResult:
         """Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches
-        do.
+        do; to administrators also what the daemon measures of itself.
+
+        `histograms`: With the buckets of all histograms; without it only their ranks.
         """
         sent: Dict[str, JSON] = {}
+        if histograms is not None:
+            sent["histograms"] = histograms
         result = self._caller.call("storage.stats", sent, timeout)
         return cast(StorageStatsResult, result)
 
@@ -479,6 +1005,33 @@ class StorageMethods:
         result = self._caller.call("storage.diskWrites", sent, timeout)
         return cast(StorageDiskWritesResult, result)
 
+    def resolve_report(
+        self,
+        *,
+        id: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageResolveReportResult:
+        """Closes reports of budgets that were exceeded; for the rest of the day they are counted from here.
+
+        `id`: The report's number; without it all.
+        """
+        sent: Dict[str, JSON] = {}
+        if id is not None:
+            sent["id"] = id
+        result = self._caller.call("storage.resolveReport", sent, timeout)
+        return cast(StorageResolveReportResult, result)
+
+    def slow(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> StorageSlowResult:
+        """Lists requests that took long, the newest first; nothing of their parameters.
+
+        `limit`: Most items to return; 20 when absent.
+        """
+        sent: Dict[str, JSON] = {}
+        if limit is not None:
+            sent["limit"] = limit
+        result = self._caller.call("storage.slow", sent, timeout)
+        return cast(StorageSlowResult, result)
+
     def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
         """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""
         sent: Dict[str, JSON] = {}
@@ -502,6 +1055,16 @@ class StorageMethods:
         sent: Dict[str, JSON] = {}
         result = self._caller.call("storage.check", sent, timeout)
         return cast(StorageCheckResult, result)
+
+    def compact(self, *, timeout: Optional[float] = None) -> StorageCompactResult:
+        """Gives all pages of the database files that nothing uses any more back to the file system, while the daemon
+        serves.
+
+        Raises NoSpaceError, OverloadedError, ShuttingDownError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = self._caller.call("storage.compact", sent, timeout)
+        return cast(StorageCompactResult, result)
 
     def backup(
         self,
@@ -538,6 +1101,33 @@ class StorageMethods:
         result = self._caller.call("storage.backup", sent, timeout, descriptor=fd)
         return cast(StorageBackupResult, result)
 
+    def bundle(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        include: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageBundleResult:
+        """Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).
+
+        `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError,
+            TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if include is not None:
+            sent["include"] = include
+        result = self._caller.call("storage.bundle", sent, timeout, descriptor=fd)
+        return cast(StorageBundleResult, result)
+
 
 class AsyncStorageMethods:
     """The daemon as a whole."""
@@ -563,11 +1153,15 @@ class AsyncStorageMethods:
         result = await self._caller.call("storage.status", sent, timeout)
         return cast(StorageStatusResult, result)
 
-    async def stats(self, *, timeout: Optional[float] = None) -> StorageStatsResult:
+    async def stats(self, *, histograms: Optional[bool] = None, timeout: Optional[float] = None) -> StorageStatsResult:
         """Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches
-        do.
+        do; to administrators also what the daemon measures of itself.
+
+        `histograms`: With the buckets of all histograms; without it only their ranks.
         """
         sent: Dict[str, JSON] = {}
+        if histograms is not None:
+            sent["histograms"] = histograms
         result = await self._caller.call("storage.stats", sent, timeout)
         return cast(StorageStatsResult, result)
 
@@ -603,6 +1197,33 @@ class AsyncStorageMethods:
         result = await self._caller.call("storage.diskWrites", sent, timeout)
         return cast(StorageDiskWritesResult, result)
 
+    async def resolve_report(
+        self,
+        *,
+        id: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageResolveReportResult:
+        """Closes reports of budgets that were exceeded; for the rest of the day they are counted from here.
+
+        `id`: The report's number; without it all.
+        """
+        sent: Dict[str, JSON] = {}
+        if id is not None:
+            sent["id"] = id
+        result = await self._caller.call("storage.resolveReport", sent, timeout)
+        return cast(StorageResolveReportResult, result)
+
+    async def slow(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> StorageSlowResult:
+        """Lists requests that took long, the newest first; nothing of their parameters.
+
+        `limit`: Most items to return; 20 when absent.
+        """
+        sent: Dict[str, JSON] = {}
+        if limit is not None:
+            sent["limit"] = limit
+        result = await self._caller.call("storage.slow", sent, timeout)
+        return cast(StorageSlowResult, result)
+
     async def quarantine(self, *, timeout: Optional[float] = None) -> StorageQuarantineResult:
         """Lists what was set aside, beneath the data directory's quarantine/; the daemon never removes any of it."""
         sent: Dict[str, JSON] = {}
@@ -626,6 +1247,16 @@ class AsyncStorageMethods:
         sent: Dict[str, JSON] = {}
         result = await self._caller.call("storage.check", sent, timeout)
         return cast(StorageCheckResult, result)
+
+    async def compact(self, *, timeout: Optional[float] = None) -> StorageCompactResult:
+        """Gives all pages of the database files that nothing uses any more back to the file system, while the daemon
+        serves.
+
+        Raises NoSpaceError, OverloadedError, ShuttingDownError.
+        """
+        sent: Dict[str, JSON] = {}
+        result = await self._caller.call("storage.compact", sent, timeout)
+        return cast(StorageCompactResult, result)
 
     async def backup(
         self,
@@ -661,3 +1292,30 @@ class AsyncStorageMethods:
             sent["include"] = include
         result = await self._caller.call("storage.backup", sent, timeout, descriptor=fd)
         return cast(StorageBackupResult, result)
+
+    async def bundle(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        include: Optional[Sequence[str]] = None,
+        timeout: Optional[float] = None,
+    ) -> StorageBundleResult:
+        """Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).
+
+        `name`: What it is called in the data directory's `backups/`: letters, digits, dots, dashes, underscores.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `include`: What of everything: `settings`, `documents`, `models`, or a scope such as `models/feed`.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, OverloadedError,
+            TransferFailedError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if include is not None:
+            sent["include"] = include
+        result = await self._caller.call("storage.bundle", sent, timeout, descriptor=fd)
+        return cast(StorageBundleResult, result)
