@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Testing
 
@@ -55,6 +56,7 @@ import Testing
         let before = FileSystem.size(path)
         // What an earlier attempt has left is in nobody's way.
         let leftover = try FileSystem.open(scratch + "/compact-models.sqlite", O_WRONLY | O_CREAT)
+        try Array("half a copy".utf8).withBytes { try FileSystem.write(leftover, $0, at: 0, path: scratch) }
         close(leftover)
         #expect(CacheCopy.run(path, layout, rule()))
         #expect(before > 3 << 20 && FileSystem.size(path) < before / 20)
