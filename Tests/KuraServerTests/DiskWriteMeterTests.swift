@@ -48,8 +48,8 @@ import Testing
                 for number in numbers { #expect(try clients[number - round].reply()["id"]?.int == number) }
             }
         }
-        // A turn that had begun when it was stopped is a commit of its own.
-        try baseline.check("1,000 settings one by one from 64 connections", written, tolerance: 0.5)
+        // On a slow machine they are folded in several slices; commits of their own would take twenty times as much.
+        try baseline.check("1,000 settings one by one from 64 connections", written, tolerance: 2)
     }
 
     @Test func `ten thousand entries of the model cache`() throws {
@@ -66,8 +66,8 @@ import Testing
                 #expect(try client.reply().elements.count == 100)
             }
         }
-        // They are written behind, as many at once as a tenth of a second brings.
-        try baseline.check("10,000 entries of the model cache", written, tolerance: 0.5)
+        // They are written behind, as many at once as a tenth of a second brings: on a slow machine fewer.
+        try baseline.check("10,000 entries of the model cache", written, tolerance: 2)
     }
 
     @Test func `what an operation waits for is measured as well`() async throws {
