@@ -55,6 +55,12 @@ import Testing
         }
     }
 
+    @Test func `a rank is the nearest one, at or above the part that is asked for`() {
+        var histogram = Histogram()
+        for value: UInt64 in [1, 2, 3] { histogram.record(value) }
+        #expect([0, 333, 334, 500, 667, 1000].map { histogram.value(perMille: $0) } == [1, 1, 2, 2, 3, 3])
+    }
+
     @Test func `what is greater than everything counts as the greatest, and keeps its size in the sum`() {
         var histogram = Histogram()
         histogram.record(Histogram.most * 3)

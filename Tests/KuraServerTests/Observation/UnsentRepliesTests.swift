@@ -45,10 +45,12 @@ import Testing
 @Suite struct ArrivalsTests {
     @Test func `a line counts from when its last byte was read`() {
         var arrivals = Arrivals()
-        // Half a line, and the rest later: nothing whole waits.
+        // A line in three pieces: nothing whole waits.
         arrivals.note(at: 10, behind: 0, consumed: 0, isWaiting: false)
         arrivals.note(at: 20, behind: 50, consumed: 0, isWaiting: false)
-        #expect(arrivals.time(ofLineTo: 100) == 20)
+        #expect(arrivals.time(ofLineTo: 70) == 20)
+        arrivals.note(at: 30, behind: 80, consumed: 0, isWaiting: false)
+        #expect(arrivals.time(ofLineTo: 100) == 30)
     }
 
     @Test func `lines that wait keep their time while others come`() {
