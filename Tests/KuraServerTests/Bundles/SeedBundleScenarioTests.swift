@@ -195,8 +195,10 @@ import Testing
     }
 
     @Test func `while others write, a bundle is as of one revision`() throws {
-        try fill()
-        let pad = String(repeating: "x", count: 400)
+        // A walk that takes its time, and somebody whose queries have everything folded: slices fall into every walk.
+        let source = try TemporaryDaemon(faults: "backup.write:sleep=20:1+")
+        let client = try source.connect()
+        let pad = String(repeating: "x", count: 1000)
         for id in 0..<3000 { try put(client, "busy", "\(id)", "{\"n\":0,\"pad\":\"\(pad)\"}") }
         try source.waitUntilFolded()
         let stop = Guarded(false)
@@ -212,6 +214,9 @@ import Testing
                     _ = try? writer.call("documents.delete", "{\"collection\":\"busy\",\"id\":\"\(id)\"}")
                     _ = try? writer.call(
                         "documents.put", "{\"collection\":\"busy\",\"id\":\"n\(round)\",\"value\":\(round)}")
+                    if round % 8 == 0 {
+                        _ = try? writer.call("documents.list", "{\"collection\":\"busy\",\"limit\":1}")
+                    }
                     _ = try? writer.call("documents.drop", "{\"collection\":\"fleeting\"}")
                     _ = try? writer.call(
                         "documents.put", "{\"collection\":\"fleeting\",\"id\":\"a\",\"value\":\(round)}")
