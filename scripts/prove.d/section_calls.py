@@ -229,8 +229,8 @@ def choose(calls, limit, random):
     for numbers in places.values():
         if len(numbers) <= limit:
             chosen += numbers
-        elif limit == 1:
-            chosen.append(random.choice(numbers))
+        elif limit < 4:
+            chosen += random.sample(numbers, limit)
         else:
             first, last = limit // 2, limit // 4
             chosen += numbers[:first] + numbers[-last:] + random.sample(numbers[first:-last], limit - first - last)

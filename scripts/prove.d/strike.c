@@ -79,6 +79,7 @@ static const char *path_at(int directory, const char *path, char *buffer) {
 // Counts a call of `class` on `path`, and says what is to become of it. `kill` is done here.
 static int strike(char class, const char *call, const char *path) {
     if (!strchr(classes, class) || !*classes || !is_below(path)) return PASS;
+    if (mode == EMFILE && strncmp(call, "open", 4)) return PASS;
     int kept = errno;
     long number = atomic_fetch_add(&counter, 1) + 1;
     int strikes = strike_at && (goes_on ? number >= strike_at : number == strike_at);
