@@ -15,6 +15,8 @@ public struct Configuration: Sendable {
     public var logLevel: Journal.Level = .info
     /// Data in a temporary directory that is gone at the end.
     public var isEphemeral = false
+    /// Bytes that such data may take, as if the disk had no more; nil: as many as there are.
+    public var diskLimit: Int?
     public var limits = ServerLimits()
     /// Bytes and seconds of the log to keep for the change feed; the profile's when nil.
     public var retainBytes: Int?
@@ -289,6 +291,16 @@ public struct Configuration: Sendable {
     public static func minFreeBytes(_ text: String) throws(Refusal) -> Int {
         guard let bytes = Int(text), minFreeRange.contains(bytes) else {
             throw Refusal(description: "minimum of free bytes \"\(text)\": a whole number of bytes up to 2^50")
+        }
+        return bytes
+    }
+
+    /// What `--disk-limit` says.
+    public static func diskLimit(_ text: String, isEphemeral: Bool) throws(Refusal) -> Int {
+        // Data that is to last is never refused for the sake of a trial.
+        guard isEphemeral else { throw Refusal(description: "--disk-limit goes with --ephemeral") }
+        guard let bytes = Int(text), (1...(1 << 50)).contains(bytes) else {
+            throw Refusal(description: "limit of the disk \"\(text)\": a whole number of bytes up to 2^50")
         }
         return bytes
     }

@@ -69,6 +69,7 @@ public enum Daemon {
 
         let paths = try Paths(configuration)
         defer { paths.cleanUp() }
+        if let bytes = configuration.diskLimit { FreeSpace.limit(bytes, beneath: paths.directory) }
         // Passed sockets are enough, unless another one is asked for.
         let own = inherited.isEmpty || configuration.socket != nil ? paths.socket : nil
         let reload = Reload(try found(configuration, inherited, own)) { () throws(Configuration.Refusal) in
@@ -205,6 +206,8 @@ public enum Daemon {
         var data: String
         var socket: String
         private var temporary: String?
+        /// Where the data is, and what there is besides.
+        var directory: String { temporary ?? data }
 
         init(_ configuration: Configuration) throws {
             if configuration.isEphemeral {

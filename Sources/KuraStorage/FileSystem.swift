@@ -3,7 +3,7 @@ import Glibc
 import KuraBytes
 import SQLite
 
-// Safety: paths are lent as C strings for a call; the kernel fills one `stat` or `timespec`, which is ours; an entry
+// Safety: paths are lent as C strings for a call; the kernel fills one `stat`, `statvfs` or `timespec`, which is ours; an entry
 // of a directory is read before the next one is asked for, and its name ends with a zero; texts and buffers go with
 // their lengths.
 
@@ -118,6 +118,14 @@ enum FileSystem {
         if unsafe unlink(path) == 0 { CountingVFS.count(.removed, path: path) }
     }
 
+    /// What the file system of `path` says of its room; nil when it says nothing.
+    static func room(_ path: String) -> statvfs? {
+        var information = statvfs()
+        guard unsafe statvfs(path, &information) == 0 else { return nil }
+        DiskLimit.apply(to: &information)
+        return information
+    }
+
     /// Gives a file another name.
     /// - Returns: false when the name is taken; then nothing is changed.
     static func link(_ from: String, _ to: String) throws(StorageFault) -> Bool {
@@ -189,6 +197,7 @@ enum FileSystem {
     static func write(_ descriptor: Int32, _ bytes: Bytes, at offset: Int, path: String, isBilled: Bool = false)
         throws(StorageFault)
     {
+        guard DiskLimit.admits(descriptor, bytes.count, at: offset) else { throw fail("write", path) }
         var done = 0
         while done < bytes.count {
             let rest = bytes.extracting(done..<bytes.count)

@@ -42,6 +42,9 @@ final class Ledger {
 
     /// The time of the turn's changes, milliseconds since 1970.
     var now: Int64 = nowMilliseconds()
+    /// The same on a clock that never goes back while the daemon runs: what has expired stays so, and what is to expire does.
+    var steadyNow: Int64 { steadyClock.time(now) }
+    private var steadyClock = SteadyClock()
     /// What the client whose request is being handled calls itself.
     var writer: [UInt8] = []
     /// The quotas that bind it; mostly none.

@@ -42,16 +42,14 @@ final class Reserve: Sendable {
     }
 
     private func hasRoom() -> Bool {
-        var information = statvfs()
-        // Safety: Swift lends the path as a C string for the call, and the kernel fills one `statvfs`, which is ours.
-        guard unsafe statvfs(directory, &information) == 0 else { return false }
+        guard let information = FileSystem.room(directory) else { return false }
         return Int(information.f_bavail) * Int(information.f_frsize) >= 2 * bytes
     }
 
     private func make() throws(StorageFault) {
         let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT)
         defer { close(descriptor) }
-        guard posix_fallocate(descriptor, 0, off_t(bytes)) == 0 else {
+        guard DiskLimit.admits(descriptor, bytes, at: 0), posix_fallocate(descriptor, 0, off_t(bytes)) == 0 else {
             FileSystem.tryToRemove(path)
             throw FileSystem.fail("posix_fallocate", path)
         }

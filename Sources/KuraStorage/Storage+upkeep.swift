@@ -194,7 +194,10 @@ extension Storage {
                 noticeFullDisk()
                 // At once while there is a reserve: others who write to the disk would take its room.
                 let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
-                if !reserve.isThere { queries.refuseParked(.noSpace) }
+                if !reserve.isThere {
+                    queries.refuseParked(.noSpace)
+                    scrub.refuseWaiting()
+                }
                 giveUpReserve(time)
                 if folded != nil { retrySliceAt = time + pause }
                 return

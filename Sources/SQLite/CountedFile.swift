@@ -117,6 +117,7 @@ final class CountedFile {
         if let fault = FaultPoints.hit(.vfsWrite, role: role) {
             return fault == .full ? SQLITE_FULL : failed(ResultCode.ioErrorWrite, errno: fault.errno ?? EIO)
         }
+        guard DiskLimit.admits({ realSize }, bytes.count, at: Int(offset)) else { return SQLITE_FULL }
         let result = unsafe methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
         if result == SQLITE_OK {
             counter.add(writes: 1, bytes: bytes.count)
@@ -129,6 +130,11 @@ final class CountedFile {
         _ = unsafe methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
         // The unix VFS takes ENOSPC only for a full disk.
         return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
+    }
+
+    private var realSize: Int {
+        var size: sqlite3_int64 = 0
+        return unsafe methods.xFileSize(real, &size) == SQLITE_OK ? Int(size) : 0
     }
 
     private func descriptorForPacing(_ path: String) -> Int32 {

@@ -15,6 +15,7 @@ private let help = """
       --min-free BYTES   free bytes of the disk below which caches store nothing  [$KURA_MIN_FREE_BYTES; 400 MiB, or a twentieth]
       --seed-bundle FILE what stores begin with that are absent: kura bundle create makes one
       --ephemeral        data in a temporary directory, gone at exit
+      --disk-limit BYTES with --ephemeral: the temporary directory takes no more, as if the disk was full; a file put there fills it
       --profile NAME     memory and disk: small, default or large
       --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
       --without-secrets  start also when secrets are there and keys/slots.json, which opens them, is not
@@ -48,6 +49,7 @@ struct Kurad {
     private var flags = Configuration()
     private var profile: String?
     private var level: String?
+    private var diskLimit: String?
     private var minFree = SocketPath.environment("KURA_MIN_FREE_BYTES")
     private var configFile = SocketPath.environment("KURA_CONFIG")
 
@@ -76,6 +78,7 @@ struct Kurad {
             case "--config": configFile = value(of: argument, inline)
             case "--seed-bundle": flags.seedBundle = value(of: argument, inline)
             case "--ephemeral": flags.isEphemeral = true
+            case "--disk-limit": diskLimit = value(of: argument, inline)
             case "--profile": profile = value(of: argument, inline)
             case "--min-free": minFree = value(of: argument, inline)
             case "--log-level": level = value(of: argument, inline)
@@ -121,6 +124,9 @@ struct Kurad {
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.seedBundle = flags.seedBundle ?? configuration.seedBundle
         configuration.isEphemeral = flags.isEphemeral
+        if let diskLimit {
+            configuration.diskLimit = try Configuration.diskLimit(diskLimit, isEphemeral: flags.isEphemeral)
+        }
         configuration.keyDescriptor = flags.keyDescriptor
         configuration.goesWithoutSecrets = flags.goesWithoutSecrets
         return configuration

@@ -92,8 +92,9 @@ final class TemporaryDaemon {
     }
 
     /// Starts an ephemeral daemon whose temporary directory lies in `root`, and waits until it answers.
-    func launchEphemeral() throws {
-        pid = try Self.spawn(["--ephemeral", "--socket", socket], faults: nil, standardError: logPath, temporary: root)
+    func launchEphemeral(more: [String] = []) throws {
+        pid = try Self.spawn(
+            ["--ephemeral", "--socket", socket] + more, faults: nil, standardError: logPath, temporary: root)
         let deadline = now() + 30
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }

@@ -16,9 +16,9 @@ import Testing
 
     @Test func `a failure is told once`() {
         let next = NextSegment()
-        #expect(!next.takeFailure())
-        next.fail()
-        #expect(next.takeFailure())
-        #expect(!next.takeFailure())
+        #expect(next.takeFailure() == nil)
+        next.fail(.noSpace)
+        #expect(next.takeFailure() == .noSpace)
+        #expect(next.takeFailure() == nil)
     }
 }

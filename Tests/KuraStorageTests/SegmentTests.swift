@@ -25,6 +25,20 @@ import Testing
         return found
     }
 
+    @Test func `a segment's file stays for as long as its rows could not be removed`() throws {
+        let path: String
+        do {
+            let segment = try Segment(creating: 7, in: directory.path, capacity: 1 << 16, recycled: nil)
+            try append(segment, 1...3)
+            path = segment.path
+        }
+        Segment.removeFile(path)
+        #expect(FileSystem.exists(path))
+        try FileSystem.remove(path + "-wal")
+        Segment.removeFile(path)
+        #expect(!FileSystem.exists(path))
+    }
+
     @Test func `a segment has its WAL's bytes in advance and keeps them while it is written`() throws {
         let segment = try Segment(creating: 7, in: directory.path, capacity: 1 << 20, recycled: nil)
         #expect(segment.path == directory.path + "/000007.sqlite")

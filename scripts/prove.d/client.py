@@ -74,6 +74,9 @@ class Connection:
             while len(results) < start + len(part):
                 for line in self.receive():
                     reply = json.loads(line)
+                    if "method" in reply:
+                        # How far a long job has come.
+                        continue
                     if reply["id"] != len(results):
                         raise AssertionError(f"reply {reply['id']} came where {len(results)} was due")
                     if "error" in reply:

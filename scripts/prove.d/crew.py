@@ -73,8 +73,8 @@ def write(path, model, flags, pause):
 class Crew:
     """Eight writers with different pipelining depths; their models live on from round to round."""
 
-    def __init__(self, seed, writers=8):
-        self.models = [Model(index, seed, DEPTHS[index % len(DEPTHS)]) for index in range(writers)]
+    def __init__(self, seed, writers=8, kind=Model):
+        self.models = [kind(index, seed, DEPTHS[index % len(DEPTHS)]) for index in range(writers)]
         self.results = []
         self.children = []
         # Shared with the children: stop, then one byte a writer.

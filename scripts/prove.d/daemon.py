@@ -24,11 +24,15 @@ class Daemon:
         self.log = os.path.join(work, "kurad.log")
         self.process = None
         self.starts = []
+        # What it finds in its environment besides.
+        self.environment = {}
+        # Words before the daemon's, such as `faketime`.
+        self.prefix = []
 
     def launch(self, faults=""):
         """Starts the process without waiting for anything."""
-        environment = {**os.environ, "KURA_FAULTS": faults}
-        command = [os.environ["KURAD"], "--data-dir", self.data, "--socket", self.socket, "--profile", self.profile]
+        environment = {**os.environ, **self.environment, "KURA_FAULTS": faults}
+        command = [*self.prefix, os.environ["KURAD"], "--data-dir", self.data, "--socket", self.socket, "--profile", self.profile]
         with open(self.log, "ab") as log:
             log.write(f"--- start {faults}\n".encode())
             log.flush()

@@ -82,8 +82,17 @@ class Image:
 
     def remount(self):
         """Brings the file system back after a cut, as a boot would. Nobody may have a file open on it."""
-        self.unmount()
-        self.mount()
+        for attempt in range(100):
+            self.unmount()
+            self.mount()
+            try:
+                os.listdir(self.mount_point)
+                return
+            except OSError:
+                # Somebody else's mount namespace was made meanwhile and keeps the dead one; it was mounted once more.
+                if attempt == 99:
+                    raise
+                time.sleep(0.1)
 
     def unmount(self):
         if self.is_mounted:

@@ -16,7 +16,8 @@ Change = collections.namedtuple("Change", "number effects line")
 # An item's state: `content` is None (absent), the number of the change that wrote it, or a counter's value.
 Item = collections.namedtuple("Item", "content rev")
 ABSENT = Item(None, 0)
-PUT, DELETE, INCREMENT = "put", "delete", "increment"
+# `touch`: another revision, the same content.
+PUT, DELETE, INCREMENT, TOUCH = "put", "delete", "increment", "touch"
 
 
 def padding(number):
@@ -43,12 +44,17 @@ def content(value_seen):
 class Model:
     """The changes of one writer. Keys are pairs of room (`s` settings, `d` documents) and name."""
 
+    # Whether an internal error is a fault: a file that cannot be written is one, where nothing else is wrong.
+    is_strict = True
+
     def __init__(self, index, seed, depth, keys=250):
         self.index = index
         self.scope = f"w{index}"
         self.depth = depth
         self.random = random.Random(f"{seed}/{index}")
         self.names = {"s": [f"k{at}" for at in range(keys)], "d": [f"d{at}" for at in range(keys)]}
+        # Those that are put and deleted at random.
+        self.loose = self.names["d"]
         self.counters = [f"c{at}" for at in range(4)]
         self.clear()
 
@@ -84,7 +90,7 @@ class Model:
         self.number += 1
         number, choose = self.number, self.random.random()
         scope, random_ = self.scope, self.random
-        setting, document = random_.choice(self.names["s"]), random_.choice(self.names["d"])
+        setting, document = random_.choice(self.names["s"]), random_.choice(self.loose)
         if choose < 0.45:
             call = "settings.put", {"domain": scope, "key": setting, "value": value(number)}
             effects = [(("s", setting), PUT)]
@@ -98,7 +104,7 @@ class Model:
             call = "settings.putMany", {"domain": scope, "values": values, "delete": removed}
             effects = [(("s", name), PUT) for name in put] + [(("s", name), DELETE) for name in removed]
         elif choose < 0.85:
-            names = random_.sample(self.names["d"], 4)
+            names = random_.sample(self.loose, 4)
             call = "documents.putMany", {
                 "collection": scope, "documents": [{"id": name, "value": value(number)} for name in names]}
             effects = [(("d", name), PUT) for name in names]
@@ -112,7 +118,10 @@ class Model:
         else:
             call = "documents.delete", {"collection": scope, "id": document}
             effects = [(("d", document), DELETE)]
-        change = Change(number, effects, render(number, *call))
+        return self.sent(number, effects, render(number, *call))
+
+    def sent(self, number, effects, line):
+        change = Change(number, effects, line)
         self.pending.append(change)
         return change
 
@@ -127,17 +136,20 @@ class Model:
             kind = (reply["error"].get("data") or {}).get("kind", "?")
             if kind == "outcomeUnknown":
                 self.unknown.append(change)
-            elif kind not in ("noSpace", "shuttingDown", "overloaded"):
+            elif kind not in ("noSpace", "shuttingDown", "overloaded") and (kind != "internalError" or self.is_strict):
                 self.fault(f"unexpected error {json.dumps(reply['error'])}", moment)
             return kind
-        if self.unknown:
+        if self.unknown and change.effects:
             self.fault(f"change {change.number} acknowledged after outcomeUnknown", moment)
         result = reply["result"]
+        if not change.effects:
+            # A cache's: no revision, and no promise.
+            return None
         rev = result["rev"]
         self.acknowledged += 1
         self.replies.append((moment, change, rev))
         self.apply(self.state, change, rev)
-        (key, kind) = change.effects[0]
+        key, kind = change.effects[0]
         if kind == INCREMENT and result["value"] != self.state[key].content:
             self.fault(f"{key[1]} became {result['value']}, not {self.state[key].content}", moment)
         if rev and rev <= self.highest_rev:
@@ -168,7 +180,10 @@ class Model:
     def apply(state, change, rev):
         for key, kind in change.effects:
             if kind == PUT:
-                state[key] = Item(change.number, rev)
+                # An attachment's revision is its document's.
+                state[key] = Item(change.number, 0 if key[0] == "a" else rev)
+            elif kind == TOUCH:
+                state[key] = Item(state.get(key, ABSENT).content, rev)
             elif kind == DELETE:
                 state[key] = ABSENT
             else:

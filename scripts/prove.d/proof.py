@@ -5,6 +5,7 @@ import random
 
 from crew import Crew
 from daemon import Daemon, StartFailed
+from model import Model
 from verify import Outcome, verify
 
 
@@ -26,8 +27,8 @@ class Proof:
         """A path for a data directory on the work directory's own file system; not made."""
         return os.path.join(self.work, name)
 
-    def crew(self, name):
-        return Crew(f"{self.seed}/{name}")
+    def crew(self, name, writers=8, kind=Model):
+        return Crew(f"{self.seed}/{name}", writers, kind)
 
     def kill_all(self):
         for daemon in self.daemons:

@@ -95,7 +95,7 @@ final class BlobDraft: @unchecked Sendable {
     /// `size`: what it should have.
     /// `isEnding`: asked between pieces.
     func take(_ source: Int32, size: Int, within bound: BlobBound, isEnding: () -> Bool) throws(BlobCopy.Fault) {
-        if csys_clone_file(source, descriptor) == 0 {
+        if DiskLimit.admits(descriptor, size, at: 0), csys_clone_file(source, descriptor) == 0 {
             try hashClone(size, isEnding)
             return
         }

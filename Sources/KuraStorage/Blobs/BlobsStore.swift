@@ -66,8 +66,12 @@ public final class BlobsStore {
     /// Where a blob lies that has not expired.
     func place(_ name: BlobName) -> BlobPlace? {
         guard phase != .dropping, let namespace = namespaces.find(name.namespace),
-            let place = index.find(hash(name, namespace)), index[place].expiresAt > clock, !index.isOrphan(place)
+            let place = index.find(hash(name, namespace)), !index.isOrphan(place)
         else { return nil }
+        guard index[place].expiresAt > clock else {
+            caches.noteExpired()
+            return nil
+        }
         return place
     }
 

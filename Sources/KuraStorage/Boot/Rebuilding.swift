@@ -168,9 +168,7 @@ struct Rebuilding {
 extension FileSystem {
     /// Bytes that the file system has left for us.
     static func free(_ path: String) -> Int {
-        var information = statvfs()
-        // Safety: the path is lent as a C string for the call, and the kernel fills one `statvfs`, which is ours.
-        guard unsafe statvfs(path, &information) == 0 else { return .max }
+        guard let information = room(path) else { return .max }
         return Int(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
     }
 
@@ -180,6 +178,7 @@ extension FileSystem {
         defer { close(source) }
         let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
         defer { close(target) }
+        guard DiskLimit.admits(target, size(from), at: 0) else { throw fail("write", to) }
         if csys_clone_file(source, target) != 0 {
             var buffer = ByteBuffer(capacity: 256 << 10)
             var offset = 0

@@ -130,6 +130,21 @@ public final class Caches {
         }
     }
 
+    /// Somebody has been told that something is not there since its time is over: how far the clock has come is written, so that a kill and an
+    /// earlier clock after it do not bring it back.
+    func noteExpired() { hasShownExpired = true }
+    private var hasShownExpired = false
+    private var clockWrittenAt: UInt64 = 0
+
+    /// - Returns: nanoseconds until the clock is to be written; nil when it need not be.
+    func waitForClock(_ time: UInt64) -> UInt64? {
+        guard hasShownExpired else { return nil }
+        let due = clockWrittenAt + 1_000_000_000
+        return due > time ? due - time : 0
+    }
+
+    func noteClockWritten(_ time: UInt64) { (hasShownExpired, clockWrittenAt) = (false, time) }
+
     // MARK: Turns
 
     func beginTurn() {

@@ -42,13 +42,14 @@ public final class FreeSpace: Sendable {
     /// Bytes that caches have to give up for space to be fine again.
     public var missing: Int { isLow ? max(ample - free, 0) : 0 }
 
+    /// From now on there is no more than `bytes` for everything beneath `directory`, as if the disk was full then.
+    public static func limit(_ bytes: Int, beneath directory: String) { DiskLimit.set(bytes, beneath: directory) }
+
     /// Asks the file system, from any thread.
     /// - Returns: whether space is low now.
     @discardableResult
     func look() -> Bool {
-        var information = statvfs()
-        // Safety: Swift lends the path as a C string for the call, and the kernel fills one `statvfs`, which is ours.
-        guard FaultPoints.hit(.spaceLook) == nil, unsafe statvfs(directory, &information) == 0,
+        guard FaultPoints.hit(.spaceLook) == nil, let information = FileSystem.room(directory),
             information.f_frsize > 0
         else {
             freeBytes.store(0, ordering: .relaxed)

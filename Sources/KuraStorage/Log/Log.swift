@@ -28,6 +28,8 @@ final class Log {
     fileprivate let next = NextSegment()
     private var nextNumber: Int
     fileprivate var isPreparing = false
+    /// Why the last attempt to make the next segment has failed, when none was made since.
+    fileprivate(set) var nextFailure: StoreError?
     /// Files of the past are not used again: what is left in them is overwritten when they go.
     fileprivate(set) var isScrubbing = false
     private var prepareAgainAt: UInt64 = 0
@@ -114,6 +116,7 @@ final class Log {
 
     fileprivate func switchSegment() {
         guard active.lastRev > 0, let segment = next.take() else { return }
+        nextFailure = nil
         _ = FaultPoints.hit(.logSegmentChange)
         isPreparing = false
         let old = Closed(
@@ -157,8 +160,8 @@ final class Log {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 let path = Segment.path(configuration.logDirectory, number)
                 FileSystem.tryToRemove(path + "-wal")
-                FileSystem.tryToRemove(path)
-                next.fail()
+                Segment.removeFile(path)
+                next.fail(error.isFull ? .noSpace : .overloaded)
             }
         }
     }
@@ -167,8 +170,9 @@ final class Log {
     /// - Returns: whether it failed since the last call.
     @discardableResult
     func noticeFailures(now: UInt64) -> Bool {
-        guard next.takeFailure() else { return false }
+        guard let failure = next.takeFailure() else { return false }
         isPreparing = false
+        nextFailure = failure
         prepareAgainAt = now + 1_000_000_000
         return true
     }
@@ -203,7 +207,7 @@ final class Log {
                 } else {
                     FileSystem.tryToRemove(path + "-wal")
                 }
-                FileSystem.tryToRemove(path)
+                Segment.removeFile(path)
             }
         }
     }
@@ -236,6 +240,7 @@ extension Log {
         } else if let segment = next.take() {
             // It may be a recycled file, too.
             isPreparing = false
+            nextFailure = nil
             let old = active
             active = segment
             discard(old)
@@ -250,7 +255,7 @@ extension Log {
         housekeeper.submit {
             withExtendedLifetime(segment) {}
             try? LogScrub.erase(path + "-wal")
-            FileSystem.tryToRemove(path)
+            Segment.removeFile(path)
         }
     }
 
@@ -339,7 +344,7 @@ struct UnsyncedSegments {
 final class NextSegment: Sendable {
     private struct State {
         var segment: Segment?
-        var hasFailed = false
+        var failure: StoreError?
     }
     private let state = Guarded(State())
     private let ready = Atomic<Bool>(false)
@@ -360,12 +365,12 @@ final class NextSegment: Sendable {
         }
     }
 
-    func fail() { state.withLock { $0.hasFailed = true } }
+    func fail(_ failure: StoreError) { state.withLock { $0.failure = failure } }
 
-    func takeFailure() -> Bool {
+    func takeFailure() -> StoreError? {
         state.withLock { state in
-            defer { state.hasFailed = false }
-            return state.hasFailed
+            defer { state.failure = nil }
+            return state.failure
         }
     }
 }

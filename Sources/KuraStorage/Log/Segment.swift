@@ -258,6 +258,11 @@ final class Segment: @unchecked Sendable {
         try FileSystem.remove(path)
     }
 
+    /// Has the file follow its rows, when these are gone: where they could not be removed both stay, and the next start removes them.
+    static func removeFile(_ path: String) {
+        if !FileSystem.exists(path + "-wal") { FileSystem.tryToRemove(path) }
+    }
+
     // MARK: Reading
 
     /// The greatest revision that is known from here to have been on the disk; 0 when none is.

@@ -25,6 +25,15 @@ extension ModelsStore {
         batch = ModelBatch(number: batch.number + 1, space: caches.space)
     }
 
+    /// Has the clock written by itself; the one of all caches lies beside this one's sequence.
+    private func writeClock(_ time: UInt64) -> UInt64? {
+        guard isLoaded, let wait = caches.waitForClock(time) else { return nil }
+        guard wait == 0 else { return wait }
+        caches.noteClockWritten(time)
+        handOver()
+        return nil
+    }
+
     /// How long values are gathered, so that a key that changes all the time is written ten times a second, and how much of them.
     private static let gatherTime: UInt64 = 100_000_000
     private static let gatherBytes = 4 << 20
@@ -199,7 +208,7 @@ extension ModelsStore {
         var due = nameAgain(time) ?? .max
         due = min(due, move { caches.hasTime() } ?? .max, releaseSome() ?? .max, tendBounds() ?? .max)
         submit()
-        due = min(due, send(time) ?? .max, sweep(time) ?? .max)
+        due = min(due, send(time) ?? .max, sweep(time) ?? .max, writeClock(time) ?? .max)
         return due == .max ? nil : due
     }
 }

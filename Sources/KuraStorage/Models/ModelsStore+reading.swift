@@ -74,7 +74,10 @@ extension ModelsStore {
     func state(of row: UInt32, _ namespace: ModelNamespace, maxAge: Int64?) -> ModelState {
         let place = Int(row)
         let now = caches.clock
-        guard now < rows.pointee[place].livesUntil else { return .miss }
+        guard now < rows.pointee[place].livesUntil else {
+            caches.noteExpired()
+            return .miss
+        }
         let written = rows.pointee[place].sequence
         let marks = namespace.marks(of: rows.pointee[place].key, tags: rows.pointee[place].tags, since: written)
         if marks.dropBefore > written { return .miss }

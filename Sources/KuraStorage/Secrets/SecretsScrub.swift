@@ -81,6 +81,9 @@ final class SecretsScrub {
         answer(upTo: .max, error)
     }
 
+    /// The fold waits for room, and so does the next step: who waits is told.
+    func refuseWaiting() { answer(upTo: .max, .noSpace) }
+
     // MARK: Segments
 
     /// Has the closed segments looked through that the tables hold durably.
@@ -146,7 +149,11 @@ extension Storage {
                 scrub.rest(.clearing, time, telling: .noSpace)
                 return time
             }
-            guard log.beginScrub(), log.turnOverForScrub() else { return time + 5_000_000 }
+            guard log.beginScrub(), log.turnOverForScrub() else {
+                guard let failure = log.nextFailure else { return time + 5_000_000 }
+                scrub.rest(.clearing, time, telling: failure)
+                return time
+            }
             scrub.go(to: .folding(to: log.closed.map(\.lastRev).max() ?? 0))
             return time
         case .folding(let rev):

@@ -21,11 +21,11 @@ extension SecretsStore {
         guard let item = ledger.find(place.scope, rowKey.bytes) else { return 0 }
         guard !item.isTombstone else { return item.pointee.rev }
         try open(item, place)
-        guard let current = head.current(at: ledger.now) else { return item.pointee.rev }
+        guard let current = head.current(at: ledger.steadyNow) else { return item.pointee.rev }
         var found = current
         if let version {
             guard let other = head.versions.first(where: { $0.number == version }), !other.isDestroyed,
-                !other.isExpired(at: ledger.now)
+                !other.isExpired(at: ledger.steadyNow)
             else { throw .noSuchVersion(shownRev: item.pointee.rev) }
             found = other
         }
@@ -70,8 +70,8 @@ extension SecretsStore {
         guard let item = ledger.find(place.scope, rowKey.bytes) else { return (0, 0) }
         guard !item.isTombstone else { return (0, item.pointee.rev) }
         try open(item, place)
-        guard head.current(at: ledger.now) != nil else { return (0, item.pointee.rev) }
-        for version in head.versions where !version.isExpired(at: ledger.now) {
+        guard head.current(at: ledger.steadyNow) != nil else { return (0, item.pointee.rev) }
+        for version in head.versions where !version.isExpired(at: ledger.steadyNow) {
             body(
                 SecretVersionSummary(
                     version: version.number, rev: version.rev, createdAt: version.createdAt,
@@ -154,7 +154,7 @@ extension SecretsStore {
             guard left > 0 else { return Position(service: place.scope.name, item: last) }
             left -= 1
             try open(item, place)
-            if let current = head.current(at: ledger.now) {
+            if let current = head.current(at: ledger.steadyNow) {
                 let summary = summary(item, current)
                 guard body(summary) else { return Position(service: place.scope.name, item: last) }
             }
@@ -179,7 +179,7 @@ extension SecretsStore {
         guard let item = ledger.find(place.scope, rowKey.bytes) else { return 0 }
         guard !item.isTombstone else { return item.pointee.rev }
         try open(item, place)
-        if let current = head.current(at: ledger.now) { body(summary(item, current)) }
+        if let current = head.current(at: ledger.steadyNow) { body(summary(item, current)) }
         return item.pointee.rev
     }
 

@@ -15,7 +15,7 @@ extension SecretsStore {
         }
         try open(item, place)
         if let ifRev {
-            let current = head.current(at: ledger.now) == nil ? 0 : item.pointee.rev
+            let current = head.current(at: ledger.steadyNow) == nil ? 0 : item.pointee.rev
             guard current == ifRev else { throw .conflict(currentRev: current) }
         }
         return item
@@ -318,7 +318,7 @@ extension SecretsStore {
     func sweep(most: Int) throws(StoreError) {
         guard let vault, vault.generation == ring.generation else { return }
         var left = most
-        while left > 0, let entry = vault.expiries.first, entry.at <= ledger.now {
+        while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1
             try sweep(entry, vault)
             vault.expiries.removeFirst()
@@ -333,13 +333,13 @@ extension SecretsStore {
         entry.item.append(to: &rowKey)
         guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
-        guard head.nextExpiry != 0, head.nextExpiry <= ledger.now else { return }
+        guard head.nextExpiry != 0, head.nextExpiry <= ledger.steadyNow else { return }
         _ = try ledger.transaction { () throws(StoreError) in
-            guard head.current(at: ledger.now) != nil else { return try stageDeletion(item, place) }
-            for version in head.versions where version.isExpired(at: ledger.now) && !version.isDestroyed {
+            guard head.current(at: ledger.steadyNow) != nil else { return try stageDeletion(item, place) }
+            for version in head.versions where version.isExpired(at: ledger.steadyNow) && !version.isDestroyed {
                 try stageRemoval(of: version.number, place)
             }
-            head.versions.removeAll { $0.isExpired(at: ledger.now) }
+            head.versions.removeAll { $0.isExpired(at: ledger.steadyNow) }
             try stageHead(place, item)
         }
     }

@@ -136,11 +136,11 @@ extension SecretsStore {
         let rev = item.pointee.rev
         guard !item.isTombstone else { throw .absent(shownRev: rev) }
         try open(item, place)
-        guard var found = head.current(at: ledger.now) else { throw .absent(shownRev: rev) }
+        guard var found = head.current(at: ledger.steadyNow) else { throw .absent(shownRev: rev) }
         guard kinds.contains(found.kind) else { throw .wrongKind }
         if let version {
             guard let other = head.versions.first(where: { $0.number == version }), kinds.contains(other.kind),
-                !other.isExpired(at: ledger.now)
+                !other.isExpired(at: ledger.steadyNow)
             else { throw .noSuchVersion(shownRev: rev) }
             found = other
         }

@@ -18,7 +18,7 @@ extension SecretsStore {
         defer { close() }
         let old = try openForChange(name, place, ifRev)
         if old == nil { head.begin(name, at: ledger.now) }
-        if let current = head.current(at: ledger.now), current.kind != secret.kind {
+        if let current = head.current(at: ledger.steadyNow), current.kind != secret.kind {
             // All versions of a key are for one thing.
             guard !current.kind.isKey, !secret.kind.isKey else { throw .wrongKind }
         }
@@ -39,7 +39,7 @@ extension SecretsStore {
     {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
-        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
         apply(options)
@@ -61,7 +61,7 @@ extension SecretsStore {
         guard let old = try openForChange(name, place, ifRev) else {
             return absent(ledger.find(place.scope, rowKey.bytes)?.pointee.rev ?? 0)
         }
-        let wasThere = head.current(at: ledger.now) != nil
+        let wasThere = head.current(at: ledger.steadyNow) != nil
         let rev = try ledger.transaction { () throws(StoreError) in try stageDeletion(old, place) }
         return WriteResult(rev: rev ?? 0, changed: wasThere ? 1 : 0)
     }
@@ -73,11 +73,11 @@ extension SecretsStore {
     ) {
         guard let place = try find(service: name.service) else { throw missing(ifRev, ledger.dropRev) }
         defer { close() }
-        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
         guard let version = head.versions.first(where: { $0.number == number }), !version.isDestroyed,
-            !version.isExpired(at: ledger.now)
+            !version.isExpired(at: ledger.steadyNow)
         else { throw .noSuchVersion(shownRev: old.pointee.rev) }
         try openValue(version, place)
         var value = SecretBuffer()
@@ -133,7 +133,7 @@ extension SecretsStore {
             }
             throw .conflict(currentRev: other.pointee.rev)
         }
-        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.now) != nil else {
+        guard let old = try openForChange(name, place, ifRev), head.current(at: ledger.steadyNow) != nil else {
             throw .absent(shownRev: 0)
         }
         // What it has sealed names it.

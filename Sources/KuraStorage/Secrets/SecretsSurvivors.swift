@@ -81,7 +81,8 @@ extension SecretsStore {
         hash.item.append(to: &rowKey)
         guard let item = ledger.find(place.scope, rowKey.bytes), !item.isTombstone else { return }
         try open(item, place)
-        guard head.accessibility != .whenUnlocked, let version = head.current(at: ledger.now), !version.isDestroyed
+        guard head.accessibility != .whenUnlocked, let version = head.current(at: ledger.steadyNow),
+            !version.isDestroyed
         else { return }
         let dataKey = try vault.sealer.open(dataKey: version.sealedKey, try sealing(version, place))
         kept.insert(
@@ -99,7 +100,7 @@ extension SecretsStore {
         -> UInt64
     {
         guard let entry = survivors?.find(name, &scratch), version == nil || version == entry.found.version,
-            entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.now,
+            entry.found.expiresAt == 0 || entry.found.expiresAt > ledger.steadyNow,
             let scope = entry.scope.withBytes({ ledger.scopes.find(.secretVersions, $0) })
         else { throw .sealed }
         entry.row.withBytes { makeVersionKey($0, entry.found.version) }

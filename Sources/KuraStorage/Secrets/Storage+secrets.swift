@@ -9,7 +9,7 @@ extension Storage {
     /// Lets go of what was opened with keys that are gone, and removes what has expired.
     func sweepSecrets() {
         secrets.follow()
-        guard let at = secrets.nextExpiry, at <= ledger.now, admitsBulk else { return }
+        guard let at = secrets.nextExpiry, at <= ledger.steadyNow, admitsBulk else { return }
         ledger.writer = []
         ledger.writerAccounts = []
         do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
@@ -68,7 +68,7 @@ extension Storage {
         if isRewrapping { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
         guard let at = secrets.nextExpiry else { return auditDue }
         // Not again at once when it could not be done.
-        return min(auditDue, time + UInt64(max(at - ledger.now, 1)) * 1_000_000)
+        return min(auditDue, time + UInt64(max(at - ledger.steadyNow, 1)) * 1_000_000)
     }
 
     /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.

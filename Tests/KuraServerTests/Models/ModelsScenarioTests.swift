@@ -184,6 +184,33 @@ import Testing
         }
     }
 
+    @Test(arguments: ["models", "blobs"])
+    func `what a client was told to have expired does not come back after a kill and with an earlier clock`(
+        room: String
+    ) throws {
+        let name = "{\"namespace\":\"t\",\"key\":\"k\""
+        let value = room == "models" ? "\"value\":1,\"staleSeconds\":0" : "\"data\":\"AAAA\""
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let expiry = Int64(time.tv_sec) * 1000 + 1000
+        try client.result(room + ".put", name + ",\"ttlSeconds\":1,\(value)}")
+        func isThere(_ client: Client) throws -> Bool {
+            let found = try client.result(room + ".get", name + "}")
+            return room == "models" ? found["state"]?.text != "miss" : found["found"]?.bool == true
+        }
+        while try isThere(client) { usleep(20_000) }
+        // What a start with an earlier clock goes by.
+        var written: Int64 = 0
+        // Before the next sweep, which would have it written as well.
+        let deadline = now() + 30
+        while written < expiry, now() < deadline {
+            usleep(20_000)
+            let file = try? Connection(path: daemon.data + "/cache/cache.sqlite", mode: .readOnly)
+            written = (try? file?.scalar("SELECT value FROM model_facts WHERE name = 'clock'") ?? 0) ?? 0
+        }
+        #expect(written >= expiry)
+    }
+
     @Test func `what is in memory only is gone with the daemon, what is scratch with the connections that hold it`()
         throws
     {

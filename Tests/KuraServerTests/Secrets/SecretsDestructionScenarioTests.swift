@@ -267,6 +267,21 @@ import Testing
         try check(remains, point)
     }
 
+    @Test(arguments: ["vfs.write@durable:full:1+", "log.prepare:full:2+"])
+    func `where there is no room at all, who waits is told`(faults: String) throws {
+        let remains = try prepare()
+        try daemon.start(faults: faults)
+        let client = try daemon.connect()
+        for _ in 0..<2 {
+            #expect(try client.refusal("secrets.destroyVersion", Self.first)["kind"]?.text == "noSpace")
+        }
+        // The next start, which finds room, finishes it.
+        daemon.kill()
+        try daemon.start()
+        try waitUntilScrubbed()
+        try check(remains, faults)
+    }
+
     @Test func `the change feed has no gap where the log was written anew`() throws {
         _ = try prepare()
         try daemon.start()

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Testing
 
@@ -56,5 +57,20 @@ import Testing
         #expect(throws: StoreError.noSuchVersion(shownRev: ledger.rev)) { try get(1) }
         ledger.now = now + 2000
         #expect(try get() == nil && get(2) == nil && versions() == [])
+    }
+
+    @Test func `a clock that is put back brings nothing back, and keeps nothing for longer`() throws {
+        let now = ledger.now
+        try put("one", expiresAt: now + 60_000)
+        ledger.now = now + 60_000
+        #expect(try get() == nil)
+        ledger.now = now - 86_400_000
+        #expect(try get() == nil && versions() == [])
+        try put("two", expiresAt: now + 3_600_000)
+        #expect(try get() == "two")
+        try put("three", expiresAt: now + 60_200)
+        let start = monotonicNanoseconds()
+        while try get() != nil, monotonicNanoseconds() - start < 30_000_000_000 { usleep(10_000) }
+        #expect(try get() == nil && versions() == [])
     }
 }
