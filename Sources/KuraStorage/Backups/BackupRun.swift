@@ -186,6 +186,8 @@ public final class BackupRun: @unchecked Sendable {
             manifest.needsRootKey = writer.fileKey == nil && sealed.count > 0
         }
         try writer.write(.manifest) { manifest.append(to: &$0) }
+        // Whoever has locked the secrets, or has called it off, has done so before it was whole.
+        if isCancelled() { throw .cancelled }
         var opener = BackupOpener()
         opener.fileKey = writer.fileKey
         return BackupSummary(

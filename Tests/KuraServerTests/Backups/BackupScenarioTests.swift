@@ -445,7 +445,7 @@ import Testing
     @Test func `a backup under way lets go of the keys when the secrets are locked, and says why there is none`()
         throws
     {
-        let daemon = try TemporaryDaemon(faults: "backup.write:sleep=2000:3")
+        let daemon = try TemporaryDaemon(faults: "backup.write:sleep=10000:3")
         let (client, other) = (try daemon.connect(), try daemon.connect())
         try client.result("secrets.put", "{\"service\":\"mail\",\"account\":\"ada\",\"secret\":\"x\"}")
         for id in 0..<50 {
