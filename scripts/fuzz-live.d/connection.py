@@ -26,9 +26,11 @@ class ModelKey:
         self.name = name
         self.value = None
         self.possible = []
+        # Sent by clients that ended before they were answered: the daemon may come to them whenever it does.
+        self.adrift = set()
 
     def admits(self, value):
-        return value == self.value or value in self.possible
+        return value == self.value or value in self.possible or value in self.adrift
 
 
 class Client:
@@ -252,10 +254,13 @@ class Client:
             while self.model.possible and self.model.possible.pop(0) != value:
                 pass
             self.model.value = value
-        elif self.is_ordered and not (reply["result"].get("value") == self.model.value):
+        elif self.is_ordered and reply["result"].get("value") not in {self.model.value} | self.model.adrift:
             raise Violation(f"client {self.serial}: {self.model.name} is {self.model.value!r}, read {reply['result']}")
 
     def end(self):
+        for one in [*self.ordered, *(one for ones in self.loose.values() for one in ones)]:
+            if one.model and one.model[0] == "put":
+                self.model.adrift.add(one.model[1])
         for _, descriptors in self.pieces:
             for descriptor in descriptors:
                 os.close(descriptor)
