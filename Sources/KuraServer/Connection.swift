@@ -238,6 +238,16 @@ final class Connection {
         if input.capacity > 0 { pool.reclaim(&input) }
     }
 
+    /// It is closed: nothing will be read, answered or sent.
+    func releaseMemory(_ pool: BufferPool) {
+        pool.reclaim(&input)
+        pool.reclaim(&output)
+        descriptors.giveUp()
+        passing.removeAll()
+        answer = nil
+        turnStart = nil
+    }
+
     /// The outcome that has come for the request that is being answered, once a turn.
     func takeOutcome() -> TransferOutcome? {
         guard !hasTakenOutcome, let outcome else { return nil }

@@ -74,6 +74,8 @@ extension Server {
         guard !connection.isClosed else { return }
         connection.isClosed = true
         discharge(connection)
+        crowd.unwatch(connection)
+        crowd.closed.append(connection)
         crowd.endBatch(of: connection)
         call.changes.leave(connection)
         // The ring lets it go when it comes to it; until then its descriptor is open.

@@ -47,16 +47,11 @@ import Testing
         let started = now()
         for _ in 0..<200 { #expect(try other.result("storage.ping")["pong"]?.bool == true) }
         #expect(now() - started < 5)
-        let resident = try Self.residentBytes(daemon.pid)
+        let resident = try daemon.residentBytes()
         #expect(resident < 150 << 20, "\(resident) bytes resident")
         // It has lost nothing.
         deaf.halfClose()
         #expect(try deaf.lines().count == 1000)
-    }
-
-    private static func residentBytes(_ pid: pid_t) throws -> Int {
-        let text = String(decoding: try #require(TemporaryDaemon.contents("/proc/\(pid)/statm")), as: UTF8.self)
-        return try #require(Int(text.split(separator: " ")[1])) * 4096
     }
 
     @Test func `descriptors that are sent along are closed`() throws {

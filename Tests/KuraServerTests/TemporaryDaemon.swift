@@ -136,6 +136,12 @@ final class TemporaryDaemon {
         return pid
     }
 
+    /// Bytes of memory that the daemon has.
+    func residentBytes() throws -> Int {
+        let text = String(decoding: try #require(Self.contents("/proc/\(pid)/statm")), as: UTF8.self)
+        return try #require(Int(text.split(separator: " ")[1])) * 4096
+    }
+
     // MARK: Ending
 
     /// SIGKILL, and waits until the process is gone.

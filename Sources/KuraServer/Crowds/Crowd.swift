@@ -41,7 +41,9 @@ struct Crowd: ~Copyable {
     /// Connections that are not read from for want of memory.
     var starved: ContiguousArray<Connection> = []
     /// Connections whose output is at its bound.
-    var stalled: ContiguousArray<Connection> = []
+    private(set) var stalled: ContiguousArray<Connection> = []
+    /// Connections that were closed in this turn and still have memory.
+    var closed: ContiguousArray<Connection> = []
     /// When memory is taken from somebody because nobody gave any back.
     var reclaimAt: UInt64?
     var usedWhenLooked = 0
@@ -161,6 +163,26 @@ struct Crowd: ~Copyable {
         guard connection.crowd.deferredUntil == 0 else { return }
         connection.crowd.deferredUntil = time
         deferred.append(connection)
+    }
+
+    // MARK: Those who do not read
+
+    /// From now on it is watched whether the connection reads.
+    mutating func watch(_ connection: Connection) {
+        guard connection.crowd.stalledPlace == nil else { return }
+        connection.crowd.stalledPlace = stalled.count
+        stalled.append(connection)
+    }
+
+    /// It is not watched any more: it reads, or it is gone, and then nothing of it may stay.
+    mutating func unwatch(_ connection: Connection) {
+        guard let place = connection.crowd.stalledPlace else { return }
+        connection.crowd.stalledPlace = nil
+        connection.crowd.stalledAt = 0
+        let last = stalled.removeLast()
+        guard last !== connection else { return }
+        stalled[place] = last
+        last.crowd.stalledPlace = place
     }
 
     // MARK: Refused clients

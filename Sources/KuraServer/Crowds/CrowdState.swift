@@ -29,6 +29,8 @@ struct CrowdState {
     /// Its output is at the bound: what had left, and since when no more has.
     var stalledAt: UInt64 = 0
     var stalledSent: UInt64 = 0
+    /// Its place among those that are watched for it.
+    var stalledPlace: Int?
 }
 
 extension Connection {

@@ -193,6 +193,7 @@ extension Server {
 
     /// At the end of a turn: reads again from those who were starved when there is room, else finds some.
     func relievePressure() {
+        forgetClosed()
         let budget = facts.buffers
         var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
         for transfer in transfers { shared += transfer.channel.footprint }
@@ -212,6 +213,13 @@ extension Server {
             if crowd.starved.count < before { crowd.reclaimAt = monotonicNow() + Self.patience }
         }
         if let at = crowd.reclaimAt, monotonicNow() >= at { reclaim() }
+    }
+
+    /// Who is closed may be in a list for a while yet, but not its memory, which is not counted any more.
+    private func forgetClosed() {
+        guard !crowd.closed.isEmpty else { return }
+        for connection in crowd.closed { connection.releaseMemory(pool) }
+        crowd.closed.removeAll(keepingCapacity: crowd.closed.count <= 64)
     }
 
     /// A crowd has gone: what the heap has kept of it goes back to the system. Once, and when all is quiet, since it takes a
@@ -307,29 +315,24 @@ extension Server {
         let time = monotonicNow()
         connection.crowd.stalledAt = time
         connection.crowd.stalledSent = connection.gone
-        crowd.stalled.append(connection)
+        crowd.watch(connection)
         if crowd.stallCheckAt == nil { crowd.stallCheckAt = time + UInt64(limits.stallSeconds) * 250_000_000 }
     }
 
     private func checkStalls() {
         let time = monotonicNow()
         let longest = UInt64(limits.stallSeconds) * 1_000_000_000
-        let stalled = crowd.stalled
-        crowd.stalled.removeAll()
-        for connection in stalled {
-            guard !connection.isClosed, connection.waitingOutput >= outputRoom(connection) else {
-                connection.crowd.stalledAt = 0
+        for connection in crowd.stalled {
+            guard connection.waitingOutput >= outputRoom(connection) else {
+                crowd.unwatch(connection)
                 continue
             }
             if connection.gone != connection.crowd.stalledSent {
                 connection.crowd.stalledSent = connection.gone
                 connection.crowd.stalledAt = time
             }
-            if time - connection.crowd.stalledAt >= longest {
-                closeStalled(connection, "it has read nothing for too long")
-            } else {
-                crowd.stalled.append(connection)
-            }
+            guard time - connection.crowd.stalledAt >= longest else { continue }
+            closeStalled(connection, "it has read nothing for too long")
         }
         crowd.stallCheckAt = crowd.stalled.isEmpty ? nil : time + longest / 4
     }

@@ -380,4 +380,41 @@ private func processLimit(
         #expect(try client.reply()["error"]?["data"]?["kind"] == .string("batchTooLarge"))
         try client.result("storage.ping")
     }
+
+    @Test func `what a client has not read goes with it, and is not kept until somebody looks`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        let value = String(repeating: "v", count: (1 << 20) - 64)
+        for number in 0..<8 {
+            try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"d\(number)\",\"value\":\"\(value)\"}")
+        }
+        let ids = (0..<8).map { "\"d\($0)\"" }.joined(separator: ",")
+        let ask = Client.request("documents.getMany", "{\"collection\":\"c\",\"ids\":[\(ids)]}")
+        /// A client that reads nothing of its replies and goes when there is one.
+        func stall() throws {
+            let guest = try daemon.connect()
+            for _ in 0..<4 { guest.send(ask) }
+            let deadline = now() + 30
+            while try number("bytes", client) < 7 << 20, now() < deadline { usleep(2000) }
+            // It asks on, and is looked at again.
+            for _ in 0..<4 {
+                guest.send(ask)
+                usleep(5000)
+                try client.result("storage.ping")
+            }
+        }
+        for _ in 0..<2 {
+            try stall()
+            try daemon.waitForConnections(1, over: client)
+        }
+        let before = try daemon.residentBytes()
+        for _ in 0..<32 {
+            try stall()
+            try daemon.waitForConnections(1, over: client)
+        }
+        let after = try daemon.residentBytes()
+        // Of 256 MiB of replies that nobody has read.
+        #expect(after - before < 64 << 20, "\(before >> 20) MiB before, \(after >> 20) MiB after")
+        #expect(try number("bytes", client) < 16 << 20)
+    }
 }
