@@ -1,16 +1,23 @@
+import CSyscalls
 import Glibc
 
 /// Blocks of memory between their uses, so that a connection that speaks now and then costs no `malloc` each time.
 ///
-/// Keeps a few blocks of ordinary size; larger ones go back to the system. Used by one thread.
+/// Keeps a few blocks of ordinary size; larger ones go back to the system, those of many pages piece by piece, since that takes
+/// longer than others should wait for. Used by one thread.
 ///
 /// Safety: a block has one owner: the buffer that it was made by, then the pool, then the buffer that it is supplied to. Each
 /// hand-over takes it from the one before it gives it to the other.
 @safe
 public final class BufferPool {
     private var blocks: [(base: UnsafeMutableRawPointer, capacity: Int)] = unsafe []
+    /// Mapped blocks that are on their way back to the system.
+    private var leaving: [(base: UnsafeMutableRawPointer, capacity: Int)] = unsafe []
     private let limit: Int
     private let largest: Int
+    /// Bytes of a block that is given back in pieces.
+    private static let longBlock = 2 << 20
+    private static let page = Int(getpagesize())
 
     /// - Parameters:
     ///   - limit: blocks that are kept at most.
@@ -27,8 +34,29 @@ public final class BufferPool {
     /// Bytes of the blocks that wait here.
     public private(set) var bytes = 0
 
+    /// Some of them are to go back to the system.
+    public var isReturning: Bool { unsafe !leaving.isEmpty }
+
+    /// Gives so many bytes of those that are on their way back to the system, and less than a page more.
+    public func returnSome(atMost most: Int) {
+        var left = most
+        while left > 0, var block = unsafe leaving.popLast() {
+            // From its end: the front stays a block of its own.
+            let kept = unsafe left >= block.capacity ? 0 : (block.capacity - left) / Self.page * Self.page
+            let piece = unsafe block.capacity - kept
+            // Safety: the pages behind `kept` are this block's, and nobody knows them any more.
+            unsafe csys_unmap(block.base + kept, piece)
+            left -= piece
+            bytes -= piece
+            guard kept > 0 else { continue }
+            unsafe block.capacity = kept
+            unsafe leaving.append(block)
+        }
+    }
+
     /// Gives the blocks back to the system.
     public func removeAll() {
+        returnSome(atMost: .max)
         while let block = unsafe blocks.popLast() { unsafe free(block.base) }
         bytes = 0
     }
@@ -43,14 +71,20 @@ public final class BufferPool {
 
     /// Empties `buffer` and takes its block.
     public func reclaim(_ buffer: inout ByteBuffer) {
-        guard let base = unsafe buffer.base, buffer.room <= largest, unsafe blocks.count < limit else {
+        guard let base = unsafe buffer.base else { return }
+        if buffer.room >= Self.longBlock {
+            unsafe leaving.append((base, buffer.room))
+            bytes += buffer.room
+            buffer.forget()
+            return
+        }
+        guard buffer.room <= largest, unsafe blocks.count < limit else {
             buffer.releaseMemory()
             return
         }
         buffer.removeAll()
         unsafe blocks.append((base, buffer.room))
         bytes += buffer.room
-        unsafe buffer.base = nil
-        buffer.room = 0
+        buffer.forget()
     }
 }

@@ -219,6 +219,11 @@ public struct ByteBuffer: ~Copyable {
     /// Empties the buffer and gives its memory back.
     public mutating func releaseMemory() {
         release()
+        forget()
+    }
+
+    /// Its block belongs to somebody else now, or is gone.
+    mutating func forget() {
         unsafe base = nil
         length = 0
         room = 0

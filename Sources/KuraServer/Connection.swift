@@ -229,13 +229,13 @@ final class Connection {
         guard state.batch == nil else { return }
         // Not each time: what is left of a long input would be moved again and again.
         guard framer.consumed >= input.count / 2 || input.count < 32 << 10 else { return }
-        input.removeFirst(framer.consumed)
+        let isDone = framer.consumed == input.count
+        // What goes back to the pool is wiped there, if it has to be: a long line's pages need it not.
+        if !isDone { input.removeFirst(framer.consumed) } else if input.capacity > 0 { pool.reclaim(&input) }
         arrivals.removed(framer.consumed)
         framer.rebase()
-        guard input.isEmpty else { return }
         // Every line that they can have come for has been handled.
-        if !descriptors.isEmpty { descriptors.removeAll() }
-        if input.capacity > 0 { pool.reclaim(&input) }
+        if isDone, !descriptors.isEmpty { descriptors.removeAll() }
     }
 
     /// It is closed: nothing will be read, answered or sent.

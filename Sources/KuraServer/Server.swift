@@ -414,7 +414,7 @@ public final class Server {
         var wait = storage.upkeep(at: time)
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
-        if isDrained || hasBatch(storage) { return 0 }
+        if isDrained || hasBatch(storage) || pool.isReturning { return 0 }
         if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
         if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }

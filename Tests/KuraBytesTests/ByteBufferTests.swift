@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Testing
 
@@ -96,5 +97,40 @@ import Testing
             pool.reclaim(&buffer)
         }
         #expect(pool.bytes == 1024)
+    }
+
+    @Test func `a block of many pages goes back in pieces, and all of it`() throws {
+        func resident() throws -> Int {
+            let file = try #require(fopen("/proc/self/statm", "r"))
+            defer { fclose(file) }
+            var line = [CChar](repeating: 0, count: 256)
+            try #require(fgets(&line, 256, file) != nil)
+            let numbers = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+                separator: " ")
+            return try #require(Int(numbers[1])) * Int(getpagesize())
+        }
+        let pool = BufferPool()
+        var large = ByteBuffer(capacity: (256 << 20) + 1000)
+        let ones = [UInt8](repeating: 1, count: 1 << 20)
+        for _ in 0..<256 { large.append(ones) }
+        let capacity = large.capacity
+        let before = try resident()
+        pool.reclaim(&large)
+        #expect(large.capacity == 0 && large.bytes.baseAddress == nil && pool.bytes == capacity && pool.isReturning)
+        // It is nobody's any more.
+        var other = ByteBuffer()
+        pool.supply(&other)
+        #expect(other.capacity == 0)
+        pool.returnSome(atMost: 1 << 20)
+        #expect(pool.bytes <= capacity - (1 << 20) && pool.bytes > capacity - (2 << 20))
+        var pieces = 1
+        while pool.isReturning {
+            pool.returnSome(atMost: 1 << 20)
+            pieces += 1
+        }
+        #expect(pool.bytes == 0 && pieces > 250)
+        let after = try resident()
+        // Other tests take memory meanwhile.
+        #expect(before - after > 128 << 20, "\(before) \(after)")
     }
 }

@@ -27,6 +27,8 @@ struct Crowd: ~Copyable {
     static let looks = 8
     /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
     static let readBytes = 512 << 10
+    /// Bytes of memory given back to the system in one turn when several are active.
+    static let returnedBytes = 512 << 10
     /// Connections accepted in a turn while others are active, and while nobody is: letting one in and out again costs as much as
     /// twenty requests.
     static let acceptsBusy = 3
