@@ -75,6 +75,13 @@ import Testing
         #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{"domain":"d","key":"k","value":,"ifRev":1}}"#,
         #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{"domain":"d","key":"k","value":1,"ifRev":-1}}"#,
         #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{"domain":"d","key":"k","value":1,"ifRev":1e2}}"#,
+        #"{"jsonrpc":"2.0","id":1,"method":"settings.put","params":{"domain":"d","key":"k","value": {"a":1}}}"#,
+        #"{"jsonrpc":"2.0","id":1,"method":"settings.putMany","params":{"domain":"d","values":[1]}}"#,
+        #"{"jsonrpc":"2.0","id":1,"method":"settings.getMany","params":{"domain":"d","keys":{"a":1}}}"#,
+        #"{"jsonrpc":"2.0","id":1,"method":"settings.list","params":{"domain":"d","limit":0}}"#,
+        // In 64 bits it would be 5.
+        #"{"jsonrpc":"2.0","id":1,"method":"settings.list","params":{"domain":"d","limit":18446744073709551621}}"#,
+        #"{"jsonrpc":"2.0","id":18446744073709551621,"method":"storage.ping"}"#,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"settings.get\",\"params\":{\"domain\":\"d\u{7f}\",\"key\":\"k\"}}",
         "{\"jsonrpc\":\"2.0\",\"id\":\"a\u{1}\",\"method\":\"storage.ping\"}",
         #"{"jsonrpc":"2.0","id":"#, "{", "",
@@ -84,6 +91,13 @@ import Testing
         // Where a text is at fault is counted from its beginning.
         if !plain[0].contains("parseError") { #expect(plain == general) }
         #expect(reader.read(line: #"{"jsonrpc":"2.0","id":1,"method":"storage.ping"}"#).error == nil)
+    }
+
+    @Test func `a glance at what is not plain leaves nothing to be taken for a request`() {
+        let whole = #"{"jsonrpc":"2.0","id":7,"method":"settings.get","params":{"domain":"app","key":"theme"}}"#
+        #expect(GuardedBytes.with(Array(whole.utf8)) { reader.glance($0) && reader.has(0) && reader.hasID })
+        #expect(GuardedBytes.with(Array((whole.dropLast() + " }").utf8)) { !reader.glance($0) })
+        #expect(!reader.has(0) && !reader.has(1) && !reader.hasID)
     }
 
     @Test func `limits of length and depth are the general reader's`() {
