@@ -27,8 +27,9 @@ struct Crowd: ~Copyable {
     static let looks = 8
     /// Bytes read in one turn beyond which those that send long lines have to wait for the next.
     static let readBytes = 512 << 10
-    /// Bytes of memory given back to the system in one turn when several are active.
-    static let returnedBytes = 512 << 10
+    /// Bytes of memory given back to the system in one turn when several are active, and when one is: as much as it may have sent.
+    static let sharedReturn = 512 << 10
+    static let loneReturn = 2 << 20
     /// Connections accepted in a turn while others are active, and while nobody is: letting one in and out again costs as much as
     /// twenty requests.
     static let acceptsBusy = 3
@@ -117,6 +118,9 @@ struct Crowd: ~Copyable {
     func piece(alone: Int) -> Int {
         isShared ? isAttentive ? Self.attentivePiece : Self.sharedPiece : alone
     }
+
+    /// Bytes of memory to give back to the system in this turn.
+    var returnedBytes: Int { isShared ? Self.sharedReturn : Self.loneReturn }
 
     /// Connections to accept in this turn. Who was served in it, or has been put off, is here whatever the clock says: on a machine
     /// that is short of processors a turn takes longer than anybody is remembered.

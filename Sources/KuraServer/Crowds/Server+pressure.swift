@@ -194,7 +194,7 @@ extension Server {
     /// At the end of a turn: reads again from those who were starved when there is room, else finds some.
     func relievePressure() {
         forgetClosed()
-        if pool.isReturning { pool.returnSome(atMost: crowd.isShared ? Crowd.returnedBytes : .max) }
+        if pool.isReturning { pool.returnSome(atMost: crowd.returnedBytes) }
         let budget = facts.buffers
         var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
         for transfer in transfers { shared += transfer.channel.footprint }
