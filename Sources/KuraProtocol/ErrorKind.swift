@@ -18,6 +18,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
     case indexBuilding
     case sealed, integrity, wrongKey
     case installationMismatch
+    case protocolMismatch
     case forged, tokenUnusable
     case tokenInvalid
     case digestMismatch, rangeNotSatisfiable, uploadNotFound
@@ -337,6 +338,16 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     """,
                 remedy:
                     "Ask the user: `secrets.clear` with that installation as `confirm` (`secrets.describe` tells it) empties the service, `secrets.configure` takes the secrets over."
+            )
+        case .protocolMismatch:
+            Facts(
+                name: "protocolMismatch", code: -32053, message: "Protocol mismatch", retryable: false,
+                when: """
+                    The client says in `session.hello` that it speaks another version of this protocol than the daemon: `data.protocol` is the \
+                    daemon's. Nothing else of that request was done, and the connection goes on.
+                    """,
+                remedy:
+                    "Update whichever is the older one. A client that knows the daemon's version too says that one instead."
             )
         case .forged:
             Facts(

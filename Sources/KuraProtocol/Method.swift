@@ -125,6 +125,8 @@ public struct Method: Sendable {
 
 /// The limits that the wire states; `session.hello` and `storage.status` repeat them.
 public enum WireLimits {
+    /// Version of the protocol: one more when a client of the version before could be misled.
+    public static let protocolVersion = 1
     /// Name of a domain, a collection.
     public static let scopeBytes = 128
     /// A settings key, a document id.

@@ -58,6 +58,8 @@ public struct RPCError: Error {
     /// The version of a collection, and the one that the client declared.
     public var storedVersion: Int?
     public var declaredVersion: Int?
+    /// The version of the protocol that the daemon speaks.
+    public var protocolVersion: Int?
 
     /// The unique index that stands in the way, and the document that is in it; kept like `path`.
     // Safety: as for `parameter`.
@@ -157,6 +159,7 @@ extension ByteBuffer {
         if let deleted = error.deleted { append(",\"deleted\":", Int64(deleted)) }
         if let version = error.storedVersion { append(",\"storedVersion\":", Int64(version)) }
         if let version = error.declaredVersion { append(",\"declaredVersion\":", Int64(version)) }
+        if let version = error.protocolVersion { append(",\"protocol\":", Int64(version)) }
         if let limit = error.limit { append(",\"limit\":", Int64(limit)) }
         if let currentRev = error.currentRev { append(",\"currentRev\":", Int64(currentRev)) }
         if let oldestRev = error.oldestRev { append(",\"oldestRev\":", Int64(oldestRev)) }

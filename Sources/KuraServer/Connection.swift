@@ -59,6 +59,8 @@ final class Connection {
     var feed = ConnectionFeed()
     /// In the feed's ring.
     var isInFeed = false
+    /// It has sent something.
+    var hasSpoken = false
     /// The input may hold whole lines that have not been begun.
     var hasMore = false
     /// While a request waits, lines behind it could be answered in the next turn.
@@ -132,6 +134,8 @@ final class Connection {
 
     /// Bytes of output that have not left.
     var waitingOutput: Int { output.count - head }
+    /// The input has the end of a line.
+    var hasLine: Bool { input.bytes.firstIndex(of: 0x0A) != nil }
     /// Bytes of input that are not done with.
     var waitingInput: Int { input.count - framer.consumed }
     /// Where in the output the reply begins that is made next, or goes on.

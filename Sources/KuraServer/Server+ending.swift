@@ -28,12 +28,21 @@ extension Server {
         }
     }
 
-    /// Stops accepting, answers what has arrived, then closes each connection.
+    /// What a client that has come in and said nothing yet has for its first request.
+    private static let newcomersTime: UInt64 = 250_000_000
+    /// As many as the kernel keeps waiting at a socket.
+    private static let mostWaiting = 4096
+
+    /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
     private func drain() {
-        drainDeadline = monotonicNow() + 5_000_000_000
+        let time = monotonicNow()
+        drainDeadline = time + 5_000_000_000
+        newcomersDeadline = time + Self.newcomersTime
         facts.isDraining = true
         for socket in sockets {
             loop.remove(socket.listener.descriptor)
+            // Nobody else could let in who waits there. At a socket that was passed they wait for the next daemon.
+            if socket.listener.path != nil { letIn(from: socket, atMost: Self.mostWaiting) }
             socket.close()
         }
         sockets = []
@@ -42,13 +51,40 @@ extension Server {
         call.changes.wake()
         for transfer in transfers { transfer.cancel() }
         for connection in connections.all {
-            if !connection.state.hasEnded {
-                while case .bytes? = connection.receive(atMost: limits.lineBytes, pool, facts.buffers),
-                    connection.input.count < limits.inputBytes
-                {}
-                connection.state.hasEnded = true
+            if !connection.state.hasEnded, mayStillAsk(connection) {
+                newcomers.append(connection)
+                continue
             }
+            connection.state.hasEnded = true
             enter(connection)
+        }
+    }
+
+    /// Reads what there is.
+    /// - Returns: whether the connection is new, its first request has not come, and still may.
+    private func mayStillAsk(_ connection: Connection) -> Bool {
+        let isNew = !connection.hasSpoken
+        while connection.input.count < limits.inputBytes {
+            switch connection.receive(atMost: limits.lineBytes, pool, facts.buffers) {
+            case .bytes?: connection.hasSpoken = true
+            case .nothing?: return isNew && !connection.hasLine
+            default: return false
+            }
+        }
+        return false
+    }
+
+    /// Ends the connections of those who had come in when the drain began: once their first request is there, or their time is over.
+    func endNewcomers() {
+        let isOver = monotonicNow() >= newcomersDeadline
+        newcomers.removeAll { connection in
+            guard isOver || connection.hasLine || connection.state.hasEnded || connection.isClosed else { return false }
+            if !connection.isClosed {
+                _ = mayStillAsk(connection)
+                connection.state.hasEnded = true
+                enter(connection)
+            }
+            return true
         }
     }
 

@@ -62,6 +62,9 @@ public final class Server {
     /// The import whose batch is in the turn, and the batch's revision.
     var storedBatch: (transfer: Transfer, rev: UInt64)?
     var drainDeadline: UInt64?
+    /// Connections that had sent nothing when the drain began, and until when their first request is waited for.
+    var newcomers: ContiguousArray<Connection> = []
+    var newcomersDeadline: UInt64 = 0
     /// Connections that are gone and had to do with what others fetch.
     var departed: [UInt64] = []
     /// Bytes that the request which is being answered has written and taken back: they cost as much as those that stay.
@@ -212,6 +215,7 @@ public final class Server {
         readAt = 0
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
         storage.beginTurn()
+        if !newcomers.isEmpty { endNewcomers() }
         takeReload(storage)
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
@@ -417,7 +421,10 @@ public final class Server {
         if isDrained || hasBatch(storage) || pool.isReturning { return 0 }
         if call.changes.isBehind(caches: storage.caches.changes.rev) { return 0 }
         if let next = call.changes.timeToNext(at: time, requests: facts.requests) { wait = min(wait ?? .max, next) }
-        if let drainDeadline { wait = min(wait ?? .max, drainDeadline > time ? drainDeadline - time : 0) }
+        if let drainDeadline {
+            let next = newcomers.isEmpty ? drainDeadline : min(newcomersDeadline, drainDeadline)
+            wait = min(wait ?? .max, next > time ? next - time : 0)
+        }
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }

@@ -8,7 +8,7 @@ import KuraBytes
 /// The data directory, checked and locked. Whoever holds one may touch what is inside; the lock ends with the process.
 ///
 /// It is a directory of our own (never a symbolic link), closed to others (0700), on a local file system, and held by one
-/// daemon at a time.
+/// daemon at a time. One that a newer version has written is refused as it is (`Formats`).
 struct DataDirectory: ~Copyable {
     private let lock: Int32
 
@@ -23,7 +23,11 @@ struct DataDirectory: ~Copyable {
         }
         try check(path)
         let lock = try acquire(path + "/lock")
-        do throws(StorageFault) { try furnish(configuration) } catch {
+        do throws(StorageFault) {
+            try Formats.check(configuration)
+            noteHolder(lock)
+            try furnish(configuration)
+        } catch {
             close(lock)
             throw error
         }
@@ -99,14 +103,14 @@ struct DataDirectory: ~Copyable {
             guard code == EWOULDBLOCK else { throw .system(errno: code, call: "flock", path: path) }
             throw .inUse(pid: holder, path: String(path.dropLast("/lock".count)))
         }
-        let text = Array("\(getpid())\n".utf8)
-        guard ftruncate(descriptor, 0) == 0 else {
-            close(descriptor)
-            throw FileSystem.fail("ftruncate", path)
-        }
-        // On a full disk the number may be missing; the lock holds all the same.
-        _ = text.withBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         return descriptor
+    }
+
+    /// Says who has it, for those who are refused. On a full disk the number may be missing; the lock holds all the same.
+    private static func noteHolder(_ lock: Int32) {
+        let text = Array("\(getpid())\n".utf8)
+        guard ftruncate(lock, 0) == 0 else { return }
+        _ = text.withBytes { unsafe pwrite(lock, $0.baseAddress, $0.count, 0) }
     }
 
     private static func readPID(_ descriptor: Int32) -> Int32? {

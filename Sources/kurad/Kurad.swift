@@ -34,7 +34,7 @@ private let help = """
     root traces the daemon or reads its memory; KURA_DUMPABLE=1 waives that for tests.
     Sockets and roles are keys of the configuration: see proto-docs/access.md. A service manager is understood:
     LISTEN_FDS, LISTEN_FDNAMES (each the name of a socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
-    Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory).
+    Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory, data of a newer version).
 
     First steps:
       kurad --ephemeral --socket /tmp/kura.sock &

@@ -240,6 +240,24 @@ import Testing
         #expect(try client.refusal("session.hello", "{\"enable\":[\"noSuch\"]}")["kind"] == .string("invalidParams"))
     }
 
+    @Test func `a client of another version of the protocol is told the daemon's, and may say another one`() throws {
+        #expect(try client.result("session.hello")["protocol"]?.int == 1)
+        #expect(try client.result("session.hello", "{\"protocol\":1}")["protocol"]?.int == 1)
+        for version in [2, 9_007_199_254_740_991] {
+            let refusal = try client.refusal(
+                "session.hello", "{\"client\":\"late\",\"launch\":true,\"protocol\":\(version)}")
+            #expect(refusal["kind"]?.text == "protocolMismatch" && refusal["protocol"]?.int == 1, "\(refusal)")
+            #expect(refusal["retryable"]?.bool == false && refusal["parameter"]?.text == "protocol")
+        }
+        #expect(try client.refusal("session.hello", "{\"protocol\":0}")["kind"]?.text == "invalidParams")
+        // Nothing of it was done: who writes now has no name.
+        let rev = try client.result("settings.put", "{\"domain\":\"w\",\"key\":\"k\",\"value\":1}")["rev"]?.int
+        let before = try #require(rev) - 1
+        let changes = try client.result(
+            "changes.list", "{\"afterRev\":\(before),\"stores\":[\"settings\"],\"scope\":\"w\"}")
+        #expect(changes["changes"]?[0]?["key"]?.text == "k" && changes["changes"]?[0]?["client"] == nil, "\(changes)")
+    }
+
     @Test func `a client that says its name is known by name and version, and its starts are counted`() throws {
         try client.result("session.hello", "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}")
         try client.result("session.hello", "{\"client\":\"notes\",\"version\":\"1.2\"}")

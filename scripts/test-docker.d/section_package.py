@@ -3,7 +3,7 @@
 import glob
 import os
 
-from engine import Failed, docker, run
+from engine import ROOT, Failed, docker, run
 
 FRESH = "kura-test-package"
 
@@ -44,8 +44,11 @@ def test(work, tally):
 
     docker("run", "-d", "--name", FRESH, "--network", "host", "-v", f"{directory}:/package:ro", "debian:bookworm-slim",
            "sleep", "infinity")
+    docker("cp", os.path.join(ROOT, "Tests/Fixtures"), f"{FRESH}:/fixtures")
     try:
         installed(tally)
+        formats(tally)
+        client_of_python(tally)
         looked_at(tally)
     finally:
         docker("rm", "-fv", FRESH)
@@ -95,6 +98,38 @@ def installed(tally):
     tally.check("installed again, it goes on with it", "dark" in kept)
     there("echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura")
     tally.check("purging removes it when told to", there("test -e /var/lib/kura || echo gone") == "gone")
+
+
+def formats(tally):
+    """Data of earlier releases, and of a later one, under the package's daemon."""
+    there("apt-get install -y -qq --no-install-recommends /package/first.deb")
+    for path in sorted(glob.glob(os.path.join(ROOT, "Tests/Fixtures/*.tar.gz"))):
+        name = os.path.basename(path)
+        there(f"rm -rf /var/lib/kura && install -d -o kura -g kura -m 700 /var/lib/kura && tar -xzf /fixtures/{name} -C /var/lib/kura"
+              " && chown -R kura:kura /var/lib/kura")
+        kept = there(SERVE + "kura settings get app theme; kura docs get fresh f --json; kura doctor --json || true" + END)
+        tally.check(f"data of {name.removesuffix('.tar.gz')}", "light" in kept and '"two"' in kept)
+    before = there("cd /var/lib/kura && printf '\\0\\0\\0\\11' | dd of=data/durable/kura.sqlite bs=1 seek=60 conv=notrunc status=none;"
+                   " find data -type f | sort | xargs sha256sum")
+    outcome = there("timeout 30 runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.sock 2>&1 || echo status $?")
+    tally.check("data of a newer release is refused with its version, exit status 2",
+                "kura.sqlite has layout 9" in outcome and outcome.endswith("status 2"), outcome.splitlines()[0][:200])
+    tally.check("and not a byte of it is changed",
+                there("cd /var/lib/kura && find data -type f | sort | xargs sha256sum") == before)
+    there("echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura")
+
+
+def client_of_python(tally):
+    there("apt-get install -y -qq --no-install-recommends /package/first.deb python3-venv >/dev/null")
+    there("install -d -o kura -g kura -m 700 /var/lib/kura; python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index /package/*.whl")
+    said = there(SERVE + """/tmp/venv/bin/python - <<'CODE'
+import kura
+client = kura.connect("/tmp/kura-test.sock")
+client.settings["app"]["theme"] = "dark"
+print(client.settings["app"]["theme"], client.session.hello()["protocol"])
+CODE""" + END)
+    tally.check("the wheel, installed by pip without a network, speaks with the daemon", said.splitlines()[-1] == "dark 1", said[-100:])
+    there("apt-get purge -y -qq kura")
 
 
 def looked_at(tally):

@@ -42,11 +42,16 @@ extension Method {
                     "installation", .scope,
                     "Which installation of the application this is, as it was named at its installation: secrets of another one are not shown to it."
                 ),
+                Field(
+                    "protocol", .integer(1...WireLimits.safeInteger),
+                    "Version of this protocol that the client speaks; another one than the daemon's is refused."),
             ],
             result: [
                 Field("server", .text(maxBytes: 32), required: true, "`kurad`."),
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
-                Field("protocol", .integer(1...1), required: true, "Version of this protocol."),
+                Field(
+                    "protocol", .integer(Int64(WireLimits.protocolVersion)...Int64(WireLimits.protocolVersion)),
+                    required: true, "Version of this protocol."),
                 Field("role", .text(maxBytes: 64), required: true, "What this connection is allowed to be."),
                 Field(
                     "grants", .list(of: .object(grant), maxItems: Int(Int32.max)), required: true,
@@ -60,7 +65,7 @@ extension Method {
                     "limits", .map(of: .integer(0...WireLimits.safeInteger)), required: true,
                     "Bounds, in bytes or items."),
             ],
-            example: "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}"),
+            errors: [.protocolMismatch], example: "{\"client\":\"notes\",\"version\":\"1.2\",\"launch\":true}"),
         Method(
             "session.can", .session, .read, needs: .nothing,
             "Tells whether this connection may make a call, without making it.",

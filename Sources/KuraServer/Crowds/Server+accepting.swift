@@ -22,6 +22,12 @@ extension Server {
         }
     }
 
+    /// Lets in who waits at a socket that is about to be closed.
+    func letIn(from door: DaemonSocket, atMost count: Int) {
+        var (left, refused) = (count, 0)
+        _ = accept(from: door, &left, &refused)
+    }
+
     /// - Returns: false when nobody can be taken in for now.
     private func accept(from door: DaemonSocket, _ left: inout Int, _ refused: inout Int) -> Bool {
         while left > 0 {

@@ -25,6 +25,7 @@ extension Server {
         switch received {
         case .bytes(let added)?:
             crowd.bytesRead += added
+            connection.hasSpoken = true
             // What copying them takes, as far as it counts.
             connection.crowd.spent += UInt64(added) / 4
             connection.arrivals.note(

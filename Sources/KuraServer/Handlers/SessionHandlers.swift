@@ -24,6 +24,11 @@ enum SessionHandlers {
     private static let capabilities = ["outOfOrder"]
 
     static func hello(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if call.reader.has(5), call.reader.integer(5) != Int64(WireLimits.protocolVersion) {
+            var error = RPCError(.protocolMismatch, parameter: call.reader.name(5))
+            error.protocolVersion = WireLimits.protocolVersion
+            throw .error(error)
+        }
         guard call.reader.has(0) || !call.reader.has(1) && !call.reader.boolean(2) else {
             throw .error(
                 RPCError(
@@ -49,7 +54,9 @@ enum SessionHandlers {
         if call.reader.has(4) { call.connection?.installation = Array(call.reader.string(4)) }
         out.append("{\"server\":\"kurad\",\"version\":")
         out.append(quoted: call.server.version)
-        out.append(",\"protocol\":1,\"role\":")
+        out.append(",\"protocol\":")
+        out.append(integer: Int64(WireLimits.protocolVersion))
+        out.append(",\"role\":")
         out.append(quoted: call.connection?.admission.role ?? AccessRules.admin)
         out.append(",\"grants\":")
         out.append(grants: call.connection?.permissions)

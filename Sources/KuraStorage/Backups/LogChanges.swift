@@ -33,6 +33,11 @@ public struct LogChanges: Sendable {
         to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
     ) throws(BackupFault) -> UInt64 {
         guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
+        if let newest = Formats.newestSegment(in: log), newest.version > Formats.log {
+            throw .refused(
+                "\(log)/\(newest.name) has log layout \(newest.version), made by a newer version; this one knows up to \(Formats.log)"
+            )
+        }
         if let rev, rev < manifest.rev {
             throw .refused(
                 "the backup is as of revision \(manifest.rev) already: take an earlier one for revision \(rev)")

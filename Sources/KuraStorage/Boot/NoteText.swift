@@ -15,10 +15,23 @@ struct NoteReader {
         while end > 0, text[end - 1] == 0x20 || text[end - 1] == 0x0A { end -= 1 }
         guard end > 1, text[0] == UInt8(ascii: "{"), text[end - 1] == UInt8(ascii: "}") else { return nil }
         self.text = text.extracting(0..<end)
-        guard number("format") == 1 else { return nil }
+        guard number("format") == Int64(Self.newestFormat) else { return nil }
     }
 
     private init(member: Bytes) { text = member }
+
+    static let newestFormat = 1
+
+    /// The number of a text's format; nil when it says none.
+    static func format(of text: [UInt8]) -> Int? {
+        text.withBytes { text in
+            guard text.count > 2, text[0] == UInt8(ascii: "{"), text[text.count - 2] == UInt8(ascii: "}") else {
+                return nil
+            }
+            let number = NoteReader(member: text.extracting(0..<text.count - 1)).count("format")
+            return number > 0 ? number : nil
+        }
+    }
 
     private func value(_ name: StaticString) -> StoredValue? {
         StoredValue(text).members.first { $0.name.equals(name) }?.value

@@ -26,6 +26,7 @@ public struct DirectoryExamination {
         let isThere = examination.lookAtDirectory()
         if isThere {
             examination.lookAtModes()
+            examination.lookAtFormats()
             examination.lookAtKeys()
             examination.lookAtStarts()
         }
@@ -127,6 +128,27 @@ public struct DirectoryExamination {
         if open.isEmpty, foreign.isEmpty { add(.ok, "modes", "nothing inside is open to others or belongs to them") }
     }
 
+    /// Which formats there are, and whether this version reads them.
+    private mutating func lookAtFormats() {
+        let found = Formats.look(configuration)
+        let newer = found.filter(\.isNewer)
+        let older = found.filter { $0.version < $0.known }
+        if let first = newer.first {
+            add(
+                .error, "formats", "\(first.line)" + Self.more(newer.count - 1),
+                advice: "a newer version has written it, and \(Self.starts): \(Formats.advice)")
+        } else if let first = older.first {
+            add(
+                .note, "formats", "\(first.line)" + Self.more(older.count - 1),
+                advice:
+                    "the next start brings it to that: make a backup before, if an older version may have to read it again"
+            )
+        } else if !found.isEmpty {
+            let names = found.map { "\($0.file) \($0.kind) \($0.version)" }.joined(separator: ", ")
+            add(.ok, "formats", names)
+        }
+    }
+
     private static func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
 
     // MARK: Keys
@@ -159,6 +181,8 @@ public struct DirectoryExamination {
                 }
                 return
             }
+            // Whose format is newer is told of already, and cannot be read.
+            guard KeySlots.format(of: text) ?? 0 <= KeySlots.newestFormat else { return }
             let slots = try KeySlots(reading: text)
             lookAt(slots, hasRootKey: hasRootKey)
         } catch {

@@ -37,7 +37,7 @@ final class Segment: @unchecked Sendable {
     /// What a segment gets in advance when there is hardly any room.
     static let leastCapacity = 16 << 10
     static let frameSize = pageSize + 24
-    private static let schema = Migrator(steps: [
+    static let schema = Migrator(steps: [
         .init(
             version: 1,
             sql: """

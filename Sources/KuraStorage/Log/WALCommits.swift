@@ -13,7 +13,7 @@ struct WALCommits {
     /// The file is a WAL that was never written, or one that can be read here: nothing behind the last commit counts.
     private(set) var isReadable = false
 
-    private static let headerSize = 32
+    static let headerSize = 32
     private var sums: (UInt32, UInt32) = (0, 0)
 
     /// Empty when there is no WAL, or one whose checksums are of the other byte order.

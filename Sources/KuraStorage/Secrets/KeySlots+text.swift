@@ -80,16 +80,39 @@ extension KeySlots {
 
     // MARK: Reading
 
+    static let newestFormat = 1
+
+    /// The number of the text's format. Nil when it says none, or is damaged: the end of a later format need not be this one's, but where it is,
+    /// its digest fits.
+    static func format(of text: [UInt8]) -> Int? {
+        let beginning = Array("{\"format\":".utf8)
+        guard text.starts(with: beginning) else { return nil }
+        let digits = text.dropFirst(beginning.count).prefix { $0 >= 0x30 && $0 <= 0x39 }
+        guard digits.count < 8, let number = Int(String(decoding: digits, as: UTF8.self)), number > 0 else {
+            return nil
+        }
+        let isDamaged = text.withBytes { text in
+            guard let (covered, digest) = split(text) else { return false }
+            return digest != Self.digest(covered)
+        }
+        return isDamaged ? nil : number
+    }
+
+    /// What the digest at the text's end is of, and the digest; nil when that end is not what `text` writes.
+    private static func split(_ text: Bytes) -> (covered: Bytes, digest: [UInt8])? {
+        guard text.count > tailBytes else { return nil }
+        let covered = text.extracting(0..<text.count - 3 - 64 - digestName.count + 1)
+        var tail = SlotTextReader(text.extracting(covered.count..<text.count))
+        guard tail.take(",\"digest\":\""), let digest = tail.hexadecimal(count: 32), tail.take("\"}\n"), tail.isAtEnd
+        else { return nil }
+        return (covered, digest)
+    }
+
     /// - Throws: what is wrong with the text. It is damaged as soon as one byte of it is not what `text` writes.
     init(reading text: [UInt8]) throws(KeysFault) {
         self = try text.withBytes { (text) throws(KeysFault) in
             guard text.count > Self.tailBytes else { throw .damaged("it is too short") }
-            let end = text.count - 3 - 64
-            let covered = text.extracting(0..<end - Self.digestName.count + 1)
-            var tail = SlotTextReader(text.extracting(covered.count..<text.count))
-            guard tail.take(",\"digest\":\""), let digest = tail.hexadecimal(count: 32), tail.take("\"}\n"),
-                tail.isAtEnd
-            else { throw .damaged("its end is not what was written") }
+            guard let (covered, digest) = Self.split(text) else { throw .damaged("its end is not what was written") }
             guard digest == Self.digest(covered) else { throw .damaged("its digest does not fit it") }
             var reader = SlotTextReader(covered)
             guard let slots = reader.slots(), reader.take(",\"mac\":\""), reader.hexadecimal(count: 32) != nil,

@@ -559,6 +559,20 @@ class InstallationMismatchError(ServerError):
     )
 
 
+class ProtocolMismatchError(ServerError):
+    """The client says in `session.hello` that it speaks another version of this protocol than the daemon:
+    `data.protocol` is the daemon's. Nothing else of that request was done, and the connection goes on.
+    """
+
+    kind = "protocolMismatch"
+    code = -32053
+    is_retryable = False
+    remedy = (
+        "Update whichever is the older one. A client that knows the daemon's version too says that one "
+        'instead. '
+    )
+
+
 class ForgedError(ServerError):
     """A ciphertext is none, has changed, or was sealed by another key, for another `associatedData`, or under another
     name of the key. Nothing of what is inside is shown.
@@ -682,6 +696,7 @@ KINDS: Dict[str, Type[ServerError]] = {
     "integrity": IntegrityError,
     "wrongKey": WrongKeyError,
     "installationMismatch": InstallationMismatchError,
+    "protocolMismatch": ProtocolMismatchError,
     "forged": ForgedError,
     "tokenUnusable": TokenUnusableError,
     "tokenInvalid": TokenInvalidError,
@@ -734,6 +749,7 @@ __all__ = [
     "IntegrityError",
     "WrongKeyError",
     "InstallationMismatchError",
+    "ProtocolMismatchError",
     "ForgedError",
     "TokenUnusableError",
     "TokenInvalidError",

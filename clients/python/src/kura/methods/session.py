@@ -76,6 +76,7 @@ class SessionMethods:
         launch: Optional[bool] = None,
         enable: Optional[Sequence[str]] = None,
         installation: Optional[str] = None,
+        protocol: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> SessionHelloResult:
         """Introduces a client and returns the daemon's version, limits and capabilities.
@@ -87,6 +88,9 @@ class SessionMethods:
         `enable`: Capabilities to switch on for this connection; all must be among those offered.
         `installation`: Which installation of the application this is, as it was named at its installation: secrets
             of another one are not shown to it.
+        `protocol`: Version of this protocol that the client speaks; another one than the daemon's is refused.
+
+        Raises ProtocolMismatchError.
         """
         sent: Dict[str, JSON] = {}
         if client is not None:
@@ -99,6 +103,8 @@ class SessionMethods:
             sent["enable"] = enable
         if installation is not None:
             sent["installation"] = installation
+        if protocol is not None:
+            sent["protocol"] = protocol
         result = self._caller.call("session.hello", sent, timeout)
         return cast(SessionHelloResult, result)
 
@@ -129,6 +135,7 @@ class AsyncSessionMethods:
         launch: Optional[bool] = None,
         enable: Optional[Sequence[str]] = None,
         installation: Optional[str] = None,
+        protocol: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> SessionHelloResult:
         """Introduces a client and returns the daemon's version, limits and capabilities.
@@ -140,6 +147,9 @@ class AsyncSessionMethods:
         `enable`: Capabilities to switch on for this connection; all must be among those offered.
         `installation`: Which installation of the application this is, as it was named at its installation: secrets
             of another one are not shown to it.
+        `protocol`: Version of this protocol that the client speaks; another one than the daemon's is refused.
+
+        Raises ProtocolMismatchError.
         """
         sent: Dict[str, JSON] = {}
         if client is not None:
@@ -152,6 +162,8 @@ class AsyncSessionMethods:
             sent["enable"] = enable
         if installation is not None:
             sent["installation"] = installation
+        if protocol is not None:
+            sent["protocol"] = protocol
         result = await self._caller.call("session.hello", sent, timeout)
         return cast(SessionHelloResult, result)
 
