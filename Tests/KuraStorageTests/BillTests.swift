@@ -67,10 +67,12 @@ import Testing
         var history = BillHistory()
         for hour in 0..<Int64(5) { history.add(Self.interval(at: hour * 3600, log: 100 + Int(hour)), at: hour * 3600) }
         let written = Self.report()
-        let bytes = history.encoded(with: [written])
+        let forgiven = ForgivenWrites(.client(Array("mail".utf8)), on: 20_000, bytes: 7, spent: 9)
+        let bytes = history.encoded(with: [written], [forgiven])
         var reports: [WriteReport] = []
-        let read = try #require(BillHistory(bytes, &reports))
-        #expect(reports == [written])
+        var others: [ForgivenWrites] = []
+        let read = try #require(BillHistory(bytes, &reports, &others))
+        #expect(reports == [written] && others == [forgiven])
         for grain in [BillHistory.Grain.hour, .day] {
             let (mine, its) = (history.intervals[grain] ?? [], read.intervals[grain] ?? [])
             #expect(mine.count == its.count && mine.count > 0)

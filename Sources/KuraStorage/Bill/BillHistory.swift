@@ -46,7 +46,7 @@ public struct BillHistory: Sendable {
     private static let magic: StaticString = "kura bill 2\n"
 
     /// What is kept over a stop: the history, and reports that are open.
-    func encoded(with reports: [WriteReport] = []) -> [UInt8] {
+    func encoded(with reports: [WriteReport] = [], _ forgiven: [ForgivenWrites] = []) -> [UInt8] {
         var out = ByteBuffer()
         out.append(Self.magic)
         for grain in [Grain.hour, .day] {
@@ -56,6 +56,9 @@ public struct BillHistory: Sendable {
         }
         out.append(littleEndian: UInt32(reports.count))
         for report in reports { report.append(to: &out) }
+        // Earlier versions end here, and read no further.
+        out.append(littleEndian: UInt32(forgiven.count))
+        for one in forgiven { one.append(to: &out) }
         out.append(littleEndian: Hash.bytes(out.bytes, seed: 0))
         return Array(out.bytes)
     }
@@ -90,11 +93,12 @@ public struct BillHistory: Sendable {
     /// Nil when the bytes are not what `encoded` has made: then there is no history, and nothing else is lost.
     init?(_ bytes: [UInt8]) {
         var reports: [WriteReport] = []
-        self.init(bytes, &reports)
+        var forgiven: [ForgivenWrites] = []
+        self.init(bytes, &reports, &forgiven)
     }
 
-    /// The same, with the reports that were open.
-    init?(_ bytes: [UInt8], _ reports: inout [WriteReport]) {
+    /// The same, with the reports that were open, and what had been forgiven.
+    init?(_ bytes: [UInt8], _ reports: inout [WriteReport], _ forgiven: inout [ForgivenWrites]) {
         var reader = BillReader(bytes: bytes)
         guard bytes.count > 8, bytes.starts(with: Array(Bytes(Self.magic))) else { return nil }
         let sum = bytes.dropLast(8).withBytes { Hash.bytes($0, seed: 0) }
@@ -114,6 +118,12 @@ public struct BillHistory: Sendable {
         for _ in 0..<count {
             guard let report = WriteReport(&reader) else { return nil }
             reports.append(report)
+        }
+        guard reader.position < bytes.count - 8 else { return }
+        guard let count = reader.integer(UInt32.self) else { return nil }
+        for _ in 0..<count {
+            guard let one = ForgivenWrites(&reader) else { return nil }
+            forgiven.append(one)
         }
     }
 }

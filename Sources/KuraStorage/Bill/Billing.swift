@@ -32,9 +32,10 @@ struct Billing {
                 descriptor, atMost: size, at: 0, into: &bytes, path: configuration.billPath), count == size
             {
                 var reports: [WriteReport] = []
-                if let known = BillHistory(Array(bytes.bytes), &reports) {
+                var forgiven: [ForgivenWrites] = []
+                if let known = BillHistory(Array(bytes.bytes), &reports, &forgiven) {
                     history = known
-                    budgets = WriteBudgets(reports: reports)
+                    budgets = WriteBudgets(reports: reports, forgiven: forgiven)
                 }
             }
             close(descriptor)
@@ -104,7 +105,7 @@ struct Billing {
     }
 
     /// What the file is to have.
-    var encoded: [UInt8] { history.encoded(with: budgets.reports) }
+    var encoded: [UInt8] { history.encoded(with: budgets.reports, budgets.forgiven) }
 
     /// Budgets are told of what was written since they were told last: in a second a byte costs about the same whoever sends it, in a minute one who
     /// writes much at once pays for those who write one by one.
