@@ -136,6 +136,22 @@ import Testing
         #expect(told(result) == ["documents/drafts +0 ~0 -1"])
     }
 
+    @Test func `it waits for what is not folded, and takes none of the last room`() throws {
+        try put("notes", "1", "1")
+        try client.result("storage.backup", "{\"name\":\"one\"}")
+        #expect(daemon.terminate() == 0)
+        // Slow enough for the tables to lag behind.
+        try daemon.start(faults: "fold.slice:sleep=300:1+")
+        let slow = try daemon.connect()
+        try slow.result("documents.put", "{\"collection\":\"notes\",\"id\":\"2\",\"value\":1}")
+        #expect(told(try slow.result("backups.compare", "{\"name\":\"one\"}")) == ["documents/notes +0 ~0 -1"])
+        #expect(daemon.terminate() == 0)
+        try daemon.start(environment: ["KURA_MIN_FREE_BYTES=\(1 << 50)"])
+        let refused = try daemon.connect().refusal("backups.compare", "{\"name\":\"one\"}")
+        #expect(refused["kind"]?.text == "noSpace")
+        #expect(TemporaryDaemon.names(daemon.data + "/tmp")?.filter { $0.hasPrefix("compare") } == [])
+    }
+
     @Test func `what cannot be read whole is not compared`() throws {
         try put("notes", "1", "1")
         try client.result("storage.backup", "{\"name\":\"one\"}")
