@@ -123,5 +123,14 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The process has too many files open, or no memory: nothing is known of what lies on the disk.
+    var isWant: Bool {
+        switch self {
+        case .database(let error, _): error.isWant
+        case .system(let code, _, _): [EMFILE, ENFILE, ENOMEM].contains(code)
+        default: false
+        }
+    }
+
     static func text(_ errno: Int32) -> String { Errno.text(errno) }
 }

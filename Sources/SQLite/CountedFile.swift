@@ -21,6 +21,11 @@ final class CountedFile {
     private let pacedPath: String?
     private var pacing = PacedWriting()
     private var pacingDescriptor: Int32?
+    /// Syncs of such files before the last write; nil before the first.
+    private var syncsBefore: Int?
+
+    /// What the page cache gives the device at least; also ext4's and xfs' usual block.
+    private static let blockBytes: Int64 = 4096
 
     /// How reads are done.
     enum Reading {
@@ -121,6 +126,7 @@ final class CountedFile {
         let result = unsafe methods.xWrite(real, bytes.baseAddress, Int32(bytes.count), offset)
         if result == SQLITE_OK {
             counter.add(writes: 1, bytes: bytes.count)
+            if part == .wal { noteBlock(at: offset) }
             if let pacedPath {
                 pacing.wrote(bytes.count, at: offset) { descriptorForPacing(pacedPath) }
             }
@@ -130,6 +136,16 @@ final class CountedFile {
         _ = unsafe methods.xFileControl(real, SQLITE_FCNTL_LAST_ERRNO, &code)
         // The unix VFS takes ENOSPC only for a full disk.
         return code == EDQUOT ? SQLITE_FULL : failed(result, errno: code)
+    }
+
+    /// A WAL grows frame by frame, and no frame ends where a block does: when it was synced in the midst of one, that block goes to the device
+    /// twice.
+    private func noteBlock(at offset: Int64) {
+        let syncs = counter.syncCount
+        if let syncsBefore, syncsBefore != syncs, offset % Self.blockBytes != 0 {
+            counter.add(blockBytes: Int(Self.blockBytes))
+        }
+        syncsBefore = syncs
     }
 
     private var realSize: Int {

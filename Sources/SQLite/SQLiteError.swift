@@ -34,6 +34,10 @@ public struct SQLiteError: Error, Sendable {
     /// There were no descriptors, or no memory: nothing is wrong with the file.
     public var isWant: Bool { code == SQLITE_NOMEM || [EMFILE, ENFILE, ENOMEM].contains(systemErrno) }
 
+    /// A file beside the database could not be opened for want of descriptors.
+    public static let tooManyFiles = SQLiteError(
+        extendedCode: SQLITE_CANTOPEN, systemErrno: EMFILE, message: "too many files are open")
+
     public var isBusy: Bool { code == SQLITE_BUSY || code == SQLITE_LOCKED }
     public var isIOError: Bool { code == SQLITE_IOERR }
     public var isCorrupt: Bool { code == SQLITE_CORRUPT || code == SQLITE_NOTADB }

@@ -49,6 +49,8 @@ public struct WriteCounts: Equatable, Sendable {
         /// Writes given to the system, after joining.
         public var writes = 0
         public var bytesWritten = 0
+        /// What the device is given besides, since it takes whole blocks: the others' part of a block that two syncs have written.
+        public var blockBytes = 0
         public var reads = 0
         public var bytesRead = 0
         public var syncs = 0
@@ -96,6 +98,7 @@ extension WriteCounts.Count {
     private mutating func combine(_ other: Self, _ operation: (Int, Int) -> Int) {
         writes = operation(writes, other.writes)
         bytesWritten = operation(bytesWritten, other.bytesWritten)
+        blockBytes = operation(blockBytes, other.blockBytes)
         reads = operation(reads, other.reads)
         bytesRead = operation(bytesRead, other.bytesRead)
         syncs = operation(syncs, other.syncs)
@@ -109,6 +112,7 @@ extension WriteCounts.Count {
 final class Counter: Sendable {
     private let writes = Atomic<Int>(0)
     private let bytesWritten = Atomic<Int>(0)
+    private let blockBytes = Atomic<Int>(0)
     private let reads = Atomic<Int>(0)
     private let bytesRead = Atomic<Int>(0)
     private let syncs = Atomic<Int>(0)
@@ -126,6 +130,10 @@ final class Counter: Sendable {
         bytesRead.wrappingAdd(bytes, ordering: .relaxed)
     }
 
+    func add(blockBytes count: Int) { blockBytes.wrappingAdd(count, ordering: .relaxed) }
+
+    /// How many there were.
+    var syncCount: Int { syncs.load(ordering: .relaxed) }
     func add(syncs count: Int) { syncs.wrappingAdd(count, ordering: .relaxed) }
     func addCreate() { creates.wrappingAdd(1, ordering: .relaxed) }
     func addRename() { renames.wrappingAdd(1, ordering: .relaxed) }
@@ -135,6 +143,7 @@ final class Counter: Sendable {
         var count = WriteCounts.Count()
         count.writes = writes.load(ordering: .relaxed)
         count.bytesWritten = bytesWritten.load(ordering: .relaxed)
+        count.blockBytes = blockBytes.load(ordering: .relaxed)
         count.reads = reads.load(ordering: .relaxed)
         count.bytesRead = bytesRead.load(ordering: .relaxed)
         count.syncs = syncs.load(ordering: .relaxed)

@@ -212,8 +212,8 @@ final class Client {
     }
 
     /// The error's `data`; fails the test when there is a result.
-    func refusal(_ method: String, _ params: String = "{}") throws -> JSON {
-        let reply = try call(method, params)
+    func refusal(_ method: String, _ params: String = "{}", descriptors: [Int32] = []) throws -> JSON {
+        let reply = try call(method, params, descriptors: descriptors)
         return try #require(reply["error"]?["data"], "\(method) was not refused: \(reply)")
     }
 }

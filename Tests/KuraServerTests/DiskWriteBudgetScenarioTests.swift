@@ -81,6 +81,19 @@ import Testing
         #expect(try other.result("storage.resolveReport", "{\"id\":\(id)}")["resolved"]?.int == 1)
         #expect(try event(again) == false)
         #expect(Self.reports(try other.result("storage.diskWrites")).isEmpty)
+
+        // It is not opened anew by what was forgiven.
+        for isKilled in [false, true] {
+            if isKilled { daemon.kill() } else { #expect(daemon.terminate() == 0) }
+            try daemon.start(configuration: Self.configuration(100_000))
+            let third = try connect(daemon, as: "mail")
+            try put(third, "k0", Int.random(in: 0...1 << 40))
+            // Longer than budgets are judged.
+            usleep(1_500_000)
+            let bill = try third.result("storage.diskWrites")
+            #expect(Self.reports(bill).isEmpty)
+            #expect(bill["budgets"]?.elements.contains { ($0["bytes"]?.int ?? 0) > 100_000 } == true)
+        }
     }
 
     @Test func `budgets are read again with the configuration`() throws {

@@ -166,7 +166,9 @@ import Testing
                 "secrets.generate",
                 "{\"service\":\"mail\",\"account\":\"\(account)\",\"kind\":\"key\",\"algorithm\":\"\(algorithm)\"}")
         }
-        if name == "backups.verify" { try client.result("storage.backup", "{\"name\":\"before-upgrade\"}") }
+        if ["backups.verify", "backups.compare"].contains(name) {
+            try client.result("storage.backup", "{\"name\":\"before-upgrade\"}")
+        }
         if name == "models.describe" {
             try client.result("models.put", "{\"namespace\":\"feed\",\"key\":\"a\",\"value\":1}")
         }

@@ -19,6 +19,7 @@ import Testing
         interval.noOpWrites = 2
         interval.groups[group("mail", "settings.put", .settings)] = WriteTally(
             changes: changes, bytes: 100 * changes, requests: 1, noOps: 1)
+        interval[.log, .wal].blockBytes = 8192
         return interval
     }
 
@@ -33,6 +34,45 @@ import Testing
         #expect(interval.upkeepBytes == 500_000)
         let shares = interval.groups.map { interval.share(of: $1, $0.store) }
         #expect(shares.sorted() == [0, 5000, 125_000, 375_000])
+    }
+
+    @Test func `of the log everybody pays what their seconds have cost, and the rest by what was asked for`() {
+        var interval = Self.interval(at: 0, log: 0, changes: 1)
+        interval[.log, .wal].bytes = 900_000
+        interval[.durable, .wal].bytes = 100_000
+        let (mail, notes) = (Self.group("mail", "settings.put", .settings), Self.group("notes", "x", .documents))
+        interval.groups[mail] = WriteTally(changes: 100, bytes: 400, requests: 100, logBytes: 800_000)
+        interval.groups[notes] = WriteTally(changes: 1, bytes: 99_904, requests: 1, logBytes: 100_000)
+        func share(_ group: BillInterval.Group) -> Int { interval.share(of: interval.groups[group]!, group.store) }
+        // The tables' part by weight: 10,000 of 110,000, and 100,000.
+        #expect(share(mail) == 800_000 + 9_090 && share(notes) == 100_000 + 90_909)
+        #expect(interval.share(byWeightOf: interval.groups[mail]!, .settings) == 90_909)
+        var hour = BillInterval(startedAt: 0)
+        for _ in 0..<2 { hour.add(interval) }
+        #expect(hour.share(of: hour.groups[mail]!, .settings) == 2 * 800_000 + 18_181)
+    }
+
+    @Test func `the log is shared out among those who have written since the last look`() {
+        func key(_ writer: UInt16, _ store: BilledStore = .settings) -> WriteBill.Key {
+            WriteBill.Key(writer: writer, operation: 0, store: store)
+        }
+        let (one, many) = (WriteTally(changes: 1, bytes: 4), WriteTally(changes: 1, bytes: 304))
+        var (two, more) = (one, many)
+        two += one
+        more += one
+        var shares = LogShares(bytes: 1000)
+        shares.look(bytes: 9000, [(key(1), one), (key(9, .models), many)])
+        #expect(shares.parts == [key(1): 8000], "caches have no log")
+        // A hundred bytes' weight and four hundred's.
+        shares.look(bytes: 14_000, [(key(1), two), (key(2), many)])
+        #expect(shares.parts == [key(1): 9000, key(2): 4000])
+        // What comes late is nobody's here.
+        shares.look(bytes: 20_000, [(key(1), two), (key(2), many)])
+        shares.look(bytes: 21_000, [(key(1), two), (key(2), more)])
+        #expect(shares.parts == [key(1): 9000, key(2): 5000])
+        // A change that was taken back.
+        shares.look(bytes: 22_000, [(key(1), one), (key(2), more)])
+        #expect(shares.parts == [key(1): 9000, key(2): 5000])
     }
 
     @Test func `minutes, hours and days are kept as long as they are said to be`() throws {
@@ -65,12 +105,18 @@ import Testing
 
     @Test func `a history is read as it was written, and one that was altered is none`() throws {
         var history = BillHistory()
-        for hour in 0..<Int64(5) { history.add(Self.interval(at: hour * 3600, log: 100 + Int(hour)), at: hour * 3600) }
+        for hour in 0..<Int64(5) {
+            var interval = Self.interval(at: hour * 3600, log: 100 + Int(hour))
+            interval.groups[Self.group("mail", "settings.put", .settings)]!.logBytes = 40
+            history.add(interval, at: hour * 3600)
+        }
         let written = Self.report()
-        let bytes = history.encoded(with: [written])
+        let forgiven = ForgivenWrites(.client(Array("mail".utf8)), on: 20_000, bytes: 7, spent: 9)
+        let bytes = history.encoded(with: [written], [forgiven])
         var reports: [WriteReport] = []
-        let read = try #require(BillHistory(bytes, &reports))
-        #expect(reports == [written])
+        var others: [ForgivenWrites] = []
+        let read = try #require(BillHistory(bytes, &reports, &others))
+        #expect(reports == [written] && others == [forgiven])
         for grain in [BillHistory.Grain.hour, .day] {
             let (mine, its) = (history.intervals[grain] ?? [], read.intervals[grain] ?? [])
             #expect(mine.count == its.count && mine.count > 0)
@@ -80,6 +126,14 @@ import Testing
                 #expect(mine.noOpWrites == its.noOpWrites)
             }
         }
+        // What the version before has left is read as well.
+        var older: [WriteReport] = []
+        let known = try #require(BillHistory(EarlierBill.file, &older, &others))
+        let hour = try #require(known.intervals[.hour]?.first)
+        #expect(known.intervals[.hour]?.count == 1 && known.intervals[.day]?.count == 1 && older.isEmpty)
+        #expect(hour.groups.keys.map { String(decoding: $0.client, as: UTF8.self) } == ["earlier/1"])
+        #expect(hour.asked == WriteTally(changes: 3, bytes: 9, requests: 3))
+        #expect(hour.total.bytes > 100_000 && hour.total.blockBytes == 0)
         for place in bytes.indices {
             var altered = bytes
             altered[place] ^= 0x10

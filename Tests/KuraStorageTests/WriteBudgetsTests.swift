@@ -87,6 +87,35 @@ import Testing
         #expect(budgets.resolve(nil) == 1)
     }
 
+    @Test func `what was forgiven is on the same day also after a restart, whatever the history says`() {
+        var budgets = Self.budgets([Self.mail])
+        let bill = WriteBill()
+        budgets.add(Self.minute(mail: 1500), at: Self.start + 60)
+        #expect(budgets.judge(bill, at: (Self.start + 60) * 1000).count == 1)
+        #expect(budgets.resolve(nil) == 1)
+        budgets.add(Self.minute(mail: 900), at: Self.start + 61)
+        // Shared out by the hour it was more, or less, or nothing that has come through.
+        for known in [0, 500, 4000] {
+            var history = BillHistory()
+            history.add(Self.minute(mail: known), at: Self.start + 61)
+            func restarted(at seconds: Int64) -> WriteBudgets {
+                var next = WriteBudgets(reports: budgets.reports, forgiven: budgets.forgiven)
+                next.set([Self.mail], history, at: seconds)
+                return next
+            }
+            var next = restarted(at: Self.start + 100)
+            #expect(next.states.map(\.spent) == [2400])
+            #expect(next.throttled.isEmpty && next.judge(bill, at: (Self.start + 100) * 1000).isEmpty)
+            next.add(Self.minute(mail: 100), at: Self.start + 101)
+            #expect(next.judge(bill, at: (Self.start + 101) * 1000).isEmpty)
+            #expect(next.forgiven.map(\.spent) == [2500], "and after one more")
+            next.add(Self.minute(mail: 1), at: Self.start + 102)
+            #expect(next.judge(bill, at: (Self.start + 102) * 1000).map(\.id) == [1])
+            #expect(restarted(at: Self.start + Self.day).states.map(\.spent) == [0], "the day is over")
+        }
+        #expect(WriteBudgets(forgiven: budgets.forgiven).forgiven == budgets.forgiven, "before budgets are read")
+    }
+
     @Test func `budgets that are set anew know what was written today`() {
         var history = BillHistory()
         history.add(Self.minute(mail: 700), at: Self.start - 60)

@@ -17,6 +17,14 @@ enum DaemonExamination {
             return try ask(options, console, catalogue, isDirectoryKnown: isDirectoryKnown)
         } catch {
             let path = options.socket(console.environment)
+            // Safety: the path is lent as a C string for the call.
+            if unsafe error.status == .noDaemon && access(path, W_OK) != 0 && errno == EACCES {
+                return [
+                    Finding(
+                        .warning, "daemon", "whether one answers cannot be told: \(error.message)",
+                        advice: error.hint ?? "run this as the daemon's user")
+                ]
+            }
             return [
                 Finding(
                     .warning, "daemon",

@@ -95,7 +95,7 @@ enum BackupCommand {
     }
 
     /// A file's first line.
-    private static func passphrase(_ file: String) throws(Failure) -> String {
+    static func passphrase(_ file: String) throws(Failure) -> String {
         let text: [UInt8]
         do throws(ParameterList.Fault) { text = try Input.read(file) } catch { throw .usage(error.description) }
         guard let line = String(validating: text.prefix { $0 != 0x0A }, as: UTF8.self), !line.isEmpty else {

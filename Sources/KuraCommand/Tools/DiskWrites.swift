@@ -161,7 +161,12 @@ struct WriteBillView {
                 "upkeep",
                 "\(ByteText.size(total("upkeepBytes"))) of it that nobody asked for: room for the log, checkpoints"
             ),
-            ("syncs", "\(total("syncs")); \(total("syncsSaved")) saved by syncing together"),
+            (
+                "syncs",
+                "\(total("syncs")); \(total("syncsSaved")) saved by syncing together"
+                    + (total("blockBytes") > 0
+                        ? "; \(ByteText.size(total("blockBytes"))) besides, since the device takes whole blocks" : "")
+            ),
             ("spared", "\(total("noOpWrites")) writes that changed nothing"),
             (
                 "files",

@@ -1,3 +1,9 @@
+import Glibc
+import KuraClient
+import KuraProtocol
+
+// Safety: Swift lends the path as a C string for the call; the text of `strerror` is copied at once by the only thread.
+
 /// `kura restore`: becomes `kurad restore`, which alone knows what a data directory looks like.
 enum RestoreCommand {
     static let tool = Tool(
@@ -18,7 +24,11 @@ enum RestoreCommand {
                 name: "log", value: "DIR",
                 summary: "Where these changes are: the log/ of a data directory, running or set aside, or a copy of it."
             ),
-            .init(name: "dry-run", value: nil, summary: "Check all of it, and tell what is in it; restore nothing."),
+            .init(
+                name: "dry-run", value: nil,
+                summary:
+                    "Check all of it, tell what is in it and, where a daemon answers, what would be another there; restore nothing."
+            ),
             .init(
                 name: "identity", value: "FILE",
                 summary:
@@ -37,6 +47,8 @@ enum RestoreCommand {
                 + "Caches start empty. Secrets that are bound to the host of the backup are not there; what was left out is printed.",
             "With --at and --log the state at any revision since the backup comes back, as far as the log goes back without a gap: it is read "
                 + "from copies, so it may be a running daemon's. The daemon's first start takes these changes in.",
+            "With --dry-run and without --data-dir the daemon that answers here is asked what a restore would change of its settings, documents "
+                + "and attachments: item by item, some of them by name. 'kura backups compare NAME' does so for those in the data directory.",
             "Secrets of a backup that is not encrypted open with the root key of where it was made: put its root.key into DIR/keys/ before the "
                 + "daemon starts, or unlock with a passphrase. Those of an encrypted one get a root.key of their own.",
         ],
@@ -47,8 +59,16 @@ enum RestoreCommand {
             "kura restore monday.kurabackup --data-dir /tmp/then --at 4711 --log /var/lib/kura/log",
         ], takesFile: true)
 
-    static func run(_ arguments: ToolArguments, _ options: GlobalOptions) throws(Failure) -> Never {
+    static func run(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) -> Never {
         try arguments.check(least: 1, most: 1)
+        if arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil {
+            do throws(Failure) { try compare(arguments, options, console, catalogue) } catch {
+                // Why the file is no good is told by what follows.
+                console.remark("not compared with a running daemon: \(error.message)")
+            }
+        }
         var words = ["restore", arguments.words[0]]
         for (name, value) in arguments.options {
             words.append("--\(name)")
@@ -56,5 +76,46 @@ enum RestoreCommand {
         }
         if options.form != .standard { words.append("--json") }
         try SiblingProgram.become("kurad", words)
+    }
+
+    /// Has the running daemon tell what a restore would change.
+    private static func compare(
+        _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
+    ) throws(Failure) {
+        guard arguments.value("identity") == nil else {
+            throw .usage("what an identity opens is opened here only")
+        }
+        let path = arguments.words[0]
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw .usage(unsafe "cannot read \(path): \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var members = [("fd", Array("true".utf8))]
+        let only = arguments.values("only")
+        if !only.isEmpty { members.append(("include", BackupCommand.list(only))) }
+        if let file = arguments.value("passphrase-file") {
+            members.append(("passphrase", JSONParts.string(try BackupCommand.passphrase(file))))
+        }
+        var session = try Session.open(options, console)
+        let result = try session.result(
+            try catalogue.method(named: "backups.compare"), JSONParts.object(members), passing: descriptor)
+        guard let object = JSONObject(result) else { return }
+        func counts(_ object: JSONObject) -> String {
+            func count(_ name: String) -> Int { Int(object.integer(name) ?? 0) }
+            return "\(count("added")) would come back, \(count("changed")) be changed, \(count("removed")) go"
+        }
+        let same = object.integer("same") ?? 0
+        console.print("beside the running daemon, revision \(object.integer("rev") ?? 0): \(same) items are the same, ")
+        console.print("\(counts(object))\n")
+        for difference in object["differences"].flatMap({ JSONElements.read($0) }) ?? [] {
+            guard let scope = JSONObject(difference) else { continue }
+            let place = "\(scope.string("store") ?? "")/\(scope.string("scope") ?? "")"
+            console.print("  \(Visible.line(place)): \(counts(scope))\n")
+            for example in scope["examples"].flatMap({ JSONElements.read($0) }) ?? [] {
+                guard let example = JSONObject(example) else { continue }
+                console.print("    \(example.string("change") ?? "") \(Visible.line(example.string("key") ?? ""))\n")
+            }
+        }
     }
 }

@@ -90,6 +90,37 @@ extension Method {
             ], errors: [.notFound, .wrongKey, .integrity, .overloaded, .transferFailed],
             example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
+            "backups.compare", .backups, .read, needs: .whole(.admin),
+            "Tells what a restore of a backup would change of the settings, documents and attachments that are there now.",
+            parameters: [
+                Field("name", .name(maxBytes: 64), "Which one of those in the data directory."),
+                Field("fd", .boolean, "true: the backup is the file whose descriptor came with the request."),
+                Field(
+                    "passphrase", .text(maxBytes: WireLimits.passphraseBytes), secret: true,
+                    "What opens it, when it is encrypted with one."),
+                Field(
+                    "include", .list(of: .text(maxBytes: 160), maxItems: 256),
+                    "Only this: `settings`, `documents`, or a scope such as `documents/notes`."),
+                Field("examples", .integer(0...100), "Most differences that are named, a scope; 3 when absent."),
+            ],
+            result: [
+                Field("epoch", .text(maxBytes: 36), required: true, "Names the history that its revision belongs to."),
+                Field("backupRev", .revision, required: true, "Everything in it is as of this revision."),
+                Field("createdAt", .timestamp, required: true, "When it was begun."),
+                Field("same", .count, required: true, "Items that would be as they are."),
+            ] + changes + [
+                Field(
+                    "differing", .count, required: true, "Domains and collections that would not be as they are."),
+                Field(
+                    "differences", .list(of: .object(difference), maxItems: 1000), required: true,
+                    "The first 1,000 of them. 10,000 items are named at most."),
+                .nowRev,
+            ],
+            errors: [
+                .notFound, .wrongKey, .integrity, .overloaded, .noSpace, .descriptorMissing, .transferFailed,
+                .cancelled,
+            ], example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
+        Method(
             "backups.prune", .backups, .write, needs: .whole(.admin),
             "Removes scheduled snapshots that are older than what is kept; those that somebody named stay unless they are named here.",
             parameters: [
@@ -126,6 +157,28 @@ extension Method {
             "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored; `locked`: the secrets were."
         ),
     ]
+
+    private static let changes: [Field] = [
+        Field("added", .count, required: true, "Items that only the backup has: they would come back."),
+        Field("changed", .count, required: true, "Items that would have another value."),
+        Field("removed", .count, required: true, "Items that the backup does not have: they would go."),
+    ]
+
+    private static let difference: [Field] =
+        [
+            Field("store", .word(["settings", "documents", "attachments"]), required: true, "Where it is."),
+            Field("scope", .text(maxBytes: 128), required: true, "Domain or collection."),
+        ] + changes + [
+            Field(
+                "examples",
+                .list(
+                    of: .object([
+                        Field("key", .text(maxBytes: 512), required: true, "Key, or the document's id."),
+                        Field(
+                            "change", .word(["added", "changed", "removed"]), required: true,
+                            "What would become of it."),
+                    ]), maxItems: 100), required: true, "The first of them.")
+        ]
 
     private static let entry: [Field] = [
         Field("name", .text(maxBytes: 64), required: true, "What it is called."),

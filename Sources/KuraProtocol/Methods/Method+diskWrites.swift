@@ -90,6 +90,10 @@ extension Method {
         Field(
             "metadataBytes", .count, required: true,
             "What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed."),
+        Field(
+            "blockBytes", .count, required: true,
+            "What the device is given besides, since it takes whole blocks of 4 KiB: a sync in the midst of one gives it twice."
+        ),
     ]
 
     private static let diskWriteTarget: [Field] = [
@@ -176,6 +180,10 @@ extension Method {
         Field(
             "metadataBytes", .count, required: true,
             "What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed."),
+        Field(
+            "blockBytes", .count, required: true,
+            "What the device is given besides, since it takes whole blocks of 4 KiB: a sync in the midst of one gives it twice."
+        ),
         Field(
             "upkeepBytes", .count, required: true,
             "Bytes that nobody asked for meanwhile: room for the log, folds and checkpoints of what came before, temporary files."

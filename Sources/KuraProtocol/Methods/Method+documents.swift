@@ -183,7 +183,7 @@ extension Method {
             ],
             errors: [
                 .conflict, .notFound, .descriptorMissing, .transferFailed, .valueTooLarge, .quotaExceeded, .noSpace,
-                .outcomeUnknown, .shuttingDown,
+                .overloaded, .outcomeUnknown, .shuttingDown,
             ],
             example:
                 """
@@ -210,7 +210,7 @@ extension Method {
                     "With `inline`: the content as base64."),
                 Field("rev", .revision, required: true, "The document's revision."),
             ],
-            errors: [.notFound, .valueTooLarge, .shuttingDown],
+            errors: [.notFound, .valueTooLarge, .overloaded, .shuttingDown],
             example: "{\"collection\":\"cards\",\"id\":\"7\",\"name\":\"front.png\"}"),
         Method(
             "documents.detach", .documents, .write, needs: .scope(.update, "collection"),

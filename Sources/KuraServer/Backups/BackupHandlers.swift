@@ -8,7 +8,7 @@ import KuraTransport
 enum BackupHandlers {
     static let all: [String: Handler] = [
         "storage.backup": backup, "storage.bundle": bundle, "backups.list": list, "backups.verify": verify,
-        "backups.prune": prune,
+        "backups.compare": compare, "backups.prune": prune,
     ]
 
     static func backup(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -82,6 +82,37 @@ enum BackupHandlers {
         throw .transfer(
             BackupsJob { (channel) throws(BackupFault) in
                 try BackupsJob.verify(name, key, configuration, channel)
+            })
+    }
+
+    static func compare(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        if try call.appendOutcome(to: &out, storage) { return }
+        let reader = call.reader
+        guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
+        let taken = reader.boolean(1) ? connection.descriptors.take() : .missing
+        guard reader.boolean(1) != reader.has(0) else {
+            throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
+        }
+        var opener = BackupOpener()
+        if reader.has(2) { opener.passphrase = Array(reader.string(2)) }
+        let wanted = reader.has(3) ? try selection(call, 3) : BackupSelection()
+        guard !wanted.names("secrets") else {
+            throw .error(
+                RPCError(
+                    .invalidParams, hint: "secrets are sealed on both sides, and cannot be compared",
+                    parameter: reader.name(3)))
+        }
+        let (target, configuration, key) = (try target(call, taken), storage.configuration, opener)
+        try call.refuseUnlessTransferFree()
+        let comparison = BackupComparison(wanted, examples: Int(reader.integer(4) ?? 3), configuration)
+        let folded = FoldSignal()
+        folded.foldedTo = storage.rev
+        // It waits for the newest change, which goes with this turn when that is taken back.
+        call.shows(storage.rev)
+        _ = storage.submit(folded)
+        throw .transfer(
+            BackupsJob(folded: folded) { (channel) throws(BackupFault) in
+                try BackupsJob.compare(comparison, target, key, configuration, channel)
             })
     }
 

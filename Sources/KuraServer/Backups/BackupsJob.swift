@@ -1,7 +1,10 @@
+import Glibc
 import KuraBytes
 import KuraProtocol
 import KuraStorage
 import KuraTransport
+
+// Safety: Swift lends the path as a C string for the call.
 
 /// What is done with backups that are there, on a thread of its own.
 final class BackupsJob: TransferWork, @unchecked Sendable {
@@ -13,14 +16,19 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     /// Gives the result object's text without its bracket.
     private let work: (TransferChannel) throws(BackupFault) -> [UInt8]
 
-    init(_ work: @escaping (TransferChannel) throws(BackupFault) -> [UInt8]) {
+    /// What the tables have to have first.
+    private let folded: FoldSignal?
+
+    init(folded: FoldSignal? = nil, _ work: @escaping (TransferChannel) throws(BackupFault) -> [UInt8]) {
+        self.folded = folded
         self.work = work
     }
 
-    func cancel() {}
+    func cancel() { folded?.release(.cancelled) }
 
     func run(_ channel: TransferChannel) -> TransferOutcome {
         do throws(BackupFault) {
+            if let error = folded?.wait() { throw error == .noSpace ? .noSpace : .cancelled }
             return TransferOutcome(answer: .result(try work(channel)), rev: 0)
         } catch { return TransferOutcome(answer: .error(RPCError(backup: error)), rev: 0) }
     }
@@ -92,6 +100,72 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
         text.append(",\"kept\":")
         text.append(integer: Int64(all.count - going.count))
         return Array(text.bytes)
+    }
+
+    /// `target`: where the backup is.
+    static func compare(
+        _ comparison: BackupComparison, _ target: BackupTransfer.Target, _ opener: BackupOpener,
+        _ configuration: StorageConfiguration, _ channel: TransferChannel
+    ) throws(BackupFault) -> [UInt8] {
+        let isCancelled: @Sendable () -> Bool = { channel.interruption.isInterrupted }
+        let outcome: BackupComparison.Outcome
+        switch target {
+        case .file(let name):
+            let path = BackupDirectory.path(name, configuration)
+            let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { throw .system(errno: errno, call: "open", path: path) }
+            defer { close(descriptor) }
+            outcome = try comparison.run(descriptor, opener, isCancelled: isCancelled)
+        case .descriptor(let end):
+            let passed: PassedDescriptor
+            do throws(RPCError) { passed = try end.open(flags: O_RDONLY) } catch {
+                throw .system(errno: EBADF, call: "open", path: "")
+            }
+            outcome = try comparison.run(passed.number, opener, isCancelled: isCancelled)
+        }
+        var text = ByteBuffer()
+        var object = ObjectWriter(&text)
+        object.text("epoch", outcome.manifest.epoch, &text)
+        object.number("backupRev", Int(outcome.manifest.rev), &text)
+        object.name("createdAt", &text)
+        text.append(timestamp: outcome.manifest.createdAt)
+        object.number("same", outcome.same, &text)
+        append(outcome.counts, to: &object, &text)
+        object.number("differing", outcome.differing, &text)
+        object.name("differences", &text)
+        text.append("[")
+        for (position, scope) in outcome.scopes.enumerated() {
+            if position > 0 { text.append(",") }
+            append(scope, &text)
+        }
+        text.append("]")
+        return Array(text.bytes)
+    }
+
+    private static func append(
+        _ counts: BackupComparison.Counts, to object: inout ObjectWriter, _ text: inout ByteBuffer
+    ) {
+        object.number("added", counts.added, &text)
+        object.number("changed", counts.changed, &text)
+        object.number("removed", counts.removed, &text)
+    }
+
+    private static func append(_ scope: BackupComparison.Scope, _ text: inout ByteBuffer) {
+        var object = ObjectWriter(&text)
+        object.text("store", scope.store, &text)
+        // Decoded, since a backup that somebody has passed may name anything.
+        object.text("scope", String(decoding: scope.name, as: UTF8.self), &text)
+        append(scope.counts, to: &object, &text)
+        object.name("examples", &text)
+        text.append("[")
+        for (position, example) in scope.examples.enumerated() {
+            if position > 0 { text.append(",") }
+            var inner = ObjectWriter(&text)
+            inner.text("key", String(decoding: example.key, as: UTF8.self), &text)
+            inner.text("change", example.change.rawValue, &text)
+            text.append("}")
+        }
+        text.append("]}")
     }
 
     // MARK: Parts of results

@@ -124,6 +124,7 @@ enum BlobsPut {
         case .noSpace: throw .error(RPCError(.noSpace, hint: "nothing is stored, and nothing else is touched"))
         case .lowStorage: throw .error(lowStorage)
         case .crowded: throw .error(crowded)
+        case .want: throw .error(RPCError(.overloaded, hint: "too many files are open, or memory is short"))
         case .ending: throw .error(RPCError(.shuttingDown))
         case .failed, nil: throw .error(RPCError(.internalError, hint: "the content could not be written"))
         }

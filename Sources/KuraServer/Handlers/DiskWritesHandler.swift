@@ -110,6 +110,7 @@ enum DiskWritesHandler {
                 for (name, value) in [
                     ("bytes", disk.bytes), ("writes", disk.writes), ("syncs", disk.syncs), ("creates", disk.creates),
                     ("renames", disk.renames), ("deletes", disk.deletes), ("metadataBytes", disk.metadataBytes),
+                    ("blockBytes", disk.blockBytes),
                 ] { object.number(name, value, &out) }
                 out.append("}")
             }
@@ -187,7 +188,7 @@ enum DiskWritesHandler {
         for (name, value) in [
             ("writes", totals.total.writes), ("creates", totals.total.creates), ("renames", totals.total.renames),
             ("deletes", totals.total.deletes),
-            ("metadataBytes", totals.total.metadataBytes),
+            ("metadataBytes", totals.total.metadataBytes), ("blockBytes", totals.total.blockBytes),
             ("upkeepBytes", intervals.reduce(0) { $0 + $1.upkeepBytes }), ("noOpWrites", totals.noOpWrites),
             ("syncsSaved", max(0, durable - totals[.log].syncs)),
         ] { object.number(name, value, &out) }

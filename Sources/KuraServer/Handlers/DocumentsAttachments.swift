@@ -63,9 +63,15 @@ extension DocumentsHandlers {
         case .badBase64:
             .error(RPCError(.invalidParams, hint: "base64 with padding", parameter: call.reader.name(5)))
         case .noSpace: Refusal(StoreError.noSpace, call: call)
+        case .want: .error(unavailable)
         case .ending: .error(RPCError(.shuttingDown))
         case .failed, nil: .error(RPCError(.internalError, hint: "the content could not be written"))
         }
+    }
+
+    /// Nothing was found out about a content.
+    private static var unavailable: RPCError {
+        RPCError(.overloaded, hint: "too many files are open, or memory is short")
     }
 
     static func detach(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -98,6 +104,7 @@ extension DocumentsHandlers {
             call.connection?.contents.discardLast()
             throw .query(ticket: storage.open(attachment, isInline: isInline))
         }
+        guard !content.isUnavailable else { throw .error(unavailable) }
         guard !content.isDamaged else {
             throw .error(RPCError(.internalError, hint: "the content is damaged or gone"))
         }

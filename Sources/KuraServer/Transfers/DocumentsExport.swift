@@ -105,11 +105,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         slice.append(quoted: document.id)
         slice.append(",\"value\":")
         slice.append(document.value)
-        if !attached.isEmpty, let attachments, let tables,
-            !(fits && attachments.append(attached, to: &slice, tables))
-        {
-            attachmentsLeftOut += 1
-        }
+        if !attached.isEmpty, !(fits && append(attached)) { attachmentsLeftOut += 1 }
         slice.append("}\n")
         exported += 1
         return true
@@ -120,6 +116,15 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         do throws(StoreError) { return try attachments.attachments(of: id, tables) } catch {
             readFailure = error
             return []
+        }
+    }
+
+    /// - Returns: whether they are there.
+    private func append(_ attached: [Attachment]) -> Bool {
+        guard let attachments, let tables else { return true }
+        do throws(StoreError) { return try attachments.append(attached, to: &slice, tables) } catch {
+            readFailure = error
+            return false
         }
     }
 

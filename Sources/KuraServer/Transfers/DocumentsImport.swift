@@ -137,6 +137,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
             switch error {
             case .badBase64: throw RecordFault(message: "the data of an attachment is no base64 with padding")
             case .noSpace: throw RecordFault(message: "no space on the disk for an attachment")
+            case .want: throw RecordFault(message: "too many files are open for an attachment, or memory is short")
             default: throw RecordFault(message: "an attachment could not be written")
             }
         }

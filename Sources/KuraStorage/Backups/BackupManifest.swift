@@ -1,5 +1,6 @@
 public import KuraBytes
 import KuraJSON
+import SQLite
 
 /// What a backup says of itself at its end.
 public struct BackupManifest: Equatable, Sendable {
@@ -144,7 +145,15 @@ public struct BackupManifest: Equatable, Sendable {
             default: break
             }
         }
-        guard isWhole == 2 else { throw .malformed }
+        guard isWhole == 2, max(rev, seededRev) <= UInt64(Int64.max) else { throw .malformed }
+    }
+
+    /// The same, of a layout that is known.
+    init(checking text: Bytes) throws(BackupFault) {
+        self = try BackupManifest(text)
+        guard schema <= Int(Tables.migrator.newestVersion) else {
+            throw .newerSchema(found: schema, known: Int(Tables.migrator.newestVersion))
+        }
     }
 }
 

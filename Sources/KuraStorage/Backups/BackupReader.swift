@@ -125,7 +125,7 @@ public final class BackupReader {
         while let (kind, payload) = try next() {
             if isCancelled() { throw .cancelled }
             switch kind {
-            case .manifest: manifest = try BackupManifest(payload)
+            case .manifest: manifest = try BackupManifest(checking: payload)
             case .records:
                 var position = 0
                 while let record = try BackupRecord.next(in: payload, at: &position) {
@@ -138,9 +138,6 @@ public final class BackupReader {
             }
         }
         guard let manifest else { throw .truncated }
-        guard manifest.schema <= Int(Tables.migrator.newestVersion) else {
-            throw .newerSchema(found: manifest.schema, known: Int(Tables.migrator.newestVersion))
-        }
         return manifest
     }
 

@@ -83,7 +83,9 @@ struct BackupRecord {
         let keyLength = Int(number(8, UInt16.self))
         let valueLength = Int(number(12, UInt32.self))
         guard length == headLength + scopeLength + keyLength + valueLength,
-            let store = Store(rawValue: number(4, UInt8.self)), number(5, UInt8.self) < 16
+            let store = Store(rawValue: number(4, UInt8.self)), number(5, UInt8.self) < 16,
+            // No daemon writes others, but anybody can make a file whose digests fit.
+            number(24, UInt64.self) <= UInt64(Int64.max), number(48, UInt64.self) <= UInt64(rowMask)
         else { throw .malformed }
         var position = offset + headLength
         func take(_ count: Int) -> Bytes {

@@ -39,6 +39,9 @@ public struct BackupSelection: Sendable, Equatable {
     var isEverything: Bool { words.isEmpty && !isBundle }
     var hasSecrets: Bool { !isBundle && (words.isEmpty || stores.contains(Array("secrets".utf8))) }
 
+    /// Whether a store is named, as a whole.
+    public func names(_ store: String) -> Bool { stores.contains(Array(store.utf8)) }
+
     /// Whether items of that store and scope are meant.
     func contains(_ store: Store, _ scope: Bytes) -> Bool {
         switch store {

@@ -36,15 +36,19 @@ final class RestoredTables {
     }
 
     /// Bytes of records in one transaction, and of those between two checkpoints.
-    private static let transactionBytes = 8 << 20
+    private let transactionBytes: Int
     private static let checkpointBytes = 64 << 20
 
     /// `withTombstones`: what is deleted can be brought back later.
-    init(_ path: String, withTombstones: Bool = true) throws(BackupFault) {
+    /// `transactionBytes`: with as much of records a transaction ends; what it changes is kept in memory until then.
+    init(
+        _ path: String, withTombstones: Bool = true, cacheKibibytes: Int = 64 << 10, transactionBytes: Int = 8 << 20
+    ) throws(BackupFault) {
         self.path = path
+        self.transactionBytes = transactionBytes
         keepsTombstones = withTombstones
         do throws(StorageFault) {
-            connection = try Tables.openWriter(path, cacheKibibytes: 64 << 10)
+            connection = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes)
         } catch { throw BackupFault(error) }
         do throws(SQLiteError) {
             // Nobody looks here before everything is synced at the end.
@@ -87,7 +91,7 @@ final class RestoredTables {
         do throws(SQLiteError) {
             try take(record)
             pending += record.length
-            guard pending >= Self.transactionBytes else { return }
+            guard pending >= transactionBytes else { return }
             try connection.execute("COMMIT")
             sinceCheckpoint += pending
             pending = 0

@@ -91,7 +91,8 @@ struct AdviceBook {
         let at = (interval.startedAt + interval.seconds) * 1000
         for entry in keys.entries where entry.latest.changes >= Self.perMinute {
             // One write of it would have been enough for the minute, about.
-            let cost = interval.share(of: entry.latest, entry.store) / entry.latest.changes * (entry.latest.changes - 1)
+            let share = interval.share(byWeightOf: entry.latest, entry.store)
+            let cost = share / entry.latest.changes * (entry.latest.changes - 1)
             add(
                 WriteAdvice(
                     kind: .rewrittenKey, store: entry.store, scope: entry.scope, key: entry.key,

@@ -43,10 +43,12 @@ public struct BillHistory: Sendable {
 
     // MARK: The file
 
-    private static let magic: StaticString = "kura bill 2\n"
+    private static let magic: StaticString = "kura bill 3\n"
+    /// Without `blockBytes` and `logBytes`.
+    private static let olderMagic: StaticString = "kura bill 2\n"
 
     /// What is kept over a stop: the history, and reports that are open.
-    func encoded(with reports: [WriteReport] = []) -> [UInt8] {
+    func encoded(with reports: [WriteReport] = [], _ forgiven: [ForgivenWrites] = []) -> [UInt8] {
         var out = ByteBuffer()
         out.append(Self.magic)
         for grain in [Grain.hour, .day] {
@@ -56,6 +58,9 @@ public struct BillHistory: Sendable {
         }
         out.append(littleEndian: UInt32(reports.count))
         for report in reports { report.append(to: &out) }
+        // Earlier versions end here, and read no further.
+        out.append(littleEndian: UInt32(forgiven.count))
+        for one in forgiven { one.append(to: &out) }
         out.append(littleEndian: Hash.bytes(out.bytes, seed: 0))
         return Array(out.bytes)
     }
@@ -69,7 +74,9 @@ public struct BillHistory: Sendable {
         for kind in used {
             let disk = interval.files[kind]
             out.append(UInt8(kind))
-            for number in [disk.bytes, disk.writes, disk.syncs, disk.creates, disk.renames, disk.deletes] {
+            for number in [
+                disk.bytes, disk.writes, disk.syncs, disk.creates, disk.renames, disk.deletes, disk.blockBytes,
+            ] {
                 out.append(littleEndian: Int64(number))
             }
         }
@@ -81,7 +88,7 @@ public struct BillHistory: Sendable {
             }
             out.append(littleEndian: group.user)
             out.append(group.store.rawValue)
-            for number in [tally.changes, tally.bytes, tally.requests, tally.noOps] {
+            for number in [tally.changes, tally.bytes, tally.requests, tally.noOps, tally.logBytes] {
                 out.append(littleEndian: Int64(number))
             }
         }
@@ -90,13 +97,16 @@ public struct BillHistory: Sendable {
     /// Nil when the bytes are not what `encoded` has made: then there is no history, and nothing else is lost.
     init?(_ bytes: [UInt8]) {
         var reports: [WriteReport] = []
-        self.init(bytes, &reports)
+        var forgiven: [ForgivenWrites] = []
+        self.init(bytes, &reports, &forgiven)
     }
 
-    /// The same, with the reports that were open.
-    init?(_ bytes: [UInt8], _ reports: inout [WriteReport]) {
+    /// The same, with the reports that were open, and what had been forgiven.
+    init?(_ bytes: [UInt8], _ reports: inout [WriteReport], _ forgiven: inout [ForgivenWrites]) {
         var reader = BillReader(bytes: bytes)
-        guard bytes.count > 8, bytes.starts(with: Array(Bytes(Self.magic))) else { return nil }
+        guard bytes.count > 8 else { return nil }
+        let isOlder = bytes.starts(with: Array(Bytes(Self.olderMagic)))
+        guard isOlder || bytes.starts(with: Array(Bytes(Self.magic))) else { return nil }
         let sum = bytes.dropLast(8).withBytes { Hash.bytes($0, seed: 0) }
         reader.position = bytes.count - 8
         guard reader.integer(UInt64.self) == sum else { return nil }
@@ -105,7 +115,7 @@ public struct BillHistory: Sendable {
             guard let count = reader.integer(UInt32.self), count <= grain.limit else { return nil }
             var ring: [BillInterval] = []
             for _ in 0..<count {
-                guard let interval = reader.interval() else { return nil }
+                guard let interval = reader.interval(isOlder: isOlder) else { return nil }
                 ring.append(interval)
             }
             intervals[grain] = ring
@@ -114,6 +124,12 @@ public struct BillHistory: Sendable {
         for _ in 0..<count {
             guard let report = WriteReport(&reader) else { return nil }
             reports.append(report)
+        }
+        guard reader.position < bytes.count - 8 else { return }
+        guard let count = reader.integer(UInt32.self) else { return nil }
+        for _ in 0..<count {
+            guard let one = ForgivenWrites(&reader) else { return nil }
+            forgiven.append(one)
         }
     }
 }
@@ -140,7 +156,8 @@ struct BillReader {
 
     mutating func number() -> Int? { integer(Int64.self).map { max(0, Int($0)) } }
 
-    mutating func interval() -> BillInterval? {
+    /// `isOlder`: of the format before this one.
+    mutating func interval(isOlder: Bool) -> BillInterval? {
         guard let startedAt = integer(Int64.self), let seconds = integer(Int64.self), let noOps = number(),
             let used = integer(UInt8.self)
         else {
@@ -151,9 +168,10 @@ struct BillReader {
         for _ in 0..<used {
             guard let kind = integer(UInt8.self).map(Int.init), interval.files.indices.contains(kind),
                 let bytes = number(), let writes = number(), let syncs = number(), let creates = number(),
-                let renames = number(), let deletes = number()
+                let renames = number(), let deletes = number(), let blockBytes = isOlder ? 0 : number()
             else { return nil }
             interval.files[kind].bytes = bytes
+            interval.files[kind].blockBytes = blockBytes
             interval.files[kind].writes = writes
             interval.files[kind].syncs = syncs
             interval.files[kind].creates = creates
@@ -164,12 +182,13 @@ struct BillReader {
         for _ in 0..<count {
             guard let client = name(), let operation = name(), let user = integer(UInt32.self),
                 let store = integer(UInt8.self).flatMap({ BilledStore(rawValue: $0) }), let changes = number(),
-                let bytes = number(), let requests = number(), let noOps = number()
+                let bytes = number(), let requests = number(), let noOps = number(),
+                let logBytes = isOlder ? 0 : number()
             else { return nil }
             let group = BillInterval.Group(
                 client: client, user: user, operation: String(decoding: operation, as: UTF8.self), store: store)
             interval.groups[group] = WriteTally(
-                changes: changes, bytes: bytes, requests: requests, noOps: noOps)
+                changes: changes, bytes: bytes, requests: requests, noOps: noOps, logBytes: logBytes)
         }
         return interval
     }

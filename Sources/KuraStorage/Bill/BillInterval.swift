@@ -13,6 +13,8 @@ public struct BillInterval: Sendable {
     /// What the disk was given, of one kind of file.
     public struct Disk: Equatable, Sendable {
         public var bytes = 0
+        /// What the device is given besides, since it takes whole blocks.
+        public var blockBytes = 0
         public var writes = 0
         public var syncs = 0
         public var creates = 0
@@ -23,6 +25,7 @@ public struct BillInterval: Sendable {
 
         init(_ count: WriteCounts.Count) {
             bytes = count.bytesWritten
+            blockBytes = count.blockBytes
             writes = count.writes
             syncs = count.syncs
             creates = count.creates
@@ -32,6 +35,7 @@ public struct BillInterval: Sendable {
 
         public static func += (left: inout Self, right: Self) {
             left.bytes += right.bytes
+            left.blockBytes += right.blockBytes
             left.writes += right.writes
             left.syncs += right.syncs
             left.creates += right.creates
@@ -105,12 +109,21 @@ public struct BillInterval: Sendable {
     }
 
     /// A group's part of what the disk was given: the log and the tables are shared by what was asked of durable rooms, the caches' files by
-    /// what was asked of caches.
+    /// what was asked of caches. Of the log it is what its seconds have cost, as far as that is known.
     public func share(of tally: WriteTally, _ store: BilledStore) -> Int {
-        let all = groups.reduce(0) { $0 + ($1.key.store.isDurable == store.isDurable ? $1.value.weight : 0) }
-        guard all > 0 else { return 0 }
-        let bytes = store.isDurable ? durableBytes : self[.cache].bytes
-        return Int(Double(bytes) * Double(tally.weight) / Double(all))
+        guard store.isDurable else { return part(of: tally, in: self[.cache].bytes, isDurable: false) }
+        let known = groups.reduce(0) { $0 + ($1.key.store.isDurable ? $1.value.logBytes : 0) }
+        return tally.logBytes + part(of: tally, in: max(0, durableBytes - known), isDurable: true)
+    }
+
+    /// The same of a part of what a group has asked for, as if all had cost the same.
+    func share(byWeightOf tally: WriteTally, _ store: BilledStore) -> Int {
+        part(of: tally, in: store.isDurable ? durableBytes : self[.cache].bytes, isDurable: store.isDurable)
+    }
+
+    private func part(of tally: WriteTally, in bytes: Int, isDurable: Bool) -> Int {
+        let all = groups.reduce(0) { $0 + ($1.key.store.isDurable == isDurable ? $1.value.weight : 0) }
+        return all > 0 ? Int(Double(bytes) * Double(tally.weight) / Double(all)) : 0
     }
 
     /// Of the weight of all that was asked of durable rooms.

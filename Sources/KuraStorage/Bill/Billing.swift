@@ -17,6 +17,7 @@ struct Billing {
     var budgets = WriteBudgets()
     /// What budgets have been told of, of the minute that is not over.
     private var judged: (disk: WriteCounts, tallies: [WriteBill.Key: WriteTally]) = (WriteCounts(), [:])
+    private var shares = LogShares()
     /// What requests are called, by the numbers that the server gives them.
     var operations: [String] = []
 
@@ -32,9 +33,10 @@ struct Billing {
                 descriptor, atMost: size, at: 0, into: &bytes, path: configuration.billPath), count == size
             {
                 var reports: [WriteReport] = []
-                if let known = BillHistory(Array(bytes.bytes), &reports) {
+                var forgiven: [ForgivenWrites] = []
+                if let known = BillHistory(Array(bytes.bytes), &reports, &forgiven) {
                     history = known
-                    budgets = WriteBudgets(reports: reports)
+                    budgets = WriteBudgets(reports: reports, forgiven: forgiven)
                 }
             }
             close(descriptor)
@@ -51,15 +53,17 @@ struct Billing {
         -> BillInterval
     {
         let now = max(takenAt, nowMilliseconds() / 1000)
-        var interval = interval(bill, CountingVFS.snapshot() - counted, isTaken)
+        var interval = interval(bill, CountingVFS.snapshot() - counted, isTaken, shares.parts)
         interval.startedAt = takenAt
         interval.seconds = now - takenAt
         interval.noOpWrites = Int(clamping: ledger.noOpWrites &- noOpWrites)
         return interval
     }
 
+    /// `parts`: of the log, by who has asked.
     private func interval(
-        _ bill: WriteBill, _ since: WriteCounts, _ asked: [(key: WriteBill.Key, tally: WriteTally)]
+        _ bill: WriteBill, _ since: WriteCounts, _ asked: [(key: WriteBill.Key, tally: WriteTally)],
+        _ parts: [WriteBill.Key: Int] = [:]
     ) -> BillInterval {
         var interval = BillInterval(startedAt: 0)
         for role in FileRole.allCases {
@@ -70,6 +74,7 @@ struct Billing {
             let name = Int(key.operation) < operations.count ? operations[Int(key.operation)] : ""
             let group = BillInterval.Group(client: writer.name, user: writer.user, operation: name, store: key.store)
             interval.groups[group, default: WriteTally()] += tally
+            interval.groups[group]!.logBytes += parts[key] ?? 0
         }
         interval.bound()
         return interval
@@ -77,8 +82,9 @@ struct Billing {
 
     /// The history with what is not in it yet.
     func upToNow(_ bill: WriteBill, _ ledger: Ledger) -> BillHistory {
-        var history = history
-        let interval = current(bill, ledger, isTaken: bill.untaken)
+        var (history, latest) = (history, self)
+        latest.shares.look(bytes: LogShares.written, bill.untaken)
+        let interval = latest.current(bill, ledger, isTaken: bill.untaken)
         history.add(interval, at: interval.startedAt + interval.seconds)
         return history
     }
@@ -87,11 +93,13 @@ struct Billing {
     mutating func take(_ bill: WriteBill, _ ledger: Ledger, at time: UInt64, isLast: Bool = false) -> [UInt8]? {
         guard time >= nextAt || isLast else { return nil }
         nextAt = time + Self.interval
+        shares.look(bytes: LogShares.written, bill.untaken)
         let interval = current(bill, ledger, isTaken: bill.untaken)
         bill.advice.look(at: interval, bill.hotKeys, bill.writers)
         tellBudgets(bill)
         _ = bill.take()
         judged.tallies = [:]
+        shares = LogShares(bytes: LogShares.written)
         counted = CountingVFS.snapshot()
         noOpWrites = ledger.noOpWrites
         takenAt = interval.startedAt + interval.seconds
@@ -104,7 +112,7 @@ struct Billing {
     }
 
     /// What the file is to have.
-    var encoded: [UInt8] { history.encoded(with: budgets.reports) }
+    var encoded: [UInt8] { history.encoded(with: budgets.reports, budgets.forgiven) }
 
     /// Budgets are told of what was written since they were told last: in a second a byte costs about the same whoever sends it, in a minute one who
     /// writes much at once pays for those who write one by one.
@@ -128,13 +136,15 @@ struct Billing {
         tellBudgets(bill)
     }
 
-    /// Looks who is over budget, once a second while anything is written.
+    /// Shares the log out and looks who is over budget, once a second while anything is written.
     /// - Returns: reports that were opened, and when to ask again.
     mutating func judge(_ bill: WriteBill, at time: UInt64) -> (opened: [WriteReport], next: UInt64?) {
-        guard !budgets.isEmpty, bill.hasNews else { return ([], nil) }
+        guard bill.hasNews else { return ([], nil) }
         guard time >= judgeAt else { return ([], judgeAt) }
         judgeAt = time + Self.judgeInterval
         bill.hasNews = false
+        shares.look(bytes: LogShares.written, bill.untaken)
+        guard !budgets.isEmpty else { return ([], nil) }
         tellBudgets(bill)
         return (budgets.judge(bill, at: nowMilliseconds()), nil)
     }

@@ -25,8 +25,11 @@ public struct WriteTally: Equatable, Sendable {
     public var requests = 0
     /// Changes of something to what it was: nothing was written for them.
     public var noOps = 0
+    /// Their part of the log, where it has been shared out.
+    public var logBytes = 0
 
-    public init(changes: Int = 0, bytes: Int = 0, requests: Int = 0, noOps: Int = 0) {
+    public init(changes: Int = 0, bytes: Int = 0, requests: Int = 0, noOps: Int = 0, logBytes: Int = 0) {
+        self.logBytes = logBytes
         self.changes = changes
         self.bytes = bytes
         self.requests = requests
@@ -38,12 +41,14 @@ public struct WriteTally: Equatable, Sendable {
         left.bytes += right.bytes
         left.requests += right.requests
         left.noOps += right.noOps
+        left.logBytes += right.logBytes
     }
 
     static func - (left: Self, right: Self) -> Self {
         WriteTally(
             changes: left.changes - right.changes, bytes: left.bytes - right.bytes,
-            requests: left.requests - right.requests, noOps: left.noOps - right.noOps)
+            requests: left.requests - right.requests, noOps: left.noOps - right.noOps,
+            logBytes: left.logBytes - right.logBytes)
     }
 
     /// By which what the disk was given is shared out: a change costs something however small it is.

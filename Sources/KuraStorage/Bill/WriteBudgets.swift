@@ -39,10 +39,20 @@ struct WriteBudgets {
     private var total = 0
 
     private var lastID: Int
+    /// What an earlier run has forgiven, until budgets are set.
+    private var inherited: [ForgivenWrites]
 
-    init(reports: [WriteReport] = []) {
+    init(reports: [WriteReport] = [], forgiven: [ForgivenWrites] = []) {
         self.reports = reports
+        inherited = forgiven
         lastID = reports.map(\.id).max() ?? 0
+    }
+
+    /// What is forgiven, for the next run.
+    var forgiven: [ForgivenWrites] {
+        inherited
+            + accounts.filter { $0.forgiven > 0 }
+            .map { ForgivenWrites($0.budget.target, on: today, bytes: $0.forgiven, spent: $0.spent) }
     }
 
     var isEmpty: Bool { accounts.isEmpty }
@@ -65,7 +75,13 @@ struct WriteBudgets {
             if let known = old.first(where: { $0.budget.target == accounts[place].budget.target }) {
                 accounts[place].forgiven = min(known.forgiven, accounts[place].spent)
             }
+            for known in inherited where known.target == accounts[place].budget.target && known.day == today {
+                // The history shares out by the hour, and may lack the last one: what was forgiven was counted otherwise.
+                accounts[place].spent = max(known.spent, known.bytes)
+                accounts[place].forgiven = known.bytes
+            }
         }
+        inherited = []
         findThrottled()
     }
 

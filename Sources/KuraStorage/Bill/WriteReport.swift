@@ -42,6 +42,57 @@ extension WriteBudget.Target {
     }
 }
 
+extension WriteBudget.Target {
+    fileprivate func append(to out: inout ByteBuffer) {
+        switch self {
+        case .store(let store):
+            out.append(UInt8(1))
+            out.append(store.rawValue)
+        case .client(let name):
+            out.append(UInt8(2))
+            WriteReport.append(name, to: &out)
+        }
+    }
+
+    fileprivate init?(_ reader: inout BillReader) {
+        switch reader.integer(UInt8.self) {
+        case 1:
+            guard let store = reader.integer(UInt8.self).flatMap({ BilledStore(rawValue: $0) }) else { return nil }
+            self = .store(store)
+        case 2:
+            guard let name = reader.name() else { return nil }
+            self = .client(name)
+        default: return nil
+        }
+    }
+}
+
+/// That a report was resolved: so much of what was written on that day is forgiven.
+struct ForgivenWrites: Equatable {
+    var target: WriteBudget.Target
+    /// Days since 1970.
+    var day: Int64
+    /// What had been written when it was resolved, and what has been since.
+    var bytes: Int
+    var spent: Int
+
+    init(_ target: WriteBudget.Target, on day: Int64, bytes: Int, spent: Int) {
+        (self.target, self.day, self.bytes, self.spent) = (target, day, bytes, spent)
+    }
+
+    func append(to out: inout ByteBuffer) {
+        target.append(to: &out)
+        for number in [day, Int64(bytes), Int64(spent)] { out.append(littleEndian: number) }
+    }
+
+    init?(_ reader: inout BillReader) {
+        guard let target = WriteBudget.Target(&reader), let day = reader.number(), let bytes = reader.number(),
+            let spent = reader.number()
+        else { return nil }
+        self.init(target, on: Int64(day), bytes: bytes, spent: spent)
+    }
+}
+
 /// That more was written than a budget allows, by whom and with what. Open until somebody resolves it.
 public struct WriteReport: Sendable, Equatable {
     public struct Part: Sendable, Equatable {
@@ -90,14 +141,7 @@ public struct WriteReport: Sendable, Equatable {
     // MARK: The file
 
     func append(to out: inout ByteBuffer) {
-        switch target {
-        case .store(let store):
-            out.append(UInt8(1))
-            out.append(store.rawValue)
-        case .client(let name):
-            out.append(UInt8(2))
-            Self.append(name, to: &out)
-        }
+        target.append(to: &out)
         for number in [id, bytesPerDay, days, bytes, totalBytes] { out.append(littleEndian: Int64(number)) }
         out.append(littleEndian: openedAt)
         out.append(littleEndian: lastAt)
@@ -120,21 +164,14 @@ public struct WriteReport: Sendable, Equatable {
         for size in batchSizes { out.append(littleEndian: Int64(size)) }
     }
 
-    private static func append(_ name: [UInt8], to out: inout ByteBuffer) {
+    fileprivate static func append(_ name: [UInt8], to out: inout ByteBuffer) {
         out.append(littleEndian: UInt16(min(name.count, 1024)))
         out.append(Array(name.prefix(1024)))
     }
 
     init?(_ reader: inout BillReader) {
-        switch reader.integer(UInt8.self) {
-        case 1:
-            guard let store = reader.integer(UInt8.self).flatMap({ BilledStore(rawValue: $0) }) else { return nil }
-            target = .store(store)
-        case 2:
-            guard let name = reader.name() else { return nil }
-            target = .client(name)
-        default: return nil
-        }
+        guard let target = WriteBudget.Target(&reader) else { return nil }
+        self.target = target
         guard let id = reader.number(), let limit = reader.number(), let days = reader.number(),
             let bytes = reader.number(), let total = reader.number(), let openedAt = reader.integer(Int64.self),
             let lastAt = reader.integer(Int64.self)

@@ -35,9 +35,13 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
         case lowStorage
         /// More contents are on their way in than all blobs may have.
         case crowded
+        /// Too many files are open, or memory is short.
+        case want
         /// The storage's own disk failed.
         case failed
         case ending
+
+        init(_ fault: StorageFault) { self = fault.isFull ? .noSpace : fault.isWant ? .want : .failed }
     }
 
     private var source: Source?
@@ -134,13 +138,13 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
 
     private func makeDraft() throws(Fault) -> BlobDraft {
         do throws(StorageFault) { return try BlobDraft(configuration, files) } catch {
-            throw error.isFull ? .noSpace : .failed
+            throw Fault(error)
         }
     }
 
     private func finish(_ draft: BlobDraft) throws(Fault) {
         do throws(StorageFault) { content = try BlobContent(draft, files) } catch {
-            throw error.isFull ? .noSpace : .failed
+            throw Fault(error)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import KuraClient
 import Testing
 
@@ -48,6 +49,26 @@ import Testing
                 "status 9", "error keys", "note backups", "note keys", "warning daemon", "warning modes",
                 "status 8", "note backups", "note keys", "warning daemon", "warning modes",
                 "chmod go= it; only the mode of the directory above keeps others out",
+            ], "\(found)")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "is for root")) func `who may not ask the daemon is not told that none answers`()
+        throws
+    {
+        guard Shell.has("jq"), Shell.has("setpriv") else { return }
+        let found = try run(
+            """
+            serve; chmod 755 "$work"
+            other="setpriv --reuid 61234 --regid 61234 --clear-groups --"
+            $other kura --version >/dev/null 2>&1 || { echo unreachable; exit; }
+            $other kura doctor --json >"$work/out"; echo "status $?"
+            jq -r 'select(.check == "daemon") | .severity, .message, .advice' "$work/out" | sed "s#$work#W#"
+            """)
+        guard found != ["unreachable"] else { return }
+        #expect(
+            found == [
+                "status 8", "warning", "whether one answers cannot be told: this user may not connect to W/s",
+                "run as the user who runs the daemon, or start one of your own with 'kurad'",
             ], "\(found)")
     }
 

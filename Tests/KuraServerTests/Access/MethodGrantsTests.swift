@@ -59,6 +59,7 @@ import Testing
         "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"], "storage.slow": ["admin"],
         "storage.backup": ["admin"], "storage.bundle": ["admin"], "backups.list": ["admin"],
         "backups.verify": ["admin"], "backups.prune": ["admin"],
+        "backups.compare": ["admin"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "storage.compact": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],

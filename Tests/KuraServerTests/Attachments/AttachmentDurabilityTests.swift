@@ -1,6 +1,11 @@
 import Glibc
 import Testing
 
+@_silgen_name("prlimit")
+private func processLimit(
+    _ pid: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ old: UnsafeMutablePointer<rlimit>?
+) -> Int32
+
 /// What is left of attachments when the daemon dies, or the disk is full, at each step.
 @Suite struct AttachmentDurabilityTests {
     private typealias World = AttachmentWorld
@@ -72,6 +77,67 @@ import Testing
         #expect(try World.read(client, "1", "a") == "a")
         try world.daemon.waitUntilFolded()
         try world.expectContents(1)
+    }
+
+    @Test func `without descriptors it is said so, and nothing is taken for damaged`() throws {
+        let world = try AttachmentWorld()
+        let client = try world.connect()
+        try World.put(client, "1")
+        try World.attach(client, "1", "a", "content")
+        try client.result("blobs.put", "{\"namespace\":\"n\",\"key\":\"k\",\"data\":\"YQ==\"}")
+        let large = World.base64([UInt8](repeating: 7, count: 90_000))
+        let requests = [
+            ("documents.attach", World.params("1", "b", ",\"data\":\"YQ==\"")),
+            ("documents.attachment", World.params("1", "a")),
+            ("documents.attachment", World.params("1", "a", ",\"as\":\"fd\"")),
+            ("blobs.put", "{\"namespace\":\"n\",\"key\":\"large\",\"data\":\"\(large)\"}"),
+        ]
+        limitDescriptors(of: world.daemon, to: 3)
+        let found = try requests.map { try client.call($0, $1)["error"]?["data"]?["kind"]?.text }
+        #expect(found == [String?](repeating: "overloaded", count: 4), "\(found)")
+        limitDescriptors(of: world.daemon, to: 1000)
+        #expect(try World.read(client, "1", "a") == "content")
+        try client.result(requests[0].0, requests[0].1)
+        #expect(try World.names(client, "1") == ["a", "b"])
+        try world.daemon.waitUntilFolded()
+        try world.expectContents(2)
+    }
+
+    /// Lets the daemon open no more files, or as many as it likes.
+    private func limitDescriptors(of daemon: TemporaryDaemon, to count: Int) {
+        var wanted = rlimit()
+        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), nil, &wanted) == 0)
+        wanted.rlim_cur = min(rlim_t(count), wanted.rlim_max)
+        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), &wanted, nil) == 0)
+    }
+
+    @Test func `a content's directory has its name on the disk before anybody is told, whoever made it`() throws {
+        let world = try AttachmentWorld()
+        var client = try world.connect()
+        try World.put(client, "1")
+        /// Syncs of contents and their directories that bringing one in takes.
+        func syncs() throws -> Int {
+            func count() throws -> Int {
+                let files = try client.result("storage.diskWrites", "{\"window\":\"hour\"}")["files"]?.elements ?? []
+                return files.first { $0["group"]?.text == "tables" && $0["kind"]?.text == "content" }?["syncs"]?.int
+                    ?? 0
+            }
+            let before = try count()
+            try World.attach(client, "1", "a", "content")
+            let after = try count()
+            try client.result("documents.detach", World.params("1", "a"))
+            try world.daemon.waitUntilFolded()
+            try world.expectContents(0)
+            return after - before
+        }
+        // The content, the directory with all of them, its own.
+        #expect(try syncs() == 3)
+        #expect(try syncs() == 2, "its name is known to be there")
+        // Whether the run before came to it is not known.
+        world.daemon.kill()
+        try world.daemon.start()
+        client = try world.connect()
+        #expect(try syncs() == 3)
     }
 
     @Test func `a turn that is taken back keeps descriptors and contents where they belong`() throws {

@@ -26,15 +26,18 @@ final class BackupModel: @unchecked Sendable {
     /// Everything that is there at a revision, by its place, with the revision of its last change.
     func state(at rev: Int) -> [String: String] {
         let all = changes.withLock { $0 }.filter { $0.rev <= rev }.sorted { $0.rev < $1.rev }
-        var state: [String: String] = [:]
+        // By domain or collection: what is dropped goes at once, however much else there is.
+        var scopes: [String: [String: String]] = [:]
         for change in all {
-            if change.place.hasSuffix("/") {
-                for place in state.keys where place.hasPrefix(change.place) { state[place] = nil }
+            let scope = String(
+                decoding: change.place.utf8.prefix(upTo: change.place.utf8.lastIndex(of: 0x2F)!), as: UTF8.self)
+            if change.place.utf8.last == 0x2F {
+                scopes[scope] = nil
             } else {
-                state[change.place] = change.value.map { "\(change.rev) \($0)" }
+                scopes[scope, default: [:]][change.place] = change.value.map { "\(change.rev) \($0)" }
             }
         }
-        return state
+        return scopes.values.reduce(into: [:]) { state, scope in state.merge(scope) { $1 } }
     }
 
     /// The same as the tables in a data directory have it.

@@ -65,6 +65,30 @@ import Testing
         #expect(try check(try file(locks), opener) == manifest)
     }
 
+    @Test func `numbers that no daemon writes are refused, though every digest fits`() throws {
+        // Rows and revisions are signed where they go.
+        func file(rev: UInt64, row: UInt64, manifestRev: UInt64) throws -> [UInt8] {
+            let sink = MemorySink()
+            let writer = try BackupWriter(to: sink, BackupLocks())
+            try with("scope", "key", "1") { (scope, key, value) throws(BackupFault) in
+                try writer.append(
+                    BackupRecord(store: .documents, rev: rev, row: row, scope: scope, key: key, value: value))
+            }
+            var manifest = BackupManifest()
+            manifest.rev = manifestRev
+            try writer.write(.manifest) { manifest.append(to: &$0) }
+            return sink.bytes
+        }
+        let most = UInt64(Int64.max)
+        #expect(try check(file(rev: most, row: 1 << 40 - 1, manifestRev: most)).rev == most)
+        let numbers: [(UInt64, UInt64, UInt64)] = [(most + 1, 1, 1), (1, 1 << 40, 1), (1, 1, most + 1)]
+        for (rev, row, manifestRev) in numbers {
+            #expect(throws: BackupFault.malformed) {
+                try check(file(rev: rev, row: row, manifestRev: manifestRev))
+            }
+        }
+    }
+
     @Test(arguments: [false, true]) func `cut off at any byte it is refused whole`(isEncrypted: Bool) throws {
         let bytes = try isEncrypted ? file(locks) : file()
         for count in 0..<bytes.count {

@@ -100,6 +100,18 @@ import Testing
         try expectRows(40)
     }
 
+    @Test func `a copy that would leave little room is not made`() throws {
+        try fill(keeping: 50)
+        // Space is not low, and would be with a few bytes less: the disk is full but for these.
+        let free = FreeSpace(directory: directory.path, minimum: 0).free
+        let minimum = free / 10 * 9
+        let space = FreeSpace(directory: directory.path, minimum: minimum)
+        try #require(!space.isLow && space.free < space.ample)
+        #expect(!CacheCopy.run(path, layout, rule(minFree: minimum)))
+        #expect(FileSystem.size(path) > 3 << 20)
+        #expect(CacheCopy.run(path, layout, rule(minFree: free / 2)))
+    }
+
     @Test func `a file that somebody reads stays, and so does what it has`() throws {
         try fill(keeping: 50)
         let file = try open()

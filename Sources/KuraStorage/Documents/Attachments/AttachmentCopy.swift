@@ -26,9 +26,13 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         case badBase64
         case unreadable
         case noSpace
+        /// Too many files are open, or memory is short.
+        case want
         /// The storage's own disk failed.
         case failed
         case ending
+
+        init(_ fault: StorageFault) { self = fault.isFull ? .noSpace : fault.isWant ? .want : .failed }
     }
 
     private var source: Source?
@@ -59,7 +63,7 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         do throws(Fault) {
             let digest = try copy(to: temporary, tables)
             do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
-                throw error.isFull ? .noSpace : .failed
+                throw Fault(error)
             }
             self.digest = digest
         } catch {
@@ -74,7 +78,7 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         let target: Int32
         do throws(StorageFault) {
             target = try FileSystem.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
-        } catch { throw error.isFull ? .noSpace : .failed }
+        } catch { throw Fault(error) }
         defer { close(target) }
         var hash = GenericHash()
         switch source {
@@ -133,7 +137,7 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
         hash.update(piece)
         if let code = FaultPoints.hit(.attachmentWrite)?.errno { throw code == ENOSPC ? .noSpace : .failed }
         do throws(StorageFault) { try FileSystem.write(target, piece, at: bytes, path: "") } catch {
-            throw error.isFull ? .noSpace : .failed
+            throw Fault(error)
         }
         CountingVFS.count(role: .durable, part: .content, writes: 1, bytesWritten: piece.count)
         bytes += piece.count

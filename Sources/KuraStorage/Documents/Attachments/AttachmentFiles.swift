@@ -25,6 +25,8 @@ final class AttachmentFiles: Sendable {
         var keepers = 0
         /// What would have gone meanwhile.
         var postponed: [ContentDigest] = []
+        /// Directories whose names are on the disk; 256 at most.
+        var settled: Set<String> = []
         var isStopped = false
     }
     private let state = Guarded(State())
@@ -74,10 +76,7 @@ final class AttachmentFiles: Sendable {
         let place = Self.path(digest, configuration)
         let directory = String(place.dropLast(ContentDigest.length - 1))
         try FileSystem.rename(temporary, markerPath(digest))
-        if !FileSystem.exists(directory) {
-            try FileSystem.makeDirectory(directory)
-            try FileSystem.syncDirectory(configuration.attachmentsDirectory)
-        }
+        try settle(directory)
         if let fault = FaultPoints.hit(.attachmentLink)?.errno {
             throw .system(errno: fault, call: "link", path: place)
         }
@@ -89,6 +88,15 @@ final class AttachmentFiles: Sendable {
         try FileSystem.syncDirectory(directory)
         _ = FaultPoints.hit(.attachmentLinked)
         return pin
+    }
+
+    /// Has a directory of places there, durably. Who finds one that is there does not know whether anybody has come so far as to sync its name:
+    /// another thread is about to, or a run that was killed never did. So each is seen to once a run.
+    private func settle(_ directory: String) throws(StorageFault) {
+        guard !state.withLock({ $0.settled.contains(directory) }) else { return }
+        try FileSystem.makeDirectory(directory)
+        try FileSystem.syncDirectory(configuration.attachmentsDirectory)
+        state.withLock { _ = $0.settled.insert(directory) }
     }
 
     /// Waits while the content is being removed, which takes no longer than an unlink.

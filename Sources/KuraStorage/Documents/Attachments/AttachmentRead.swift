@@ -17,6 +17,8 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
     private var buffer = ByteBuffer()
     /// The content is not there, or not what it was.
     public private(set) var isDamaged = false
+    /// Too many files are open, or memory is short: nothing was found out about it.
+    public private(set) var isUnavailable = false
 
     private static let piece = 192 << 10
 
@@ -48,7 +50,9 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
                 return
             }
             if isInline { try read(path, tables) }
-        } catch { isDamaged = true }
+        } catch {
+            if error.isWant { isUnavailable = true } else { isDamaged = true }
+        }
     }
 
     private func read(_ path: String, _ tables: TableReader) throws(StorageFault) {

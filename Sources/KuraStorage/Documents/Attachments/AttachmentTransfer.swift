@@ -44,12 +44,16 @@ public final class AttachmentExport: @unchecked Sendable {
 
     /// Appends `,"attachments":[{"name":…,"contentType":…,"data":…}]`.
     /// - Returns: false when one of them has gone meanwhile; then nothing is appended.
-    public func append(_ attachments: [Attachment], to output: inout ByteBuffer, _ tables: TableReader) -> Bool {
+    /// - Throws: `.unreadable` when nothing can be opened now.
+    public func append(
+        _ attachments: [Attachment], to output: inout ByteBuffer, _ tables: TableReader
+    ) throws(StoreError) -> Bool {
         let start = output.count
         output.append(",\"attachments\":[")
         for (position, attachment) in attachments.enumerated() {
             let content = AttachmentRead(attachment, isInline: true, configuration)
             try? content.run(tables)
+            if content.isUnavailable { throw .unreadable(.tooManyFiles) }
             guard !content.isDamaged else {
                 output.truncate(to: start)
                 return false

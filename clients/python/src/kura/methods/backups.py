@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Literal, Optional, Sequence, TypedDict, cast
 
-from ..caller import AsyncCaller, Caller
+from ..caller import AsyncCaller, Caller, Descriptor
 from ..values import JSON
 
 
@@ -73,6 +73,51 @@ class BackupsVerifyResult(TypedDict):
     rev: int
 
 
+class BackupsCompareResultDifferencesExamples(TypedDict):
+    # Key, or the document's id.
+    key: str
+    # What would become of it.
+    change: Literal["added", "changed", "removed"]
+
+
+class BackupsCompareResultDifferences(TypedDict):
+    # Where it is.
+    store: Literal["settings", "documents", "attachments"]
+    # Domain or collection.
+    scope: str
+    # Items that only the backup has: they would come back.
+    added: int
+    # Items that would have another value.
+    changed: int
+    # Items that the backup does not have: they would go.
+    removed: int
+    # The first of them.
+    examples: List[BackupsCompareResultDifferencesExamples]
+
+
+class BackupsCompareResult(TypedDict):
+    # Names the history that its revision belongs to.
+    epoch: str
+    # Everything in it is as of this revision.
+    backupRev: int
+    # When it was begun.
+    createdAt: str
+    # Items that would be as they are.
+    same: int
+    # Items that only the backup has: they would come back.
+    added: int
+    # Items that would have another value.
+    changed: int
+    # Items that the backup does not have: they would go.
+    removed: int
+    # Domains and collections that would not be as they are.
+    differing: int
+    # The first 1,000 of them. 10,000 items are named at most.
+    differences: List[BackupsCompareResultDifferences]
+    # Newest revision that the answer takes into account.
+    rev: int
+
+
 class BackupsPruneResult(TypedDict):
     # What was removed, or would be.
     removed: List[str]
@@ -118,6 +163,41 @@ class BackupsMethods:
             sent["passphrase"] = passphrase
         result = self._caller.call("backups.verify", sent, timeout)
         return cast(BackupsVerifyResult, result)
+
+    def compare(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        passphrase: Optional[str] = None,
+        include: Optional[Sequence[str]] = None,
+        examples: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> BackupsCompareResult:
+        """Tells what a restore of a backup would change of the settings, documents and attachments that are there now.
+
+        `name`: Which one of those in the data directory.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `passphrase`: What opens it, when it is encrypted with one.
+        `include`: Only this: `settings`, `documents`, or a scope such as `documents/notes`.
+        `examples`: Most differences that are named, a scope; 3 when absent.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, NotFoundError, OverloadedError,
+            TransferFailedError, WrongKeyError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if passphrase is not None:
+            sent["passphrase"] = passphrase
+        if include is not None:
+            sent["include"] = include
+        if examples is not None:
+            sent["examples"] = examples
+        result = self._caller.call("backups.compare", sent, timeout, descriptor=fd)
+        return cast(BackupsCompareResult, result)
 
     def prune(
         self,
@@ -189,6 +269,41 @@ class AsyncBackupsMethods:
             sent["passphrase"] = passphrase
         result = await self._caller.call("backups.verify", sent, timeout)
         return cast(BackupsVerifyResult, result)
+
+    async def compare(
+        self,
+        *,
+        name: Optional[str] = None,
+        fd: Optional[Descriptor] = None,
+        passphrase: Optional[str] = None,
+        include: Optional[Sequence[str]] = None,
+        examples: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> BackupsCompareResult:
+        """Tells what a restore of a backup would change of the settings, documents and attachments that are there now.
+
+        `name`: Which one of those in the data directory.
+        `fd`: A file, or its descriptor: it goes along with the request.
+        `passphrase`: What opens it, when it is encrypted with one.
+        `include`: Only this: `settings`, `documents`, or a scope such as `documents/notes`.
+        `examples`: Most differences that are named, a scope; 3 when absent.
+
+        Raises CancelledError, DescriptorMissingError, IntegrityError, NoSpaceError, NotFoundError, OverloadedError,
+            TransferFailedError, WrongKeyError.
+        """
+        sent: Dict[str, JSON] = {}
+        if name is not None:
+            sent["name"] = name
+        if fd is not None:
+            sent["fd"] = True
+        if passphrase is not None:
+            sent["passphrase"] = passphrase
+        if include is not None:
+            sent["include"] = include
+        if examples is not None:
+            sent["examples"] = examples
+        result = await self._caller.call("backups.compare", sent, timeout, descriptor=fd)
+        return cast(BackupsCompareResult, result)
 
     async def prune(
         self,

@@ -1064,7 +1064,8 @@ class DocumentsMethods:
             twice.
 
         Raises ConflictError, DescriptorMissingError, NoSpaceError, NotFoundError, OutcomeUnknownError,
-            QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError, ValueTooLargeError.
+            OverloadedError, QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if content_type is not None:
@@ -1097,7 +1098,7 @@ class DocumentsMethods:
         `as_`: `inline`: base64 in the reply, of at most 8 MiB. `fd`: a descriptor comes with the reply's first
             byte. `inline` when absent.
 
-        Raises NotFoundError, ShuttingDownError, ValueTooLargeError.
+        Raises NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if as_ is not None:
@@ -2026,7 +2027,8 @@ class AsyncDocumentsMethods:
             twice.
 
         Raises ConflictError, DescriptorMissingError, NoSpaceError, NotFoundError, OutcomeUnknownError,
-            QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError, ValueTooLargeError.
+            OverloadedError, QuotaExceededError, RequestKeyReusedError, ShuttingDownError, TransferFailedError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if content_type is not None:
@@ -2059,7 +2061,7 @@ class AsyncDocumentsMethods:
         `as_`: `inline`: base64 in the reply, of at most 8 MiB. `fd`: a descriptor comes with the reply's first
             byte. `inline` when absent.
 
-        Raises NotFoundError, ShuttingDownError, ValueTooLargeError.
+        Raises NotFoundError, OverloadedError, ShuttingDownError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection, "id": id, "name": name}
         if as_ is not None:

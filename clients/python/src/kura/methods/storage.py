@@ -535,6 +535,9 @@ class StorageDiskWritesResultTotals(TypedDict):
     deletes: int
     # What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed.
     metadataBytes: int
+    # What the device is given besides, since it takes whole blocks of 4 KiB: a sync in the midst of one gives it
+    # twice.
+    blockBytes: int
     # Bytes that nobody asked for meanwhile: room for the log, folds and checkpoints of what came before, temporary
     # files.
     upkeepBytes: int
@@ -617,6 +620,9 @@ class StorageDiskWritesResultFiles(TypedDict):
     deletes: int
     # What these cost the file system's own blocks, about: 16 KiB a file made or renamed, 8 KiB a file removed.
     metadataBytes: int
+    # What the device is given besides, since it takes whole blocks of 4 KiB: a sync in the midst of one gives it
+    # twice.
+    blockBytes: int
 
 
 class _StorageDiskWritesResultBudgets(TypedDict):

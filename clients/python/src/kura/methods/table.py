@@ -38,6 +38,7 @@ METHODS: Dict[str, Method] = {
     "storage.bundle": Method(True, False, True, False),
     "backups.list": Method(True, False, True, False),
     "backups.verify": Method(True, False, True, True),
+    "backups.compare": Method(True, False, True, False),
     "backups.prune": Method(False, False, False, True),
     "transaction.apply": Method(False, True, False, False),
     "settings.get": Method(True, False, True, False),
