@@ -26,6 +26,24 @@ struct Tool {
         let summary: String
         /// It may be given several times.
         var repeats = false
+
+        /// Which parts of a backup, or of a bundle, are meant.
+        static func parts(
+            _ name: String, of whole: String = "", _ stores: [String] = ["settings", "secrets", "documents"],
+            such scope: String = "documents/notes"
+        ) -> Option {
+            Option(
+                name: name, value: "WHAT",
+                summary: "Only this\(whole): \(stores.joined(separator: ", ")), or a scope such as \(scope). "
+                    + "May be given several times.", repeats: true)
+        }
+
+        static func passphraseFile(_ summary: String) -> Option {
+            Option(name: "passphrase-file", value: "FILE", summary: summary)
+        }
+    }
+
+        noun.map { "\(Method.Store(rawValue: $0)?.shortName ?? $0) \(word)" } ?? word
     }
 
     /// `secrets import`
