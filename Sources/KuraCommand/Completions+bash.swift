@@ -31,7 +31,7 @@ extension Completions {
                     *)
                         path+=${path:+ }${COMP_WORDS[i]}
                         case $path in
-                        \(catalogue.aliases.map { Self.pattern($0.word) }.joined(separator: " | ")) | *' '*) break ;;
+                        \(singles.map(Self.pattern).joined(separator: " | ")) | *' '*) break ;;
                         esac
                         ;;
                     esac

@@ -20,7 +20,7 @@ extension Completions {
                         case '-*'
                         case '*'
                             set -a path $word
-                            contains -- "$path" \(catalogue.aliases.map(\.word).joined(separator: " ")); and break
+                            contains -- "$path" \(singles.joined(separator: " ")); and break
                             test (count $path) -ge 2; and break
                     end
                 end
@@ -41,7 +41,8 @@ extension Completions {
             for (option, summary) in options(verb) {
                 let parameter = verb.parameter(option: String(option.dropFirst(2)))
                 let words = chosen.first { $0.option == option }?.words
-                let isFlag = parameter?.isBare ?? true
+                let isFlag =
+                    parameter?.isBare ?? !verb.ownOptions.contains { "--\($0.name)" == option && $0.value != nil }
                 let value = words.map { " -x -a \(Self.quoted($0.joined(separator: " ")))" } ?? (isFlag ? "" : " -x")
                 lines.append("\(condition(path)) -l \(option.dropFirst(2))\(value) -d \(Self.quoted(summary))")
             }

@@ -33,7 +33,7 @@ extension Completions {
                         *)
                             path_+=${path_:+ }${words[i]}
                             case $path_ in
-                                \(catalogue.aliases.map { Self.pattern($0.word) }.joined(separator: " | ")) | *' '*) break ;;
+                                \(singles.map(Self.pattern).joined(separator: " | ")) | *' '*) break ;;
                             esac
                             ;;
                     esac

@@ -44,7 +44,7 @@ struct Help {
             \(heading("examples"))
             \(examples.prefix(6).map { "  \($0)\n" }.joined())
             'kura NOUN --help' lists its verbs, 'kura NOUN VERB --help' explains one.
-            'kura help values', 'kura help output' and 'kura help exit-codes' tell the rest.
+            'kura help values', 'conditions', 'output' and 'exit-codes' tell the rest.
 
             """
     }

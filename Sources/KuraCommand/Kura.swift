@@ -80,13 +80,15 @@ public enum Kura {
             let secrets = SecretReader(
                 asks: console.isInputTerminal, takesObject: invocation.takesObject, input: console.input,
                 ask: console.ask)
+            var invocation = invocation
+            try invocation.imply(console, for: verb)
             let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
             if verb.method.name == "storage.status" {
                 return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
             }
             return try VerbCommand(
                 verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, shows: invocation.shows,
-                options: options, console: console
+                columns: invocation.columns, options: options, console: console
             ).run()
         case .tool(let tool):
             let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)

@@ -31,14 +31,14 @@ struct VerbHelp {
 
     private var arguments: [(term: String, meaning: String)] {
         verb.positional.map { parameter in
-            (parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder, meaning(parameter))
+            (parameter.isRepeatable ? parameter.elementPlaceholder + "…" : parameter.placeholder, meaning(parameter))
         }
     }
 
     private var options: [(term: String, meaning: String)] {
         let placed = verb.positional.map(\.field.name)
         return verb.parameters.filter { !placed.contains($0.field.name) }.map { ($0.optionUsage, meaning($0)) }
-            + verb.ownOptions.map { ("--\($0.name)", $0.summary) }
+            + verb.ownOptions.map { ($0.usage, $0.summary) }
     }
 
     private func meaning(_ parameter: Verb.Parameter) -> String {
@@ -52,6 +52,10 @@ struct VerbHelp {
         if parameter.form == .secret {
             return parameter.field.summary
                 + " Asked for on a terminal, else read from standard input; never an argument."
+        }
+        if parameter.isSelector {
+            return parameter.field.summary
+                + " A JSON object, or conditions such as 'area>=1000': see 'kura help conditions'."
         }
         return described(parameter.field)
     }
