@@ -10,6 +10,14 @@ struct Failure: Error {
     var hint: String?
     /// The daemon's error as it came, which `--json` prints instead.
     var reply: [UInt8]?
+    /// Why there is no answer; nil when there is one, or nothing was asked.
+    var cause: ClientError.Code?
+
+    /// The connection was good, and has ended.
+    var isConnectionLost: Bool { cause == .connectionLost }
+
+    /// Another attempt may go better: nobody listens yet, or the daemon is about to begin or to end.
+    var mayPass: Bool { cause.map { [.noDaemon, .connectionLost].contains($0) } ?? (reply != nil) }
 
     static func usage(_ message: String, hint: String? = nil) -> Failure {
         Failure(status: .usage, message: message, hint: hint)
@@ -33,6 +41,7 @@ struct Failure: Error {
             let status = error.code == .badParameters ? ExitCode.usage : .noDaemon
             self.init(status: status, message: error.message, hint: error.hint)
         }
+        cause = error.code
     }
 
     /// One line: the kind, the message, and what the daemon says besides, in brackets.

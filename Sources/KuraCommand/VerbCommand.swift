@@ -42,9 +42,8 @@ struct VerbCommand {
             return .done
         }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
-        var stream = StreamView(form: options.form, console: console)
-        stream.begin(result)
-        while true { stream.show(try session.nextNotice()) }
+        var subscription = Subscription(verb: verb, parameters: parameters, options: options, console: console)
+        try subscription.follow(&session, result)
     }
 
     /// Raw into a pipe or a file; on a terminal somebody may look over the shoulder, so it is asked first.
