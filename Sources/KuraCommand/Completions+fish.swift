@@ -50,8 +50,9 @@ extension Completions {
         }
         for tool in Tool.all {
             for option in tool.options {
-                let value = option.value == nil ? "" : option.name == "env" || option.name == "file" ? " -x" : " -r -F"
-                lines.append("\(condition(tool.path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
+                let value =
+                    option.value == nil ? "" : ["env", "file", "setting"].contains(option.name) ? " -x" : " -r -F"
+                lines.append("\(condition(path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
             }
             if tool.takesFile || tool.takesCommand { lines.append("\(condition(tool.path)) -F") }
         }
