@@ -48,13 +48,13 @@ extension Completions {
             }
             if Self.takesFile(verb) { lines.append("\(condition(path)) -F") }
         }
-        for tool in Tool.all {
+        for (tool, path) in Tool.all.flatMap({ tool in tool.paths.map { (tool, $0) } }) {
             for option in tool.options {
                 let value =
                     option.value == nil ? "" : ["env", "file", "setting"].contains(option.name) ? " -x" : " -r -F"
                 lines.append("\(condition(path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
             }
-            if tool.takesFile || tool.takesCommand { lines.append("\(condition(tool.path)) -F") }
+            if tool.takesFile || tool.takesCommand { lines.append("\(condition(path)) -F") }
         }
         for option in GlobalOptions.all {
             let value: String

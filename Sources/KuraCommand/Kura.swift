@@ -105,6 +105,8 @@ public enum Kura {
             case "restore": try RestoreCommand.run(arguments, options)
             case "paths": return try PathsCommand.run(arguments, options, console)
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
+            case "docs edit", "settings edit":
+                return try EditCommand.run(arguments, options, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)
             }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)

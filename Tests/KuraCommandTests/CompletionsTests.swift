@@ -58,6 +58,7 @@ import Testing
         #expect(try Self.bash("completions", "f") == ["fish"])
         #expect(try Self.bash("help", "exit") == ["exit-codes"])
         #expect(try Self.bash("settings", "put", "app", "") == [])
+        #expect(try Self.bash("docs", "ed") == ["edit"])
         #expect(try Self.bash("documents", "find", "c", "--columns", "") == ["id", "value", "rev"])
     }
 

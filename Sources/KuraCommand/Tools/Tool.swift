@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraProtocol
 
 /// A command that is no method of the table: several calls with something done to what they answer.
 struct Tool {
@@ -43,11 +44,13 @@ struct Tool {
         }
     }
 
+    /// `secrets import`, `docs edit`
+    var path: String {
         noun.map { "\(Method.Store(rawValue: $0)?.shortName ?? $0) \(word)" } ?? word
     }
 
-    /// `secrets import`
-    var path: String { noun.map { "\($0) \(word)" } ?? word }
+    /// All ways to write it: `docs edit`, `documents edit`.
+    var paths: [String] { noun.map { path == "\($0) \(word)" ? [path] : [path, "\($0) \(word)"] } ?? [word] }
 
     var usageWords: [String] {
         let options = options.map { option in
@@ -63,6 +66,7 @@ struct Tool {
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
+        EditCommand.documents, EditCommand.settings,
     ]
 
     /// Tools of a noun that stand beside its verbs.
