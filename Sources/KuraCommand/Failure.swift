@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
@@ -21,6 +22,12 @@ struct Failure: Error {
 
     static func usage(_ message: String, hint: String? = nil) -> Failure {
         Failure(status: .usage, message: message, hint: hint)
+    }
+
+    /// A file that cannot be used, and why: what the system call that has just failed says.
+    static func file(_ what: String) -> Failure {
+        // Safety: the text of `strerror` is copied at once by the only thread.
+        .usage(unsafe "\(what): \(String(cString: strerror(errno)))")
     }
 
     init(status: ExitCode, message: String, hint: String? = nil, reply: [UInt8]? = nil) {

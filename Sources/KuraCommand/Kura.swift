@@ -107,6 +107,7 @@ public enum Kura {
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
             case "docs edit", "settings edit":
                 return try EditCommand.run(arguments, options, console, catalogue)
+            case "import": return try ImportCommand.run(arguments, options, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)
             }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)

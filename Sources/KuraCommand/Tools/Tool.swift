@@ -67,6 +67,7 @@ struct Tool {
         TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
         EditCommand.documents, EditCommand.settings,
+        ImportCommand.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.
