@@ -11,11 +11,7 @@ struct Help {
     private var column: Int { min(width, 100) }
 
     var general: String {
-        // What keeps data comes first, the plumbing last.
-        let plumbing = ["rpc", "session", "storage"]
-        let sorted =
-            catalogue.nouns.filter { !plumbing.contains($0.name) }
-            + catalogue.nouns.filter { plumbing.contains($0.name) }
+        let sorted = catalogue.shownNouns
         let nouns = sorted.map { ($0.word, $0.summary + ($0.shortName == nil ? "" : " (\($0.name))")) }
         let aliases = catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
         let tools = Tool.all.filter { $0.noun == nil }.map { tool in

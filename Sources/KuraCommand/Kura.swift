@@ -108,6 +108,7 @@ public enum Kura {
             case "docs edit", "settings edit":
                 return try EditCommand.run(arguments, options, console, catalogue)
             case "import": return try ImportCommand.run(arguments, options, console, catalogue)
+            case "man": return try ManCommand.run(arguments, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)
             }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)

@@ -68,6 +68,7 @@ struct Tool {
         MetricsCommand.tool, DoctorCommand.tool,
         EditCommand.documents, EditCommand.settings,
         ImportCommand.tool,
+        ManCommand.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.
