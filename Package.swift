@@ -51,7 +51,7 @@ let package = Package(
             ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraTransport"]),
         module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol"]),
-        module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),
+        module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
@@ -70,6 +70,8 @@ let package = Package(
                 "KuraTransport", "SQLite", "Sodium",
             ]),
         tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
-        tests("KuraCommandTests", ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"]),
+        tests(
+            "KuraCommandTests",
+            ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
     ]
 )

@@ -45,6 +45,12 @@ struct Catalogue {
         }
     }
 
+    /// As help lists them: what keeps data comes first, the plumbing last.
+    var shownNouns: [Noun] {
+        let plumbing = ["rpc", "session", "storage"]
+        return nouns.filter { !plumbing.contains($0.name) } + nouns.filter { plumbing.contains($0.name) }
+    }
+
     func noun(_ word: String) -> Noun? {
         nouns.first { $0.name == word || $0.shortName == word }
     }

@@ -8,9 +8,9 @@ extension Completions {
             let files = Self.takesFile(verb) ? " files=yes" : ""
             return "    \(Self.pattern(path))) options=\(Self.joined(options(verb)))\(files) ;;"
         }
-        let tools = Tool.all.map { tool in
+        let tools = Tool.all.flatMap { tool in tool.paths.map { (tool, $0) } }.map { tool, path in
             let files = tool.takesFile || tool.takesCommand ? " files=yes" : ""
-            return "    \(Self.pattern(tool.path))) options=\(Self.joined(Self.options(tool)))\(files) ;;"
+            return "    \(Self.pattern(path))) options=\(Self.joined(Self.options(tool)))\(files) ;;"
         }
         let chosen = paths.flatMap { path, verb in
             choices(verb).map { option, words in
@@ -31,7 +31,7 @@ extension Completions {
                     *)
                         path+=${path:+ }${COMP_WORDS[i]}
                         case $path in
-                        \(catalogue.aliases.map { Self.pattern($0.word) }.joined(separator: " | ")) | *' '*) break ;;
+                        \(singles.map(Self.pattern).joined(separator: " | ")) | *' '*) break ;;
                         esac
                         ;;
                     esac

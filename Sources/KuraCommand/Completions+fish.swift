@@ -20,7 +20,7 @@ extension Completions {
                         case '-*'
                         case '*'
                             set -a path $word
-                            contains -- "$path" \(catalogue.aliases.map(\.word).joined(separator: " ")); and break
+                            contains -- "$path" \(singles.joined(separator: " ")); and break
                             test (count $path) -ge 2; and break
                     end
                 end
@@ -41,18 +41,20 @@ extension Completions {
             for (option, summary) in options(verb) {
                 let parameter = verb.parameter(option: String(option.dropFirst(2)))
                 let words = chosen.first { $0.option == option }?.words
-                let isFlag = parameter?.isBare ?? true
+                let isFlag =
+                    parameter?.isBare ?? !verb.ownOptions.contains { "--\($0.name)" == option && $0.value != nil }
                 let value = words.map { " -x -a \(Self.quoted($0.joined(separator: " ")))" } ?? (isFlag ? "" : " -x")
                 lines.append("\(condition(path)) -l \(option.dropFirst(2))\(value) -d \(Self.quoted(summary))")
             }
             if Self.takesFile(verb) { lines.append("\(condition(path)) -F") }
         }
-        for tool in Tool.all {
+        for (tool, path) in Tool.all.flatMap({ tool in tool.paths.map { (tool, $0) } }) {
             for option in tool.options {
-                let value = option.value == nil ? "" : option.name == "env" || option.name == "file" ? " -x" : " -r -F"
-                lines.append("\(condition(tool.path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
+                let value =
+                    option.value == nil ? "" : ["env", "file", "setting"].contains(option.name) ? " -x" : " -r -F"
+                lines.append("\(condition(path)) -l \(option.name)\(value) -d \(Self.quoted(option.summary))")
             }
-            if tool.takesFile || tool.takesCommand { lines.append("\(condition(tool.path)) -F") }
+            if tool.takesFile || tool.takesCommand { lines.append("\(condition(path)) -F") }
         }
         for option in GlobalOptions.all {
             let value: String

@@ -11,9 +11,9 @@ extension Completions {
             let files = Self.takesFile(verb) ? " files=yes" : ""
             return "        \(Self.pattern(path))) options=(\(described(options(verb))))\(files) ;;"
         }
-        let tools = Tool.all.map { tool in
+        let tools = Tool.all.flatMap { tool in tool.paths.map { (tool, $0) } }.map { tool, path in
             let files = tool.takesFile || tool.takesCommand ? " files=yes" : ""
-            return "        \(Self.pattern(tool.path))) options=(\(described(Self.options(tool))))\(files) ;;"
+            return "        \(Self.pattern(path))) options=(\(described(Self.options(tool))))\(files) ;;"
         }
         let chosen = paths.flatMap { path, verb in
             choices(verb).map { option, words in
@@ -33,7 +33,7 @@ extension Completions {
                         *)
                             path_+=${path_:+ }${words[i]}
                             case $path_ in
-                                \(catalogue.aliases.map { Self.pattern($0.word) }.joined(separator: " | ")) | *' '*) break ;;
+                                \(singles.map(Self.pattern).joined(separator: " | ")) | *' '*) break ;;
                             esac
                             ;;
                     esac

@@ -49,7 +49,7 @@ struct Completions {
         } + [
             ("completions", Shell.allCases.map { ($0.rawValue, "A completion script for \($0.rawValue).") }),
             ("call", catalogue.verbs.map { ($0.method.name, $0.method.summary) }),
-            ("help", heads + HelpTopic.allCases.prefix(3).map { ($0.rawValue, "Help on \($0.rawValue).") }),
+            ("help", heads + HelpTopic.allCases.prefix(4).map { ($0.rawValue, "Help on \($0.rawValue).") }),
         ]
     }
 
@@ -60,6 +60,9 @@ struct Completions {
             return [noun?.shortName, noun?.name].compactMap(\.self).map { ("\($0) \(verb.word)", verb) }
         } + catalogue.aliases.map { ($0.word, $0.verb) }
     }
+
+    /// Words that are a whole command by themselves: what follows is an argument.
+    var singles: [String] { catalogue.aliases.map(\.word) + Tool.all.filter { $0.noun == nil }.map(\.word) }
 
     func options(_ verb: Verb) -> [Word] {
         verb.parameters.filter { !$0.isFile }.map { ("--\($0.options[0])", $0.field.summary) }
@@ -75,7 +78,14 @@ struct Completions {
         verb.parameters.compactMap { parameter in
             guard let words = Self.words(parameter.field.type) else { return nil }
             return ("--\(parameter.options[0])", words)
-        }
+        } + (columns(verb).map { [("--columns", $0)] } ?? [])
+    }
+
+    private func columns(_ verb: Verb) -> [String]? {
+        guard verb.ownOptions.contains(where: { $0.name == "columns" }),
+            let names = Listing(verb.method)?.declaredColumns, !names.isEmpty
+        else { return nil }
+        return names
     }
 
     private static func words(_ type: ValueType) -> [String]? {

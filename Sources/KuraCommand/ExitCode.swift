@@ -7,6 +7,7 @@ enum ExitCode: Int32, CaseIterable {
     case done = 0
     case refused, usage, noDaemon, conflict, tryAgain, outcomeUnknown, absent
     case advised, troubled, recovered
+    case partly
     case notExecutable = 126
     case notFound
 
@@ -25,6 +26,7 @@ enum ExitCode: Int32, CaseIterable {
         case .troubled:
             "'doctor': something is wrong: the daemon does not start, refuses work, or others can read what they must not."
         case .recovered: "'doctor': a start had to set something aside, and nobody has acknowledged that."
+        case .partly: "'import': done, but for what was left out, which is named."
         case .notExecutable: "'exec': the command could not be run. Else its status is the command's own."
         case .notFound: "'exec': the command was not found."
         }

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
@@ -10,9 +11,23 @@ struct Failure: Error {
     var hint: String?
     /// The daemon's error as it came, which `--json` prints instead.
     var reply: [UInt8]?
+    /// Why there is no answer; nil when there is one, or nothing was asked.
+    var cause: ClientError.Code?
+
+    /// The connection was good, and has ended.
+    var isConnectionLost: Bool { cause == .connectionLost }
+
+    /// Another attempt may go better: nobody listens yet, or the daemon is about to begin or to end.
+    var mayPass: Bool { cause.map { [.noDaemon, .connectionLost].contains($0) } ?? (reply != nil) }
 
     static func usage(_ message: String, hint: String? = nil) -> Failure {
         Failure(status: .usage, message: message, hint: hint)
+    }
+
+    /// A file that cannot be used, and why: what the system call that has just failed says.
+    static func file(_ what: String) -> Failure {
+        // Safety: the text of `strerror` is copied at once by the only thread.
+        .usage(unsafe "\(what): \(String(cString: strerror(errno)))")
     }
 
     init(status: ExitCode, message: String, hint: String? = nil, reply: [UInt8]? = nil) {
@@ -33,6 +48,7 @@ struct Failure: Error {
             let status = error.code == .badParameters ? ExitCode.usage : .noDaemon
             self.init(status: status, message: error.message, hint: error.hint)
         }
+        cause = error.code
     }
 
     /// One line: the kind, the message, and what the daemon says besides, in brackets.

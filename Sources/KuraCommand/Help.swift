@@ -11,11 +11,7 @@ struct Help {
     private var column: Int { min(width, 100) }
 
     var general: String {
-        // What keeps data comes first, the plumbing last.
-        let plumbing = ["rpc", "session", "storage"]
-        let sorted =
-            catalogue.nouns.filter { !plumbing.contains($0.name) }
-            + catalogue.nouns.filter { plumbing.contains($0.name) }
+        let sorted = catalogue.shownNouns
         let nouns = sorted.map { ($0.word, $0.summary + ($0.shortName == nil ? "" : " (\($0.name))")) }
         let aliases = catalogue.aliases.map { ($0.word, $0.verb.method.summary) }
         let tools = Tool.all.filter { $0.noun == nil }.map { tool in
@@ -44,7 +40,7 @@ struct Help {
             \(heading("examples"))
             \(examples.prefix(6).map { "  \($0)\n" }.joined())
             'kura NOUN --help' lists its verbs, 'kura NOUN VERB --help' explains one.
-            'kura help values', 'kura help output' and 'kura help exit-codes' tell the rest.
+            'kura help values', 'conditions', 'output' and 'exit-codes' tell the rest.
 
             """
     }

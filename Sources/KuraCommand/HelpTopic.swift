@@ -3,7 +3,7 @@ import KuraProtocol
 
 /// Pages of `kura help` that are about no verb.
 enum HelpTopic: String, CaseIterable {
-    case values, output
+    case values, conditions, output
     case exitCodes = "exit-codes"
     case call, bench, completions, help
 
@@ -30,6 +30,25 @@ enum HelpTopic: String, CaseIterable {
                     "kura settings put-many app theme=dark size=12", "kura docs put countries DE - < germany.json",
                     "kura settings increment app balance -5",
                 ])
+        case .conditions:
+            Self.page(
+                [
+                    "Where a verb takes a CONDITION it takes several, all of which must hold, or one selector as a JSON object. A "
+                        + "condition is FIELD, a sign and a value without spaces around the sign. Shells read < and > otherwise: quote "
+                        + "such a word.",
+                    SelectorWords.signs.sorted { $0.sign.count < $1.sign.count }.map { "\($0.sign) \($0.meaning)" }
+                        .joined(separator: "; ") + ".",
+                    "A value is JSON when it is JSON, else text, as everywhere: see 'kura help values'. FIELD may be a path: "
+                        + "capital.name looks into an object, and _id is the document's id. Other words keep their places: 'kura docs "
+                        + "find tasks done=false due' sorts by due. With an option of its name it is given several times: --where a=1 "
+                        + "--where b=2.",
+                    "What is more than that ($or, $in, $exists) is written as a selector: proto-docs/queries.md.",
+                ], width: width,
+                examples: [
+                    "kura docs find countries continent=Asia 'area>=300000' name",
+                    "kura docs count tasks done=false 'due<2026-12-01'",
+                    "kura docs delete-many notes --where isDone=true --dry-run",
+                ])
         case .output:
             Self.page(
                 [
@@ -38,7 +57,8 @@ enum HelpTopic: String, CaseIterable {
                     "'get' prints the bare value, on a terminal and elsewhere: text as it is, without quotes, other "
                         + "values as JSON; 'count' prints the number.",
                     "--json prints the whole result as one line, with revisions and cursor. --ndjson prints lists "
-                        + "as lines, also on a terminal. -q prints nothing.",
+                        + "as lines, also on a terminal. -q prints nothing. --columns id,value.name shows of a list's items only "
+                        + "these, in tables and in lines.",
                     "A list may end before the end: a remark on standard error says so. --all follows the cursor.",
                     "Errors and remarks go to standard error; with --json and --ndjson the daemon's errors are one "
                         + "line of JSON. What takes over a second shows its progress there, when it is a terminal.",
@@ -79,7 +99,9 @@ enum HelpTopic: String, CaseIterable {
                 ])
         case .help:
             Self.page(
-                ["usage: kura help [NOUN [VERB] | values | output | exit-codes | call | bench | completions]"],
+                [
+                    "usage: kura help [NOUN [VERB] | values | conditions | output | exit-codes | call | bench | completions]"
+                ],
                 width: width, examples: ["kura help docs put"])
         }
     }

@@ -25,8 +25,37 @@ struct Invocation {
     var takesObject = false
     /// A secret may be shown on a terminal without asking.
     var shows = false
+    /// Of a list; all when empty.
+    var columns: [String] = []
     /// A tool's options.
     var toolOptions: [(name: String, value: String)] = []
+}
+
+extension Invocation {
+    /// What a verb means that is called without what it writes to or reads from: standard output or input, unless somebody sits there.
+    /// - Throws: a usage failure when somebody does, or when options exclude each other.
+    mutating func imply(_ console: Console, for verb: Verb) throws(Failure) {
+        if !columns.isEmpty, options.form == .json {
+            throw .usage("--json is the whole result: --columns goes with --ndjson, or with neither")
+        }
+        if verb.isWhole, !named.contains(where: { ["limit", "cursor"].contains($0.parameter.field.name) }) {
+            wantsAll = true
+        }
+        let open = verb.positional.filter { candidate in
+            !named.contains { $0.parameter.field.name == candidate.field.name }
+        }
+        guard verb.impliesStandardStream, let stream = open.first(where: { $0.isFile || $0.isGreedy }) else { return }
+        let others = open.filter { $0.field.isRequired && $0.field.name != stream.field.name }
+        guard words.count == others.count, !named.contains(where: { $0.parameter.field.name == "path" }) else { return }
+        let writes = verb.method.access == .read
+        guard !(writes ? console.output.isTerminal : console.isInputTerminal) else {
+            throw .usage(
+                "\(verb.path) \(writes ? "writes to" : "reads from") standard \(writes ? "output" : "input"), "
+                    + "which is a terminal",
+                hint: "name a FILE, or use a pipe: usage: kura \(verb.usage)")
+        }
+        words.append("-")
+    }
 }
 
 /// Takes a command line apart: options may stand anywhere, a verb's own ones behind it; what stands behind `--` is no option.
@@ -153,7 +182,11 @@ struct InvocationReader {
             invocation.named.append((parameter, "false"))
             return true
         }
-        guard verb.ownOptions.contains(where: { $0.name == name }) else { return false }
+        guard let option = verb.ownOptions.first(where: { $0.name == name }) else { return false }
+        if option.value != nil {
+            invocation.columns += try columns(try value(given, of: name), of: verb)
+            return true
+        }
         guard given == nil else { throw .usage("--\(name) takes no value") }
         switch name {
         case "all": invocation.wantsAll = true
@@ -162,6 +195,22 @@ struct InvocationReader {
         default: invocation.takesText = true
         }
         return true
+    }
+
+    /// `id,value.name`
+    private func columns(_ text: String, of verb: Verb) throws(Failure) -> [String] {
+        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard !names.contains("") else { throw .usage("--columns takes names with commas between them, not '\(text)'") }
+        let known = Listing(verb.method)?.declaredColumns ?? []
+        for name in names {
+            let head = String(name.prefix { $0 != "." })
+            guard known.isEmpty || known.contains(head) else {
+                throw .usage(
+                    "\(verb.path) has no column '\(head)'",
+                    hint: Suggestion.hint(for: head, among: known) ?? "its columns: \(known.joined(separator: ", "))")
+            }
+        }
+        return names
     }
 
     private mutating func take(_ name: String, _ given: String?, of tool: Tool) throws(Failure) -> Bool {

@@ -80,13 +80,15 @@ public enum Kura {
             let secrets = SecretReader(
                 asks: console.isInputTerminal, takesObject: invocation.takesObject, input: console.input,
                 ask: console.ask)
+            var invocation = invocation
+            try invocation.imply(console, for: verb)
             let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
             if verb.method.name == "storage.status" {
                 return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
             }
             return try VerbCommand(
                 verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, shows: invocation.shows,
-                options: options, console: console
+                columns: invocation.columns, options: options, console: console
             ).run()
         case .tool(let tool):
             let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)
@@ -103,6 +105,10 @@ public enum Kura {
             case "restore": try RestoreCommand.run(arguments, options, console, catalogue)
             case "paths": return try PathsCommand.run(arguments, options, console)
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
+            case "docs edit", "settings edit":
+                return try EditCommand.run(arguments, options, console, catalogue)
+            case "import": return try ImportCommand.run(arguments, options, console, catalogue)
+            case "man": return try ManCommand.run(arguments, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)
             }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)

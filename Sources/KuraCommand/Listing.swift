@@ -45,10 +45,41 @@ struct Listing {
         }
     }
 
+    // MARK: Columns
+
+    /// What items can have; empty when anything.
+    var declaredColumns: [String] {
+        switch field.type {
+        case .map: ["key", "value"]
+        case .list(.object(let fields), _): fields.map(\.name)
+        case .list(.json, _): []
+        default: [field.name]
+        }
+    }
+
+    /// A column of an item: its member, or what a path with dots leads to.
+    static func cell(_ item: JSONObject, _ column: String) -> [UInt8]? {
+        if let value = item[column] { return value }
+        guard let dot = column.firstIndex(of: ".") else { return nil }
+        guard let inner = item.object(String(column[..<dot])) else { return nil }
+        return cell(inner, String(column[column.index(after: dot)...]))
+    }
+
+    /// The item with these columns alone; what it does not have is left out.
+    static func picked(_ columns: [String], of item: [UInt8]) -> [UInt8] {
+        guard let object = JSONObject(item) else { return item }
+        return JSONParts.object(columns.compactMap { name in cell(object, name).map { (name: name, value: $0) } })
+    }
+
     // MARK: A table
 
-    func table(of items: [[UInt8]]) -> Table {
+    func table(of items: [[UInt8]], columns wanted: [String] = []) -> Table {
         let objects = items.map { JSONObject($0) }
+        if !wanted.isEmpty, objects.allSatisfy({ $0 != nil }) {
+            var table = Table(columns: wanted)
+            for object in objects.compactMap(\.self) { table.add(wanted.map { Self.cell(object, $0) }) }
+            return table
+        }
         let columns = columns(of: objects)
         var table = Table(columns: columns)
         for (item, object) in zip(items, objects) {
@@ -78,7 +109,7 @@ struct Listing {
         let collections = pages.compactMap { $0[field.name] }
         let whole: [UInt8]
         if case .map = field.type {
-            whole = JSONParts.object(collections.flatMap { JSONObject($0)?.entries ?? [] })
+            whole = JSONParts.object(Self.merged(collections.flatMap { JSONObject($0)?.entries ?? [] }))
         } else {
             whole = JSONElements.array(collections.flatMap { JSONElements.read($0) ?? [] })
         }
@@ -86,5 +117,20 @@ struct Listing {
             (pages.last?.entries ?? []).filter { $0.name != "cursor" }.map { name, value in
                 (name, name == field.name ? whole : value)
             })
+    }
+
+    /// What has gone on over a page's end comes twice: its objects are put together.
+    private static func merged(_ entries: [(name: String, value: [UInt8])]) -> [(name: String, value: [UInt8])] {
+        var merged: [(name: String, value: [UInt8])] = []
+        for entry in entries {
+            if let last = merged.last, last.name == entry.name, let first = JSONObject(last.value),
+                let second = JSONObject(entry.value)
+            {
+                merged[merged.count - 1].value = JSONParts.object(first.entries + second.entries)
+            } else {
+                merged.append(entry)
+            }
+        }
+        return merged
     }
 }

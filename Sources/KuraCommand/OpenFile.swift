@@ -45,12 +45,7 @@ struct OpenFile: ~Copyable {
 
     /// What is read from a descriptor to its end, in a file without a name.
     private static func copied(_ source: Int32, _ path: String) throws(Failure) -> Int32 {
-        let directory = SocketPath.environment("TMPDIR") ?? "/tmp"
-        var template = Array((directory + "/kura-XXXXXX").utf8CString)
-        // Safety: the template is ours, and ends with a zero.
-        let target = unsafe mkstemp(&template)
-        guard target >= 0 else { throw .file("cannot make a file in \(directory)") }
-        unsafe unlink(template)
+        let target = try NamelessFile.make(in: SocketPath.environment("TMPDIR") ?? "/tmp")
         do throws(Failure) { try copy(source, to: target, path) } catch {
             close(target)
             throw error
@@ -97,13 +92,5 @@ struct ReceivedFile: ~Copyable {
     borrowing func copy(to path: String) throws(Failure) {
         let target = try OpenFile(path, access: .read)
         try OpenFile.copy(descriptor, to: target.descriptor ?? STDOUT_FILENO, path)
-    }
-}
-
-extension Failure {
-    /// A file that cannot be used, and why: what the system call that has just failed says.
-    fileprivate static func file(_ what: String) -> Failure {
-        // Safety: the text of `strerror` is copied at once by the only thread.
-        .usage(unsafe "\(what): \(String(cString: strerror(errno)))")
     }
 }

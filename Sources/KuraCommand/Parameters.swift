@@ -37,7 +37,7 @@ struct Parameters {
         var given: [(parameter: Verb.Parameter, words: [String])] = []
         for (parameter, value) in invocation.named {
             if let index = given.firstIndex(where: { $0.parameter.field.name == parameter.field.name }) {
-                guard parameter.isGreedy else { throw .usage("--\(parameter.options[0]) is given twice") }
+                guard parameter.isRepeatable else { throw .usage("--\(parameter.options[0]) is given twice") }
                 given[index].words.append(value)
             } else {
                 given.append((parameter, [value]))
@@ -88,14 +88,24 @@ struct Parameters {
     private static func place(
         _ words: [String], of verb: Verb, apartFrom named: [Verb.Parameter]
     ) throws(Failure) -> [(parameter: Verb.Parameter, words: [String])] {
-        let open = verb.positional.filter { candidate in !named.contains { $0.field.name == candidate.field.name } }
+        var open = verb.positional.filter { candidate in !named.contains { $0.field.name == candidate.field.name } }
         let required = open.filter(\.field.isRequired)
+        var words = words
+        var placed: [(parameter: Verb.Parameter, words: [String])] = []
+        // Conditions are known by their signs, and leave the other places to the other words.
+        if let index = open.firstIndex(where: \.isSelector) {
+            let conditions = words.dropFirst(required.count).filter(SelectorWords.matches)
+            if !conditions.isEmpty {
+                placed.append((open.remove(at: index), conditions))
+                words =
+                    words.prefix(required.count) + words.dropFirst(required.count).filter { !SelectorWords.matches($0) }
+            }
+        }
         guard words.count >= required.count else {
             throw missing(Array(required[words.count...]), verb)
         }
         var extra = words.count - required.count
         var rest = words[...]
-        var placed: [(parameter: Verb.Parameter, words: [String])] = []
         for parameter in open {
             var count = parameter.field.isRequired ? 1 : 0
             if parameter.isGreedy {

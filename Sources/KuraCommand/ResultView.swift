@@ -7,6 +7,8 @@ struct ResultView {
     let method: Method
     let form: GlobalOptions.Form
     let console: Console
+    /// Of a list; all when empty.
+    var columns: [String] = []
 
     /// Prints one result.
     /// - Parameters:
@@ -52,11 +54,11 @@ struct ResultView {
     /// A page of a list, or all of it.
     func show(_ items: [[UInt8]], _ listing: Listing) {
         guard form == .standard, console.output.isTerminal else {
-            for item in items { console.print(line: item) }
+            for item in items { console.print(line: columns.isEmpty ? item : Listing.picked(columns, of: item)) }
             return
         }
         if items.isEmpty { return console.remark("none") }
-        console.print(listing.table(of: items).rendered(width: console.width, style: console.style))
+        console.print(listing.table(of: items, columns: columns).rendered(width: console.width, style: console.style))
     }
 
     /// Names and values beside each other when all values are short; else indented JSON.

@@ -50,7 +50,13 @@ struct Session: ~Copyable {
         case .result(let result): return result
         case .error(let error):
             line.erase()
-            throw Failure(error)
+            var failure = Failure(error)
+            if error.kind == "methodNotFound" {
+                failure.hint =
+                    "this daemon does not know \(method.name): it is another version than kura \(Kura.version); "
+                    + "'kura status' tells which, and what is newer must be installed for both"
+            }
+            throw failure
         }
     }
 

@@ -27,6 +27,15 @@ struct StreamView {
         console.remark("watching\(rev); ^C ends it")
     }
 
+    /// The reply that opened it again, on another connection.
+    func resume(_ result: [UInt8]) {
+        if form == .json {
+            if !console.isQuiet { console.print(line: result) }
+            return
+        }
+        console.remark("connected again" + (JSONObject(result)?.integer("rev").map { ", from revision \($0)" } ?? ""))
+    }
+
     mutating func show(_ notice: Notice) {
         guard !console.isQuiet else { return }
         guard form != .json, let items = Self.items(of: notice) else { return showWhole(notice) }

@@ -33,6 +33,23 @@ struct Table {
     }
 
     func rendered(width: Int, style: Style) -> String {
+        if needed > width {
+            // Moments to the minute: cut off they would say less.
+            var shorter = self
+            shorter.rows = rows.map { $0.map { Self.isMoment($0) ? $0.prefix(16) + "Z" : $0 } }
+            return shorter.drawn(width: width, style: style)
+        }
+        return drawn(width: width, style: style)
+    }
+
+    /// `2026-01-01T00:00:00.000Z`
+    private static func isMoment(_ cell: String) -> Bool {
+        let form = Array("0000-00-00T00:00:00.000Z".utf8)
+        return cell.utf8.count == form.count
+            && zip(cell.utf8, form).allSatisfy { $1 == 0x30 ? (0x30...0x39).contains($0) : $0 == $1 }
+    }
+
+    private func drawn(width: Int, style: Style) -> String {
         let widths = fitted(to: width)
         let heading = line(columns, widths) { style.bold($0) }
         return heading + rows.map { line($0, widths) { $0 } }.joined()
@@ -50,11 +67,19 @@ struct Table {
         return result + "\n"
     }
 
-    /// Each column's width: its widest cell's, or what is left of the line for the columns that do not fit.
-    private func fitted(to width: Int) -> [Int] {
-        var widths = columns.enumerated().map { index, name in
+    /// Each column's widest cell's width.
+    private var widest: [Int] {
+        columns.enumerated().map { index, name in
             rows.reduce(Visible.width(name)) { max($0, Visible.width($1[index])) }
         }
+    }
+
+    /// What all of it would take.
+    private var needed: Int { widest.reduce(0, +) + Self.gap * (columns.count - 1) }
+
+    /// Each column's width: its widest cell's, or what is left of the line for the columns that do not fit.
+    private func fitted(to width: Int) -> [Int] {
+        var widths = widest
         let room = width - Self.gap * (columns.count - 1)
         while widths.reduce(0, +) > room, let widest = widths.max(), widest > Self.narrowest {
             // Down to the next narrower one, or as far as it takes, shared among the widest.

@@ -20,6 +20,7 @@ struct ValueReader {
     /// The words as one JSON text; there is one word, unless the parameter is a list or an object.
     mutating func json(_ words: [String], of parameter: Verb.Parameter) throws(Failure) -> [UInt8] {
         let name = parameter.placeholder
+        if parameter.isSelector { return try selector(words, name) }
         switch parameter.field.type {
         case .list(let element, _):
             if words == ["-"] { return try list(try text(), of: element, name) }
@@ -28,13 +29,49 @@ struct ValueReader {
             for word in words { elements.append(try value(word, element, parameter.elementPlaceholder)) }
             return JSONElements.array(elements)
         case .map(let element):
-            if words == ["-"] { return try object(try text(), name) }
+            if words == ["-"] {
+                let text = try text()
+                if case .map = element, let merged = Self.lines(text) { return merged }
+                return try object(text, name)
+            }
             if words.count == 1, words[0].utf8.first == UInt8(ascii: "{") { return try object(words[0], name) }
             return try members(words, element, name)
         default:
             let word = words[0] == "-" ? try text() : words[0]
             return try value(word, parameter.field.type, name)
         }
+    }
+
+    /// Conditions, or one selector as JSON.
+    private mutating func selector(_ words: [String], _ name: String) throws(Failure) -> [UInt8] {
+        if words.count == 1, !SelectorWords.matches(words[0]) {
+            let word = words[0] == "-" ? try text() : words[0]
+            guard word.first(where: { !$0.isWhitespace }) == "{" else {
+                throw .usage(
+                    "'\(word)' is no condition, and no JSON selector",
+                    hint: "write FIELD=VALUE, 'FIELD>=VALUE', or '{\"FIELD\":VALUE}': 'kura help conditions' tells more"
+                )
+            }
+            return try object(word, name)
+        }
+        return try SelectorWords.selector(words) { (word) throws(Failure) in try any(word, name) }
+    }
+
+    /// Objects by name, from the lines that a list of them is printed as: `{"key":NAME,"value":{…}}`. A name that comes again adds to
+    /// what is there.
+    /// - Returns: nil when the text is anything else.
+    private static func lines(_ text: String) -> [UInt8]? {
+        var names: [String] = []
+        var members: [String: [(name: String, value: [UInt8])]] = [:]
+        for line in text.utf8.split(separator: 0x0A) {
+            guard let object = JSONObject(line), object.names == ["key", "value"], let name = object.string("key"),
+                let value = object.object("value")
+            else { return nil }
+            if members[name] == nil { names.append(name) }
+            members[name, default: []] += value.entries
+        }
+        guard !names.isEmpty else { return nil }
+        return JSONParts.object(names.map { (name: $0, value: JSONParts.object(members[$0] ?? [])) })
     }
 
     // MARK: One value

@@ -43,8 +43,17 @@ struct Verb {
         /// What the verb is there to store: read when nothing that takes its place is given.
         var isImplied: Bool { form == .secret && field.name == "secret" && !field.isRequired }
 
+        /// It says which documents are meant: JSON, or conditions.
+        var isSelector: Bool {
+            if case .json = field.type { return field.name == "where" }
+            return false
+        }
+
         /// Its option stands alone.
         var isBare: Bool { form == .flag || form == .secret }
+
+        /// One word or several.
+        var isRepeatable: Bool { isGreedy || isSelector }
 
         /// Takes any number of words.
         var isGreedy: Bool {
@@ -122,17 +131,42 @@ struct Verb {
         }
     }
 
-    /// Options that are the command line's own.
-    var ownOptions: [(name: String, summary: String)] {
-        var options: [(name: String, summary: String)] = []
-        if isPaged { options.append(("all", "Follow the cursor to the end.")) }
-        if takesJSON { options.append(("string", "Take values as text, also when they are JSON.")) }
-        if parameters.contains(where: \.isImplied) {
-            options.append(("object", "The secret is a JSON object of texts, from standard input."))
+    /// An option that is the command line's own.
+    struct OwnOption {
+        let name: String
+        /// As usage lines write its value; nil for a flag.
+        let value: String?
+        let summary: String
+
+        var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+    }
+
+    var ownOptions: [OwnOption] {
+        var options: [OwnOption] = []
+        func add(_ name: String, value: String? = nil, _ summary: String) {
+            options.append(OwnOption(name: name, value: value, summary: summary))
         }
-        if showsSecret || showsSecrets { options.append(("show", "Show the secret on a terminal without asking.")) }
+        if isPaged { add("all", "Follow the cursor to the end.") }
+        if Listing(method) != nil {
+            add(
+                "columns", value: "A,B",
+                "Only these, in this order, on a terminal and in lines of JSON; A.C looks into A.")
+        }
+        if takesJSON { add("string", "Take values as text, also when they are JSON.") }
+        if parameters.contains(where: \.isImplied) {
+            add("object", "The secret is a JSON object of texts, from standard input.")
+        }
+        if showsSecret || showsSecrets { add("show", "Show the secret on a terminal without asking.") }
         return options.filter { parameter(option: $0.name) == nil }
     }
+
+    /// What it writes or reads without a FILE: standard output or input, so that one can be piped into the other.
+    var impliesStandardStream: Bool {
+        ["documents.export", "documents.import", "settings.import"].contains(method.name)
+    }
+
+    /// All of it is wanted, however many pages that takes.
+    var isWhole: Bool { method.name == "settings.export" }
 
     /// `docs put COLLECTION [ID] VALUE [--if-rev N]`
     var usage: String { usageWords.joined(separator: " ") }
@@ -142,7 +176,7 @@ struct Verb {
         let placed = positional
         let arguments = placed.map { parameter in
             let word =
-                parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder
+                parameter.isRepeatable ? parameter.elementPlaceholder + "…" : parameter.placeholder
             return parameter.field.isRequired ? word : "[\(word)]"
         }
         // A secret that must be there is asked for without being told to.
@@ -153,7 +187,7 @@ struct Verb {
             let word = parameter.optionUsage
             return parameter.field.isRequired ? word : "[\(word)]"
         }
-        return [path] + arguments + options + ownOptions.map { "[--\($0.name)]" }
+        return [path] + arguments + options + ownOptions.map { "[\($0.usage)]" }
     }
 }
 
@@ -161,6 +195,7 @@ extension Verb.Parameter {
     /// One of a list's items: `KEY` of `KEYS`; `NAME=VALUE` of an object's members.
     var elementPlaceholder: String {
         if case .map = field.type { return "NAME=VALUE" }
+        if isSelector { return "CONDITION" }
         guard case .list(let element, _) = field.type else { return placeholder }
         if options.count > 1 { return options[1].uppercased() }
         return switch element {
@@ -175,7 +210,7 @@ extension Verb.Parameter {
         guard !isBare else { return "--\(options[0])" }
         switch field.type {
         case .integer: return "--\(options[0]) N"
-        case .json: return "--\(options[0]) VALUE"
+        case .json: return isSelector ? "--\(options[0]) CONDITION" : "--\(options[0]) VALUE"
         case .word(let words): return "--\(options[0]) \(words.joined(separator: "|"))"
         case .list: return "--\(options.last ?? "") \(elementPlaceholder)"
         default: return "--\(options[0]) \(isGreedy ? elementPlaceholder : placeholder)"

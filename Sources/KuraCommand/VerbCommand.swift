@@ -10,10 +10,14 @@ struct VerbCommand {
     let wantsAll: Bool
     /// Shows a secret on a terminal without asking.
     let shows: Bool
+    /// Of a list; all when empty.
+    let columns: [String]
     let options: GlobalOptions
     let console: Console
 
-    private var view: ResultView { ResultView(method: verb.method, form: options.form, console: console) }
+    private var view: ResultView {
+        ResultView(method: verb.method, form: options.form, console: console, columns: columns)
+    }
 
     func run() throws(Failure) -> ExitCode {
         let file = try OpenFile(
@@ -31,10 +35,15 @@ struct VerbCommand {
         }
         if verb.showsSecret { return try showSecret(result) }
         if verb.showsSecrets, !console.isQuiet { try askToShow("show the secrets on this terminal?") }
+        // The same: what is said of the content must not become a part of it.
+        if parameters.file == "-", verb.method.access == .read {
+            let members = JSONObject(result)?.entries ?? []
+            console.remark(members.map { "\($0.name) \(Table.cell($0.value))" }.joined(separator: ", "))
+            return .done
+        }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
-        var stream = StreamView(form: options.form, console: console)
-        stream.begin(result)
-        while true { stream.show(try session.nextNotice()) }
+        var subscription = Subscription(verb: verb, parameters: parameters, options: options, console: console)
+        try subscription.follow(&session, result)
     }
 
     /// Raw into a pipe or a file; on a terminal somebody may look over the shoulder, so it is asked first.

@@ -15,8 +15,7 @@ struct VerbHelp {
         parts.append(Layout.paragraph(words: ["usage: kura"] + verb.usageWords, width: width, indent: 4))
         parts.append(section("arguments", arguments))
         parts.append(section("options, besides those of 'kura --help'", options))
-        parts.append(section("result", method.result.flatMap { rows($0, path: $0.name) }))
-        let errors = method.errors.map { "\($0.facts.name)" }.joined(separator: ", ")
+        parts.append(section("result", result))
         if !errors.isEmpty { parts.append(Layout.paragraph("errors besides the usual: \(errors)", width: width)) }
         if let alias = catalogue.aliases.first(where: { $0.verb.method.name == method.name }) {
             parts.append("'kura \(alias.word)' is the same.\n")
@@ -25,20 +24,25 @@ struct VerbHelp {
         return parts.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
+    /// Kinds that the method adds to those that any request can meet.
+    var errors: String { verb.method.errors.map { "\($0.facts.name)" }.joined(separator: ", ") }
+
+    var result: [(term: String, meaning: String)] { verb.method.result.flatMap { rows($0, path: $0.name) } }
+
     private func section(_ title: String, _ rows: [(term: String, meaning: String)]) -> String {
         rows.isEmpty ? "" : "\(style.bold(title))\n\(Layout.definitions(rows, width: width))"
     }
 
-    private var arguments: [(term: String, meaning: String)] {
+    var arguments: [(term: String, meaning: String)] {
         verb.positional.map { parameter in
-            (parameter.isGreedy ? parameter.elementPlaceholder + "…" : parameter.placeholder, meaning(parameter))
+            (parameter.isRepeatable ? parameter.elementPlaceholder + "…" : parameter.placeholder, meaning(parameter))
         }
     }
 
-    private var options: [(term: String, meaning: String)] {
+    var options: [(term: String, meaning: String)] {
         let placed = verb.positional.map(\.field.name)
         return verb.parameters.filter { !placed.contains($0.field.name) }.map { ($0.optionUsage, meaning($0)) }
-            + verb.ownOptions.map { ("--\($0.name)", $0.summary) }
+            + verb.ownOptions.map { ($0.usage, $0.summary) }
     }
 
     private func meaning(_ parameter: Verb.Parameter) -> String {
@@ -52,6 +56,10 @@ struct VerbHelp {
         if parameter.form == .secret {
             return parameter.field.summary
                 + " Asked for on a terminal, else read from standard input; never an argument."
+        }
+        if parameter.isSelector {
+            return parameter.field.summary
+                + " A JSON object, or conditions such as 'area>=1000': see 'kura help conditions'."
         }
         return described(parameter.field)
     }

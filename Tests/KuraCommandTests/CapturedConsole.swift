@@ -17,6 +17,8 @@ struct CapturedConsole {
     var input = ""
     /// What is answered to every question.
     var confirms = false
+    /// Somebody sits at standard input.
+    var isInputTerminal = false
     var catalogue = Catalogue.standard
 
     private final class Pages {
@@ -29,7 +31,8 @@ struct CapturedConsole {
         let console = Console(
             output: .init(isTerminal: isTerminal) { pages.output += $0 },
             errors: .init(isTerminal: isTerminal) { pages.errors += $0 }, width: width,
-            environment: { environment[$0] }, input: { Array(input.utf8) }, confirm: { _ in confirms })
+            environment: { environment[$0] }, input: { Array(input.utf8) }, isInputTerminal: isInputTerminal,
+            confirm: { _ in confirms })
         let status = Kura.run(arguments, console, catalogue)
         return Outcome(
             status: status, output: String(decoding: pages.output, as: UTF8.self),

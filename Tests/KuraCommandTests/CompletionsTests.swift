@@ -58,6 +58,9 @@ import Testing
         #expect(try Self.bash("completions", "f") == ["fish"])
         #expect(try Self.bash("help", "exit") == ["exit-codes"])
         #expect(try Self.bash("settings", "put", "app", "") == [])
+        #expect(try Self.bash("docs", "ed") == ["edit"])
+        #expect(try Self.bash("documents", "find", "c", "--columns", "") == ["id", "value", "rev"])
+        #expect(try Self.bash("import", "x", "--in") == ["--into"])
     }
 
     @Test func `fish completes nouns, verbs, options and words`() throws {

@@ -19,6 +19,9 @@ import Testing
                 isInside = line == "```console"
             } else if isInside, line.hasPrefix("$ ") {
                 exchanges.append((String(line.dropFirst(2)), ""))
+            } else if isInside, line.hasPrefix("> "), !exchanges.isEmpty, exchanges[exchanges.count - 1].printed.isEmpty
+            {
+                exchanges[exchanges.count - 1].command += "\n" + line.dropFirst(2)
             } else if isInside, !exchanges.isEmpty {
                 exchanges[exchanges.count - 1].printed += line + "\n"
             }
@@ -32,12 +35,7 @@ import Testing
         let commands = exchanges.map { "{ \($0.command)\n} 2>&1; printf '\\036'" }
         let outcome = try Shell.run(
             """
-            work=$(mktemp -d); cd "$work"
-            export KURA_SOCKET=$work/kura.sock
-            kurad --ephemeral --profile small 2>"$work/log" &
-            daemon=$!
-            trap 'kill $daemon; wait $daemon; rm -rf "$work"' EXIT
-            for _ in {1..1000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
+            \(Shell.daemon)
             \(commands.joined(separator: "\n"))
             """)
         let printed = outcome.output.split(separator: "\u{1E}", omittingEmptySubsequences: false).map(String.init)

@@ -28,7 +28,7 @@ final class FakeServer: Sendable {
     /// Every request so far: method and parameters.
     var requests: [String] { log.withLock { $0 } }
 
-    /// - Parameter answer: the lines to send back; after an empty array the connection is closed.
+    /// - Parameter answer: the lines to send back; after an empty array, or an empty line, the connection is closed.
     init(_ answer: @escaping @Sendable (Request) -> [String]) {
         self.answer = answer
         path = "/tmp/kura-fake-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
@@ -97,7 +97,7 @@ final class FakeServer: Sendable {
                     guard let lines = server?.lines(for: line, passed), !lines.isEmpty else { return }
                     passed.forEach { close($0) }
                     passed = []
-                    let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+                    let bytes = Array(lines.filter { $0 != "" }.map { $0 + "\n" }.joined().utf8)
                     guard send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
                     if lines.last == "" { return }
                 }

@@ -148,7 +148,9 @@ import Testing
 
     private static func feed() -> FakeServer {
         FakeServer { request in
-            [
+            // Another connection, from where the last one ended.
+            if request.params.contains("\"afterRev\":9") { return [request.error("compacted", code: -32013)] }
+            return [
                 request.result(#"{"subscription":"s1","rev":5}"#),
                 #"{"jsonrpc":"2.0","method":"changes.changed","params":{"subscription":"s1","rev":6,"changes":["#
                     + #"{"store":"settings","key":"a","value":1},{"store":"settings","key":"bb","deleted":true}]}}"#,
@@ -158,10 +160,14 @@ import Testing
         }
     }
 
-    @Test func `a subscription prints its notifications until the daemon goes`() {
+    @Test func `a subscription prints its notifications until the daemon ends it`() {
         let server = Self.feed()
         let outcome = pipe.run("watch", "--store", "settings", "--after-rev", "5", on: server)
-        #expect(server.requests == [#"changes.watch {"stores":["settings"],"afterRev":5}"#])
+        #expect(
+            server.requests == [
+                #"changes.watch {"stores":["settings"],"afterRev":5}"#,
+                #"changes.watch {"stores":["settings"],"afterRev":9}"#,
+            ])
         #expect(
             outcome.output == """
                 {"store":"settings","key":"a","value":1}
@@ -170,7 +176,7 @@ import Testing
 
                 """)
         #expect(outcome.errors.hasPrefix("kura: watching from revision 5; ^C ends it\n"))
-        #expect(outcome.status == .noDaemon)
+        #expect(outcome.status == .refused && outcome.errors.contains("compacted: No"))
         let whole = pipe.run("changes", "watch", "--json", on: Self.feed()).output
         #expect(whole.hasPrefix(#"{"subscription":"s1","rev":5}"# + "\n" + #"{"method":"changes.changed","params":{"#))
         #expect(whole.split(separator: "\n").count == 4)

@@ -195,7 +195,8 @@ import Testing
                 let placed = verb.positional.contains { $0.field.name == parameter.field.name }
                 let word = placed ? parameter.elementPlaceholder : "--\(parameter.options.last ?? "")"
                 #expect(
-                    text.contains(placed && !parameter.isGreedy ? parameter.placeholder : word), "\(verb.path): \(word)"
+                    text.contains(placed && !parameter.isRepeatable ? parameter.placeholder : word),
+                    "\(verb.path): \(word)"
                 )
             }
             for field in verb.method.result {

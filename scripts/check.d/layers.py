@@ -29,7 +29,7 @@ ARROWS = {
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraTransport"},
     "KuraTesting": {"KuraBytes", "KuraClient", "KuraProtocol", "KuraTransport", "KuraStorage", "KuraServer", "SQLite"},
     "kurad": {"KuraServer", "KuraProtocol"},
-    "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "Sodium", "CSyscalls"},
+    "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"},
     "kura": {"KuraCommand"},
     "kura-bench": set(),
 }

@@ -14,14 +14,8 @@ enum BackupCommand {
                 name: "recipient", value: "KEY",
                 summary: "Encrypt it: the secret key of this public key opens it. May be given several times.",
                 repeats: true),
-            .init(
-                name: "passphrase-file", value: "FILE",
-                summary: "Encrypt it: the passphrase in this file opens it; - reads standard input."),
-            .init(
-                name: "include", value: "WHAT",
-                summary:
-                    "Only this: settings, secrets, documents, or a scope such as documents/notes. May be given several times.",
-                repeats: true),
+            .passphraseFile("Encrypt it: the passphrase in this file opens it; - reads standard input."),
+            .parts("include"),
         ],
         summary: "Write one consistent backup into a file, while the daemon goes on.",
         explanation: [
@@ -117,24 +111,39 @@ enum BackupCommand {
     }
 
     private static func show(_ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console) {
+        show(result, path, options, console, isEncryptable: true) { count in
+            "\(count("settings")), \(count("secrets")), \(count("documents")), \(count("attachments"))"
+        }
+    }
+
+    /// What the daemon says of a file that it has written: for people on a terminal and in a pipe, as it is where that is asked for.
+    /// - Parameters:
+    ///   - result: what the daemon has answered.
+    ///   - path: the file's.
+    ///   - options: the form.
+    ///   - console: where it is printed.
+    ///   - isEncryptable: whether it says so.
+    ///   - contents: puts the counts together that `count` makes of their names.
+    static func show(
+        _ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console, isEncryptable: Bool,
+        contents: ((_ name: String) -> String) -> String
+    ) {
         guard !console.isQuiet else { return }
         guard options.form == .standard, let object = JSONObject(result) else {
             console.print(line: result)
             return
         }
         let counts = object.object("counts")
-        func count(_ name: String) -> String { "\(counts?.integer(name) ?? 0) \(name)" }
+        let cipher = isEncryptable ? (object.boolean("encrypted") == true ? "encrypted, " : "not encrypted, ") : ""
         console.print(
             "\(Visible.line(path)): revision \(object.integer("rev") ?? 0), \(object.integer("bytes") ?? 0) bytes, "
-                + (object["encrypted"] == Array("true".utf8) ? "encrypted" : "not encrypted")
-                + (object["verified"] == Array("true".utf8) ? ", verified\n" : ", not read back\n"))
-        console.print(
-            "  \(count("settings")), \(count("secrets")), \(count("documents")), \(count("attachments"))\n")
+                + cipher + (object.boolean("verified") == true ? "verified\n" : "not read back\n"))
+        console.print("  " + contents { "\(counts?.integer($0) ?? 0) \($0)" } + "\n")
         showEnd(object, console)
     }
 
     /// What was left out, and the digest.
-    static func showEnd(_ object: JSONObject, _ console: Console) {
+    private static func showEnd(_ object: JSONObject, _ console: Console) {
         for item in object["leftOut"].flatMap({ JSONElements.read($0) }) ?? [] {
             guard let left = JSONObject(item) else { continue }
             let place = ["store", "scope", "name"].compactMap { left.string($0) }.joined(separator: "/")

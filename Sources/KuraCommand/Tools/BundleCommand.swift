@@ -6,11 +6,7 @@ enum BundleCommand {
     static let tool = Tool(
         noun: nil, word: "bundle", arguments: ["create", "FILE"],
         options: [
-            .init(
-                name: "include", value: "WHAT",
-                summary:
-                    "Only this: settings, documents, models, or a scope such as models/feed. May be given several times.",
-                repeats: true)
+            .parts("include", ["settings", "documents", "models"], such: "models/feed")
         ],
         summary: "Write what other daemons are to begin with into a file: a seed bundle.",
         explanation: [
@@ -39,20 +35,9 @@ enum BundleCommand {
         if !include.isEmpty { members.append(("include", BackupCommand.list(include))) }
         let result = try BackupCommand.write(
             path, "storage.bundle", JSONParts.object(members), "bundle create", options, console, catalogue)
-        guard !console.isQuiet else { return .done }
-        guard options.form == .standard, let object = JSONObject(result) else {
-            console.print(line: result)
-            return .done
+        BackupCommand.show(result, path, options, console, isEncryptable: false) { count in
+            "\(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of \(count("namespaces"))"
         }
-        let counts = object.object("counts")
-        func count(_ name: String) -> String { "\(counts?.integer(name) ?? 0) \(name)" }
-        console.print(
-            "\(Visible.line(path)): revision \(object.integer("rev") ?? 0), \(object.integer("bytes") ?? 0) bytes, "
-                + (object["verified"] == Array("true".utf8) ? "verified\n" : "not read back\n"))
-        console.print(
-            "  \(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of "
-                + "\(count("namespaces"))\n")
-        BackupCommand.showEnd(object, console)
         return .done
     }
 }

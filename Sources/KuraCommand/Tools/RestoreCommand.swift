@@ -12,11 +12,7 @@ enum RestoreCommand {
             .init(
                 name: "data-dir", value: "DIR",
                 summary: "Where to: a directory that is not there, or empty. As kurad's --data-dir when left out."),
-            .init(
-                name: "only", value: "WHAT",
-                summary:
-                    "Only this of it: settings, secrets, documents, or a scope such as documents/notes. May be given several times.",
-                repeats: true),
+            .parts("only", of: " of it"),
             .init(
                 name: "at", value: "REV",
                 summary: "Add the log's changes up to this revision, or up to its end with 'newest'; needs --log."),
@@ -34,9 +30,7 @@ enum RestoreCommand {
                 summary:
                     "What 'kura secrets identity' made: opens a backup that is encrypted to it. May be given several times.",
                 repeats: true),
-            .init(
-                name: "passphrase-file", value: "FILE",
-                summary: "Opens a backup that is encrypted with this passphrase."),
+            .passphraseFile("Opens a backup that is encrypted with this passphrase."),
         ],
         summary: "Make a data directory of a backup, or check one.",
         explanation: [

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraProtocol
 
 /// A command that is no method of the table: several calls with something done to what they answer.
 struct Tool {
@@ -26,10 +27,30 @@ struct Tool {
         let summary: String
         /// It may be given several times.
         var repeats = false
+
+        /// Which parts of a backup, or of a bundle, are meant.
+        static func parts(
+            _ name: String, of whole: String = "", _ stores: [String] = ["settings", "secrets", "documents"],
+            such scope: String = "documents/notes"
+        ) -> Option {
+            Option(
+                name: name, value: "WHAT",
+                summary: "Only this\(whole): \(stores.joined(separator: ", ")), or a scope such as \(scope). "
+                    + "May be given several times.", repeats: true)
+        }
+
+        static func passphraseFile(_ summary: String) -> Option {
+            Option(name: "passphrase-file", value: "FILE", summary: summary)
+        }
     }
 
-    /// `secrets import`
-    var path: String { noun.map { "\($0) \(word)" } ?? word }
+    /// `secrets import`, `docs edit`
+    var path: String {
+        noun.map { "\(Method.Store(rawValue: $0)?.shortName ?? $0) \(word)" } ?? word
+    }
+
+    /// All ways to write it: `docs edit`, `documents edit`.
+    var paths: [String] { noun.map { path == "\($0) \(word)" ? [path] : [path, "\($0) \(word)"] } ?? [word] }
 
     var usageWords: [String] {
         let options = options.map { option in
@@ -45,6 +66,9 @@ struct Tool {
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
+        EditCommand.documents, EditCommand.settings,
+        ImportCommand.tool,
+        ManCommand.tool,
     ]
 
     /// Tools of a noun that stand beside its verbs.

@@ -1,0 +1,172 @@
+import KuraBytes
+import KuraClient
+import SQLite
+
+/// Rows of one table of a SQLite database as documents: an object of the columns, under the row's key. Opened for reading alone.
+///
+/// NULL is null, a blob base64 text. The id is the column that was named, else the primary key, else the rowid; a key of several columns
+/// is joined with `/`, a `/` within written `~1` and a `~` `~0`, so that different keys stay different.
+struct TableReader {
+    enum Record {
+        /// `blobs`: how many of its values were that.
+        case document(id: String, value: [UInt8], blobs: Int)
+        case unusable(reason: String)
+    }
+
+    /// The table's name as the database has it.
+    let table: String
+    private let connection: Connection
+    private let columns: [String]
+    /// Places of the columns that make the id; nil: the rowid does.
+    private let key: [Int]?
+    private let path: String
+
+    /// - Parameters:
+    ///   - path: the database's.
+    ///   - table: nil: the only one.
+    ///   - id: the column that becomes the id; nil: the key.
+    /// - Throws: a usage failure that names the tables, or the columns.
+    init(_ path: String, table: String?, id: String?) throws(Failure) {
+        let schema: Schema
+        do throws(SQLiteError) {
+            connection = try Connection(path: path, mode: .readOnly)
+            schema = try Schema(connection, table)
+        } catch {
+            throw Self.failure(error, path)
+        }
+        self.path = path
+        guard let found = schema.table else {
+            let names = schema.tables.joined(separator: ", ")
+            if let table {
+                throw .usage(
+                    "\(path) has no table '\(table)'",
+                    hint: Suggestion.hint(for: table, among: schema.tables) ?? "its tables: \(names)")
+            }
+            throw .usage(
+                schema.tables.isEmpty ? "\(path) has no tables" : "\(path) has several tables: --table NAME says which",
+                hint: schema.tables.isEmpty ? nil : "its tables: \(names)")
+        }
+        self.table = found
+        columns = schema.columns
+        guard id != nil || !schema.primary.isEmpty || !schema.isView else {
+            throw .usage("\(found) is a view and has no key", hint: "--id COLUMN says which column becomes the id")
+        }
+        if let id {
+            guard let place = schema.columns.firstIndex(of: id) else {
+                throw .usage(
+                    "\(found) has no column '\(id)'",
+                    hint: Suggestion.hint(for: id, among: schema.columns)
+                        ?? "its columns: \(schema.columns.joined(separator: ", "))")
+            }
+            key = [place]
+        } else {
+            key = schema.primary.isEmpty ? nil : schema.primary
+        }
+    }
+
+    private struct Schema {
+        var tables: [String] = []
+        var table: String?
+        var columns: [String] = []
+        var primary: [Int] = []
+        var isView = false
+
+        init(_ connection: Connection, _ wanted: String?) throws(SQLiteError) {
+            var views: [String] = []
+            let names = try connection.prepare(
+                """
+                SELECT name, type = 'view' FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
+                ORDER BY name
+                """)
+            while try names.step() {
+                tables.append(names.text(0))
+                if names.int64(1) == 1 { views.append(names.text(0)) }
+            }
+            table = wanted.map { name in tables.first { $0 == name } } ?? (tables.count == 1 ? tables[0] : nil)
+            guard let table else { return }
+            isView = views.contains(table)
+            var keys: [(order: Int64, place: Int)] = []
+            let information = try connection.prepare("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid")
+            try information.bind(1, text: table)
+            while try information.step() {
+                if information.int64(1) > 0 { keys.append((information.int64(1), columns.count)) }
+                columns.append(information.text(0))
+            }
+            primary = keys.sorted { $0.order < $1.order }.map(\.place)
+        }
+    }
+
+    private static func failure(_ error: SQLiteError, _ path: String) -> Failure {
+        .usage(
+            "cannot read \(path): \(error.message)",
+            hint: error.isBusy ? "another program is writing to it: try again" : nil)
+    }
+
+    private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+
+    func count() throws(Failure) -> Int64 {
+        do throws(SQLiteError) {
+            return try connection.scalar("SELECT count(*) FROM \(Self.quoted(table))") ?? 0
+        } catch {
+            throw Self.failure(error, path)
+        }
+    }
+
+    /// Hands each row on, in the table's order.
+    func read(_ body: (Record) throws(Failure) -> Void) throws(Failure) {
+        let names = columns.map(Self.quoted)
+        let extra = key == nil ? ["rowid"] : []
+        let sql = "SELECT \((names + extra).joined(separator: ", ")) FROM \(Self.quoted(table))"
+        let statement: Statement
+        do throws(SQLiteError) { statement = try connection.prepare(sql) } catch { throw Self.failure(error, path) }
+        while true {
+            let isRow: Bool
+            do throws(SQLiteError) { isRow = try statement.step() } catch { throw Self.failure(error, path) }
+            guard isRow else { return }
+            try body(record(statement))
+        }
+    }
+
+    private func record(_ row: borrowing Statement) -> Record {
+        var members: [(name: String, value: [UInt8])] = []
+        var blobs = 0
+        for (place, name) in columns.enumerated() {
+            switch row.cell(Int32(place)) {
+            case .null: members.append((name, Array("null".utf8)))
+            case .integer(let value): members.append((name, Array(String(value).utf8)))
+            case .double(let value):
+                guard value.isFinite else { return .unusable(reason: "\(name) is no number of JSON: \(value)") }
+                members.append((name, Array("\(value)".utf8)))
+            case .text(let bytes):
+                guard String(validating: bytes, as: UTF8.self) != nil else {
+                    return .unusable(reason: "\(name) is text that is not UTF-8")
+                }
+                members.append((name, JSONParts.string(bytes)))
+            case .blob(let bytes):
+                blobs += 1
+                var output = ByteBuffer()
+                bytes.withBytes { Base64.encode($0, into: &output) }
+                members.append((name, JSONParts.string(Array(output.bytes))))
+            }
+        }
+        guard let key else {
+            return .document(
+                id: String(row.int64(Int32(columns.count))), value: JSONParts.object(members), blobs: blobs)
+        }
+        var parts: [String] = []
+        for place in key {
+            switch row.cell(Int32(place)) {
+            case .integer(let value): parts.append(String(value))
+            case .text(let bytes) where !bytes.isEmpty: parts.append(String(decoding: bytes, as: UTF8.self))
+            case .double(let value): parts.append("\(value)")
+            case .null: return .unusable(reason: "\(columns[place]), its id, is NULL")
+            default: return .unusable(reason: "\(columns[place]), its id, is empty or a blob")
+            }
+        }
+        let id =
+            parts.count == 1
+            ? parts[0]
+            : parts.map { $0.replacing("~", with: "~0").replacing("/", with: "~1") }.joined(separator: "/")
+        return .document(id: id, value: JSONParts.object(members), blobs: blobs)
+    }
+}

@@ -1,0 +1,82 @@
+import Glibc
+import KuraBytes
+import KuraClient
+import KuraProtocol
+
+/// A subscription that outlives its connection: when the daemon goes, the next one is waited for, and asked for what comes behind the
+/// last revision that was told.
+///
+/// Whether anything was missed is the daemon's to say: one that no longer has all that lies between (`compacted`), or that has another
+/// history (`epochChanged`), refuses, and the command ends with that.
+struct Subscription {
+    let verb: Verb
+    let options: GlobalOptions
+    let console: Console
+    private var asked: Parameters
+    private var stream: StreamView
+    /// Waits before each attempt, in milliseconds; the last one again and again.
+    private static let delays: [UInt32] = [100, 200, 500, 1000, 2000]
+
+    init(verb: Verb, parameters: Parameters, options: GlobalOptions, console: Console) {
+        self.verb = verb
+        self.options = options
+        self.console = console
+        asked = parameters
+        stream = StreamView(form: options.form, console: console)
+    }
+
+    /// Prints what comes, for as long as it comes.
+    /// - Parameters:
+    ///   - session: the connection that the subscription was made on; another one when that is lost.
+    ///   - result: what the subscription was answered.
+    /// - Throws: what ends it: the daemon's refusal, or that it did not come back in time.
+    mutating func follow(_ session: inout Session, _ result: [UInt8]) throws(Failure) -> Never {
+        stream.begin(result)
+        note(result)
+        while true {
+            do throws(Failure) {
+                let notice = try session.nextNotice()
+                stream.show(notice)
+                note(notice.params)
+            } catch {
+                guard error.isConnectionLost else { throw error }
+                session = try again()
+            }
+        }
+    }
+
+    /// A live query is told whole again; changes go on where they ended.
+    private var resumes: Bool { verb.method.name == "changes.watch" }
+
+    private mutating func note(_ params: [UInt8]) {
+        guard resumes, let object = JSONObject(params) else { return }
+        // What was let go of is read elsewhere; what follows it is told.
+        if let rev = object["rev"] ?? object["resyncRev"] { asked["afterRev"] = rev }
+        if let epoch = object["epoch"] { asked["epoch"] = epoch }
+    }
+
+    /// A new connection with the subscription on it.
+    /// - Throws: the daemon's refusal, or that none has come within the time that `--timeout` gives.
+    private mutating func again() throws(Failure) -> Session {
+        console.remark("the daemon is gone; waiting for it at \(options.socket(console.environment)), ^C ends it")
+        let begin = ProgressLine.seconds()
+        var attempt = 0
+        while true {
+            usleep(Self.delays[min(attempt, Self.delays.count - 1)] * 1000)
+            attempt += 1
+            do throws(Failure) {
+                var session = try Session.open(options, console)
+                let result = try session.result(verb.method, asked.json)
+                stream.resume(result)
+                note(result)
+                return session
+            } catch {
+                let limit = options.timeoutMilliseconds.map { Double($0) / 1000 }
+                let isOver = limit.map { ProgressLine.seconds() - begin >= $0 } ?? false
+                // A daemon that begins or ends says so, and it is the same as none.
+                let mayCome = error.status == .noDaemon || error.status == .tryAgain
+                guard mayCome, error.mayPass, !isOver else { throw error }
+            }
+        }
+    }
+}
