@@ -219,7 +219,7 @@ import Testing
                     }
                     _ = try? writer.call("documents.drop", "{\"collection\":\"fleeting\"}")
                     _ = try? writer.call(
-                        "documents.put", "{\"collection\":\"fleeting\",\"id\":\"a\",\"value\":\(round)}")
+                        "documents.put", "{\"collection\":\"fleeting\",\"id\":\"a\(round)\",\"value\":\(round)}")
                 }
                 return
             }
