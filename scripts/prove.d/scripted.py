@@ -135,6 +135,8 @@ class Account:
         # Everything that was ever sent to a cache: what it may show.
         self.cached = {}
         self.backups = []
+        # How often each secret was put: so many versions it has at least.
+        self.versions = collections.Counter()
         self.acknowledged = 0
         self.refused = {}
         self.faults = []
@@ -144,6 +146,7 @@ class Account:
         other.state = dict(self.state)
         other.cached = {key: list(values) for key, values in self.cached.items()}
         other.backups = list(self.backups)
+        other.versions = self.versions.copy()
         return other
 
     @staticmethod
@@ -188,6 +191,12 @@ class Account:
                 return "hangs"
             self.acknowledged += 1
             self.apply(self.state, step.effects)
+            self.versions.update(item for item, kind, _ in step.effects if item[0] == "x" and kind == SET)
+            if step.method == "secrets.destroyVersion":
+                item = ("x", step.params["service"], step.params["account"])
+                # Where puts were refused that version is the newest, and the secret is gone with it.
+                if self.versions[item] <= step.params["version"]:
+                    self.maybe.append([(item, DELETE, None)])
             if step.method == "storage.backup":
                 self.backups.append(step.params["name"])
         return "through"
