@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraProtocol
 import KuraStorage
@@ -344,6 +345,8 @@ extension Refusal {
             self = .error(
                 RPCError(.internalError, hint: "the new slots are in their place, and may be gone after a power cut"))
         case .ending: self = .error(RPCError(.shuttingDown))
+        case .system(let code, _, _) where [EMFILE, ENFILE, ENOMEM].contains(code):
+            self = .error(RPCError(.overloaded, hint: "too many files are open, or memory is short"))
         case .noSuchEpoch, .system:
             self = .error(
                 RPCError(.internalError, hint: "the files of the keys could not be read or written; the log says why"))

@@ -85,16 +85,18 @@ private func processLimit(
         try World.put(client, "1")
         try World.attach(client, "1", "a", "content")
         try client.result("blobs.put", "{\"namespace\":\"n\",\"key\":\"k\",\"data\":\"YQ==\"}")
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\"}")
         let large = World.base64([UInt8](repeating: 7, count: 90_000))
         let requests = [
             ("documents.attach", World.params("1", "b", ",\"data\":\"YQ==\"")),
             ("documents.attachment", World.params("1", "a")),
             ("documents.attachment", World.params("1", "a", ",\"as\":\"fd\"")),
             ("blobs.put", "{\"namespace\":\"n\",\"key\":\"large\",\"data\":\"\(large)\"}"),
+            ("secrets.rotate", "{\"rootKey\":true}"),
         ]
         limitDescriptors(of: world.daemon, to: 3)
         let found = try requests.map { try client.call($0, $1)["error"]?["data"]?["kind"]?.text }
-        #expect(found == [String?](repeating: "overloaded", count: 4), "\(found)")
+        #expect(found == [String?](repeating: "overloaded", count: 5), "\(found)")
         limitDescriptors(of: world.daemon, to: 1000)
         #expect(try World.read(client, "1", "a") == "content")
         try client.result(requests[0].0, requests[0].1)
