@@ -77,8 +77,9 @@ def installed(tally):
     tally.check("a user of its own", there("id kura") != "", there("id kura"))
     there("apt-get install -y -qq --no-install-recommends procps man-db bash-completion >/dev/null")
     tally.check("man pages", "--without-secrets" in there("zcat /usr/share/man/man8/kurad.8.gz | sed 's/\\\\-/-/g'")
-                and there("for page in /usr/share/man/man1/kura*.1.gz; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done 2>&1 >/dev/null") == ""
-                and "docs find COLLECTION" in there("zcat /usr/share/man/man1/kura-docs.1.gz"))
+                and there("for page in /usr/share/man/man[18]/kura*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done 2>&1 >/dev/null") == ""
+                and "docs find COLLECTION" in there("zcat /usr/share/man/man1/kura-docs.1.gz"),
+                there("ls /usr/share/man/man[18]/kura* | wc -l") + " pages")
     tally.check("completions", "kura" in there(
         "source /usr/share/bash-completion/bash_completion; source /usr/share/bash-completion/completions/kura; complete -p kura"))
     there("install -d -o kura -g kura -m 700 /var/lib/kura")
