@@ -31,6 +31,7 @@ let package = Package(
         .executable(name: "kurad", targets: ["kurad"]),
         .executable(name: "kura", targets: ["kura"]),
         .executable(name: "kura-bench", targets: ["kura-bench"]),
+        .library(name: "KuraClient", targets: ["KuraClient"]),
         .library(name: "KuraTesting", targets: ["KuraTesting"]),
     ],
     targets: [
@@ -69,7 +70,7 @@ let package = Package(
                 "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTesting",
                 "KuraTransport", "SQLite", "Sodium",
             ]),
-        tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
+        tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraTesting", "CSyscalls"]),
         tests(
             "KuraCommandTests",
             ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
