@@ -31,6 +31,7 @@ let package = Package(
         .executable(name: "kurad", targets: ["kurad"]),
         .executable(name: "kura", targets: ["kura"]),
         .executable(name: "kura-bench", targets: ["kura-bench"]),
+        .library(name: "KuraClient", targets: ["KuraClient"]),
         .library(name: "KuraTesting", targets: ["KuraTesting"]),
     ],
     targets: [

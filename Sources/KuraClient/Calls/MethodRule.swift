@@ -1,0 +1,51 @@
+import KuraProtocol
+
+/// What the client has to know of a method to send it, and to send it again.
+struct MethodRule: Sendable {
+    let isRead: Bool
+    /// A write that can be named, so that it is done once however often it is sent.
+    let takesKey: Bool
+    /// Done twice is as good as once.
+    let repeats: Bool
+    /// May take minutes.
+    let isSlow: Bool
+    /// Some parameter or result is a secret.
+    let hasSecrets: Bool
+    /// It can ask the daemon to wait for something.
+    let waits: Bool
+
+    /// Of a method that this client does not know: sent once.
+    static let unknown = MethodRule(
+        isRead: false, takesKey: false, repeats: false, isSlow: false, hasSecrets: false, waits: false)
+    static let all: [String: MethodRule] = Dictionary(
+        uniqueKeysWithValues: Method.all.map { method in
+            let isRead = method.access == .read
+            return (
+                method.name,
+                MethodRule(
+                    isRead: isRead, takesKey: method.requestKeyPosition != nil,
+                    repeats: repeated.contains(method.name) || isRead && !notRepeated.contains(method.name),
+                    isSlow: slow.contains(method.name), hasSecrets: method.hasSecrets,
+                    waits: method.parameters.contains { $0.name == "timeoutMs" || $0.name == "waitMs" })
+            )
+        })
+
+    static func of(_ method: String) -> MethodRule { all[method] ?? unknown }
+
+    /// Reads that do something besides.
+    static let notRepeated: Set<String> = [
+        "documents.export", "storage.backup", "rpc.cancel", "changes.unwatch", "documents.unwatch",
+    ]
+    /// Writes without a request key that lead to the same, and are answered the same, done once or twice.
+    static let repeated: Set<String> = [
+        "models.put", "models.putMany", "models.touch", "models.invalidate", "models.configure", "blobs.put",
+        "blobs.touch",
+        "blobs.configure", "secrets.lock", "secrets.unlock",
+    ]
+    static let slow: Set<String> = [
+        "documents.import", "documents.export", "documents.purge", "documents.deleteMany", "documents.configure",
+        "settings.configure", "storage.backup", "storage.check", "backups.verify", "backups.prune", "secrets.verify",
+        "secrets.repair", "secrets.rotate", "secrets.destroyVersion", "secrets.unlock", "secrets.addSlot",
+        "secrets.changePassphrase", "secrets.auditVerify",
+    ]
+}
