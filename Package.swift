@@ -70,7 +70,7 @@ let package = Package(
                 "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraStorage", "KuraTesting",
                 "KuraTransport", "SQLite", "Sodium",
             ]),
-        tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "CSyscalls"]),
+        tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraTesting", "CSyscalls"]),
         tests(
             "KuraCommandTests",
             ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),

@@ -16,6 +16,7 @@ extension Kura {
     ///   - params: an object (or `Nothing()`), as the method's table has it.
     ///   - returning: what the result is read as.
     ///   - options: how long to wait, and under which request key.
+    /// - Returns: the result.
     /// - Throws: what the daemon refuses, by its kind; `notEncodable`, `wrongType`; `serverGone`, `noReply`, `outcomeUnknown`, `cancelled`, `closed`.
     public func call<P: Encodable & Sendable, R: Decodable & Sendable>(
         _ method: String, _ params: P, returning: R.Type = R.self, options: CallOptions = .init()
@@ -34,6 +35,7 @@ extension Kura {
     ///   - params: an object, or an array of parameters by position, which gets no request key of the client's own. Empty: no parameters.
     ///   - descriptor: goes along with the request, for a method that takes `fd: true`; it stays open here.
     ///   - options: how long to wait, and under which request key.
+    /// - Returns: the result's text, and the descriptor that came with it.
     /// - Throws: as above; `notEncodable` when `params` is no JSON object or array, and then nothing was sent.
     public func call(
         _ method: String, json params: [UInt8], passing descriptor: OwnedDescriptor? = nil,

@@ -17,8 +17,12 @@ public final class Kura: Sendable {
     let keyPrefix: String
     let keyNumbers = KeyNumbers()
 
-    private init(_ link: Link) {
+    /// What has to be there as long as the client.
+    private let companion: (any Sendable)?
+
+    private init(_ link: Link, companion: (any Sendable)?) {
         self.link = link
+        self.companion = companion
         var random = SystemRandomNumberGenerator()
         keyPrefix = String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
@@ -34,8 +38,15 @@ public final class Kura: Sendable {
     public static func connect(to path: String? = nil, options: ConnectOptions = .init()) async throws(KuraError)
         -> Kura
     {
+        try await connect(to: path, options: options, keeping: nil)
+    }
+
+    /// The same with something that goes after the client does.
+    package static func connect(
+        to path: String?, options: ConnectOptions, keeping companion: (any Sendable)?
+    ) async throws(KuraError) -> Kura {
         let link = try Link(path: path ?? SocketPath.standard(SocketPath.environment), options: options)
-        let kura = Kura(link)
+        let kura = Kura(link, companion: companion)
         link.start()
         let failure = await withTaskCancellationHandler {
             await link.awaitFirst()

@@ -208,3 +208,10 @@ extension KuraError: Equatable {
         left.kind == right.kind && left.name == right.name && left.data == right.data && left.method == right.method
     }
 }
+
+extension KuraError {
+    /// No daemon could be started for a test.
+    package init(starting message: String, advice: String) {
+        self.init(.serverGone, message, advice: advice)
+    }
+}

@@ -98,6 +98,7 @@ final class Link: @unchecked Sendable {
 
     /// A call for a caller to fill in.
     /// - Parameter isSecret: what is in it is zeroed afterwards.
+    /// - Returns: one that is the caller's alone.
     func take(isSecret: Bool = false) -> PendingCall {
         let call = lock.withLock { _ in
             if let call = free.popLast() { return call }
@@ -213,6 +214,7 @@ final class Link: @unchecked Sendable {
     func put(_ call: PendingCall) {
         call.phase = .sent
         inFlight += 1
+        if call.request.wipes { output.wipes = true }
         if let descriptor = call.passing { marks.append(Mark(offset: output.count, descriptor: descriptor)) }
         output.append("{\"jsonrpc\":\"2.0\",\"id\":")
         output.append(integer: call.id)

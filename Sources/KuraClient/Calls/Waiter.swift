@@ -10,6 +10,7 @@ struct Waiter<Value: Sendable>: Sendable {
     func resume(_ value: Value) { unsafe continuation.resume(returning: value) }
 }
 
+/// Safety: as the type's.
 extension Waiter where Value == Void {
     func resume() { unsafe continuation.resume() }
 }

@@ -149,7 +149,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
         deinit { kura.link.end(subscription) }
     }
 
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
         let feed: Feed
 
         public func next() async throws(KuraError) -> ChangeEvent? {

@@ -1,0 +1,234 @@
+import KuraBytes
+import Synchronization
+
+/// A copy of one domain's settings that follows its changes, so that reading one waits for nothing.
+///
+///     let mirror = try await kura.settings["app"].mirror()
+///     let theme = mirror[.theme]                                   // synchronous
+///     let rev = try await kura.settings["app"].put(.theme, "dark")
+///     try await mirror.refreshed(to: rev)                          // now it shows that write, whoever made it
+///
+/// How fresh it is can be proved: everything up to `rev` is in it. It shows what all layers give. It goes on over reconnects, and reads the domain anew when the daemon's history
+/// is another one. While the daemon is away it shows what was there last.
+public final class SettingsMirror: Sendable {
+    public let settings: DomainSettings
+    private let state: Mutex<State>
+    private let follower = Mutex<Task<Void, Never>?>(nil)
+
+    private struct State {
+        var values: [String: RawJSON] = [:]
+        /// The revision that each value was read at, of those that were read one by one.
+        var readAt: [String: Int64] = [:]
+        var rev: Int64 = 0
+        var epoch = ""
+        var failure: KuraError?
+    }
+
+    init(_ settings: DomainSettings) async throws(KuraError) {
+        self.settings = settings
+        state = Mutex(State())
+        // In this order: what changes while the domain is read is told.
+        let stream = settings.watch(values: false)
+        let iterator = stream.makeAsyncIterator()
+        guard case .progress(let rev)? = try await iterator.next() else {
+            throw KuraError(.closed, "the client was closed before the settings were read")
+        }
+        try await load(rev: rev, epoch: stream.place?.epoch ?? "")
+        follower.withLock { $0 = Task { [weak self] in await Self.follow(iterator) { self } } }
+    }
+
+    deinit { follower.withLock { $0?.cancel() } }
+
+    // MARK: Reading
+
+    /// Everything up to here is in the mirror.
+    public var rev: Int64 { state.withLock { $0.rev } }
+    /// The history that `rev` belongs to (UUID).
+    public var epoch: String { state.withLock { $0.epoch } }
+    /// Why the mirror follows no more; nil while it does.
+    public var failure: KuraError? { state.withLock { $0.failure } }
+
+    /// The value that shows; the key's default when there is none, or one of another type.
+    public subscript<Value>(key: SettingKey<Value>) -> Value {
+        (try? value(key.name, as: Value.self)) ?? key.defaultValue
+    }
+
+    /// The value under a name; nil when none shows.
+    /// - Throws: `wrongType` when something else is stored.
+    public func value<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws(KuraError) -> Value? {
+        guard let text = state.withLock({ $0.values[name] })?.text else { return nil }
+        let decoded: Result<Value, KuraError> = text.withBytes { bytes in
+            do throws(KuraError) { return .success(try WireDecoder().decode(type, from: bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        return try decoded.get()
+    }
+
+    /// All values that show, as of one moment.
+    public var values: [String: RawJSON] { state.withLock { $0.values } }
+
+    // MARK: Freshness
+
+    /// Returns once everything up to `rev` is in the mirror, which it reads by itself if it has not been told yet.
+    /// - Parameter rev: a revision of the history `epoch`, as writes return it.
+    /// - Throws: `invalidParams` when it has not been given out; whatever any call throws.
+    public func refreshed(to rev: Int64) async throws(KuraError) {
+        while self.rev < rev { try await catchUp(to: rev) }
+    }
+
+    /// Returns once everything that was written before this call is in the mirror.
+    public func refreshed() async throws(KuraError) {
+        while try await catchUp(to: 0) {}
+    }
+
+    /// Reads what has changed since `rev`, a page of it.
+    /// - Parameter wanted: a revision that must have been given out.
+    /// - Returns: whether there is more.
+    /// - Throws: `invalidParams` when it has not; whatever any call throws.
+    @discardableResult
+    private func catchUp(to wanted: Int64) async throws(KuraError) -> Bool {
+        struct Params: Encodable {
+            let afterRev: Int64
+            let epoch: String
+            let stores = ["settings"]
+            let scope: String
+        }
+        struct Page: Decodable {
+            let changes: [Change]
+            let rev: Int64
+            let hasMore: Bool
+        }
+        let (from, epoch) = state.withLock { ($0.rev, $0.epoch) }
+        do throws(KuraError) {
+            let page: Page = try await settings.kura.call(
+                "changes.list", Params(afterRev: from, epoch: epoch, scope: settings.domain))
+            try await apply(page.changes, rev: page.rev)
+            if !page.hasMore, page.rev < wanted {
+                throw KuraError(
+                    .invalidParams, "revision \(wanted) has not been given out yet: it comes from another history",
+                    advice: "Compare `epoch` with the history that the revision is of.")
+            }
+            return page.hasMore
+        } catch {
+            // The stream tells what was missed, and has everything read anew.
+            guard error.kind == .compacted || error.kind == .epochChanged else { throw error }
+            try await reload()
+            return self.rev < wanted
+        }
+    }
+
+    // MARK: Following
+
+    private static func follow(_ iterator: ChangeStream.AsyncIterator, _ mirror: () -> SettingsMirror?) async {
+        do {
+            while let event = try await iterator.next() {
+                guard let mirror = mirror() else { return }
+                try await mirror.take(event)
+            }
+            mirror()?.end(KuraError(.closed, "the client was closed"))
+        } catch {
+            mirror()?.end(error)
+        }
+    }
+
+    private func end(_ failure: KuraError) { state.withLock { $0.failure = failure } }
+
+    private func take(_ event: ChangeEvent) async throws(KuraError) {
+        var attempt = 0
+        while true {
+            do throws(KuraError) {
+                switch event {
+                case .progress(let rev): reach(rev)
+                case .changes(let changes, let rev): try await apply(changes, rev: rev)
+                case .resync(let resync): try await load(rev: resync.rev, epoch: resync.epoch)
+                }
+                return
+            } catch {
+                // A daemon that is away comes back; the event is still to be applied then.
+                switch error.kind {
+                case .serverGone, .connectionLost, .noReply, .overloaded, .shuttingDown: break
+                default: throw error
+                }
+                try? await Task.sleep(for: .nanoseconds(Link.longestPause(attempt)))
+                if Task.isCancelled { throw error }
+                attempt += 1
+            }
+        }
+    }
+
+    /// Reads what has changed as it is now; then everything up to `rev` is in the mirror.
+    private func apply(_ changes: [Change], rev: Int64) async throws(KuraError) {
+        var names: [String] = []
+        for change in changes {
+            guard let name = change.key else { return try await reload() }
+            names.append(name)
+        }
+        var rest = names[...]
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(1000))
+            rest = rest.dropFirst(1000)
+            let (values, readAt) = try await settings.getMany(some)
+            state.withLock { state in
+                // Two may read at once: the later reading counts.
+                for name in some where state.readAt[name, default: 0] <= readAt {
+                    state.values[name] = values[name]
+                    state.readAt[name] = readAt
+                }
+            }
+        }
+        reach(rev)
+    }
+
+    private func reach(_ rev: Int64) { state.withLock { $0.rev = max($0.rev, rev) } }
+
+    private func reload() async throws(KuraError) {
+        let epoch = settings.kura.server?.epoch ?? ""
+        let (_, rev) = try await settings.getMany([])
+        try await load(rev: rev, epoch: epoch)
+    }
+
+    /// Reads the whole domain, which is as of `rev` or later.
+    private func load(rev: Int64, epoch: String) async throws(KuraError) {
+        let values = try await settings.list()
+        state.withLock { state in
+            state.values = values
+            state.readAt = [:]
+            state.rev = rev
+            state.epoch = epoch
+        }
+    }
+}
+
+/// A setting as a property that is read without waiting, out of a mirror.
+///
+///     struct Preferences {
+///         @Setting var theme: String
+///         init(_ mirror: SettingsMirror) { _theme = Setting(.theme, in: mirror) }
+///     }
+///     print(preferences.theme)
+///     try await preferences.$theme.set("dark")
+@propertyWrapper
+public struct Setting<Value: Codable & Sendable>: Sendable {
+    public let key: SettingKey<Value>
+    public let mirror: SettingsMirror
+
+    public init(_ key: SettingKey<Value>, in mirror: SettingsMirror) {
+        self.key = key
+        self.mirror = mirror
+    }
+
+    /// The value that shows, as of `mirror.rev` or later.
+    public var wrappedValue: Value { mirror[key] }
+    public var projectedValue: Setting<Value> { self }
+
+    /// Writes a value, and returns when the property shows it, or what somebody has written since.
+    /// - Returns: the revision of the setting's last change.
+    /// - Throws: what `DomainSettings.put` throws.
+    @discardableResult
+    public func set(_ value: Value) async throws(KuraError) -> Int64 {
+        let rev = try await mirror.settings.put(key, value)
+        try await mirror.refreshed(to: rev)
+        return rev
+    }
+}
