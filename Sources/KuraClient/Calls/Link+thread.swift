@@ -166,6 +166,7 @@ extension Link {
     /// - Returns: false when there is no use in trying again.
     private func failed(_ error: KuraError, since begun: Int64) -> Bool {
         let now = Clock.now()
+        expire(now)
         let mayComeBack =
             switch error.kind {
             case .badPath, .versionMismatch, .closed: false
