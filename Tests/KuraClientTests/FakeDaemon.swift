@@ -1,0 +1,126 @@
+import Glibc
+import Synchronization
+import Testing
+
+/// What listens like a daemon and answers as a test wants it to.
+final class FakeDaemon: @unchecked Sendable {
+    // Written in `init`; `lines` has a lock of its own.
+    let path: String
+    private let listener: Int32
+    /// Every line that came, with the number of its connection.
+    let lines = Mutex<[(connection: Int, line: String)]>([])
+
+    /// One client's connection.
+    struct Connection {
+        let descriptor: Int32
+        fileprivate var input: [UInt8] = []
+        fileprivate let daemon: FakeDaemon
+        fileprivate let number: Int
+
+        fileprivate init(_ descriptor: Int32, _ daemon: FakeDaemon, _ number: Int) {
+            self.descriptor = descriptor
+            self.daemon = daemon
+            self.number = number
+        }
+
+        /// nil at the end.
+        mutating func line() -> String? {
+            while true {
+                if let end = input.firstIndex(of: 0x0A) {
+                    let line = String(decoding: input[..<end], as: UTF8.self)
+                    input.removeFirst(end + 1)
+                    daemon.lines.withLock { $0.append((number, line)) }
+                    return line
+                }
+                var chunk = [UInt8](repeating: 0, count: 65_536)
+                let count = read(descriptor, &chunk, chunk.count)
+                guard count > 0 else { return nil }
+                input += chunk[..<count]
+            }
+        }
+
+        /// Whether more comes within a moment.
+        func hasMore() -> Bool {
+            if !input.isEmpty { return true }
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&request, 1, 50) > 0
+        }
+
+        func send(_ line: String) {
+            let bytes = Array((line + "\n").utf8)
+            _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        }
+
+        /// Answers `session.hello` as a daemon does.
+        mutating func hello(protocol version: Int = 1, server: String = "kurad") -> Bool {
+            guard line() != nil else { return false }
+            send(
+                #"{"jsonrpc":"2.0","id":0,"result":{"server":"\#(server)","version":"9","protocol":\#(version),"role":"admin","grants":[],"epoch":"e","capabilities":[],"limits":{"lineBytes":16777216}}}"#
+            )
+            return true
+        }
+
+        /// The id of a request.
+        static func id(of line: String) -> String {
+            let start = line.range(of: "\"id\":")
+            return String(line[start!.upperBound...].prefix { $0.isNumber })
+        }
+    }
+
+    init(_ serve: @escaping @Sendable (Int, inout Connection) -> Void) throws {
+        path = "/tmp/kura-fake-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0 && listen(listener, 16) == 0)
+        final class Box {
+            let body: () -> Void
+            init(_ body: @escaping () -> Void) { self.body = body }
+        }
+        let box = Box { [listener, unowned self] in
+            var number = 0
+            while true {
+                let descriptor = accept(listener, nil, nil)
+                guard descriptor >= 0 else { return }
+                number += 1
+                var connection = Connection(descriptor, self, number)
+                serve(number, &connection)
+                close(descriptor)
+            }
+        }
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            {
+                Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().body(); return nil
+            }, Unmanaged.passRetained(box).toOpaque())
+        self.thread = thread
+    }
+
+    private var thread = pthread_t()
+
+    deinit {
+        // The thread ends with its listener; it is waited for, since it uses what goes here.
+        shutdown(listener, Int32(SHUT_RDWR))
+        pthread_join(thread, nil)
+        close(listener)
+        unlink(path)
+    }
+}
+
+extension String {
+    fileprivate func range(of part: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(part) { return start..<index(start, offsetBy: part.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
