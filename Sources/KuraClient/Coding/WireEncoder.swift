@@ -88,7 +88,8 @@ final class WireNode {
         case let value as Int: text.append(number: value)
         case let value as Bool: text.append(contentsOf: (value ? "true" : "false").utf8)
         case let value as RawJSON: return value.text
-        case let value as [UInt8]: text.append(base64: value)
+        // By its type: an empty array of any other is taken for one of bytes as well.
+        case let value as [UInt8] where T.self == [UInt8].self || T.self == [UInt8]?.self: text.append(base64: value)
         default: return nil
         }
         return text
