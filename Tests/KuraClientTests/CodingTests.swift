@@ -34,6 +34,18 @@ import Testing
         #expect(try WireDecoder().decode(Note.self, from: shorter) == without)
     }
 
+    @Test func `what is empty is an array still, but for bytes`() throws {
+        var empty = Self.note
+        (empty.tags, empty.bytes, empty.counts) = ([], [], [:])
+        let text = try WireEncoder().encode(empty)
+        #expect(String(decoding: text, as: UTF8.self).contains(#""tags":[],"#))
+        #expect(String(decoding: text, as: UTF8.self).contains(#""bytes":"""#))
+        #expect(try WireDecoder().decode(Note.self, from: text) == empty)
+        #expect(try WireEncoder().encode([[Int]()]) == Array("[[]]".utf8))
+        #expect(try WireEncoder().encode([String]()) == Array("[]".utf8))
+        #expect(try WireEncoder().encode([[UInt8]?.some([])]) == Array("[\"\"]".utf8))
+    }
+
     @Test func `the text is compact and in the order of encoding`() throws {
         let text = try WireEncoder().encode(Note.Place(x: 5, y: 1e300))
         #expect(String(decoding: text, as: UTF8.self) == #"{"x":5.0,"y":1e+300}"#)
