@@ -34,6 +34,7 @@ public struct KuraError: Error, Sendable {
         case indexBuilding
         case sealed, integrity, wrongKey
         case installationMismatch
+        case protocolMismatch
         case forged, tokenUnusable
         case tokenInvalid
         case digestMismatch, rangeNotSatisfiable, uploadNotFound
