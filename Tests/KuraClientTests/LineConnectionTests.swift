@@ -32,7 +32,9 @@ import Testing
 @Suite struct LineConnectionTrafficTests {
     private static func pair() -> (own: Int32, other: Int32) {
         var ends: [Int32] = [-1, -1]
-        precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        // Other tests start daemons meanwhile, which must not hold them open.
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0)
         return (ends[0], ends[1])
     }
 
