@@ -91,6 +91,8 @@ final class FakeDaemon: @unchecked Sendable {
                 number += 1
                 var connection = Connection(descriptor, self, number)
                 serve(number, &connection)
+                // A daemon that another test has started meanwhile may have it too.
+                shutdown(descriptor, Int32(SHUT_RDWR))
                 close(descriptor)
             }
         }
