@@ -170,6 +170,62 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a write whose outcome the daemon does not know is asked for under its key`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var count = 0
+            while let line = connection.line() {
+                count += 1
+                let id = FakeDaemon.Connection.id(of: line)
+                let error =
+                    #""error":{"code":-32010,"message":"Outcome unknown","data":{"kind":"outcomeUnknown","retryable":true}}"#
+                connection.send(#"{"jsonrpc":"2.0","id":\#(id),\#(count < 2 ? error : #""result":{"rev":7}"#)}"#)
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        #expect(try await kura.settings["app"].put("a", 1) == 7)
+        await kura.close()
+        let writes = fake.lines.withLock { $0 }.map(\.line).filter { $0.contains("settings.put") }
+        let keys = writes.map { $0.split(separator: "\"requestKey\":").last.map(String.init) }
+        #expect(keys.count == 2 && keys[0] == keys[1])
+    }
+
+    @Test func `a cancelled call is taken back at the daemon`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while connection.line() != nil {}
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let waiting = Task { try await kura.settings["app"].get("a", as: Int.self) }
+        func lines(with part: String) -> [String] {
+            fake.lines.withLock { $0 }.map(\.line).filter { $0.contains(part) }
+        }
+        while lines(with: "settings.get").isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        waiting.cancel()
+        await #expect(throws: KuraError.self) { try await waiting.value }
+        let id = FakeDaemon.Connection.id(of: lines(with: "settings.get")[0])
+        let deadline = ContinuousClock.now + .seconds(60)
+        while lines(with: "rpc.cancel").isEmpty, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(lines(with: "rpc.cancel") == [#"{"jsonrpc":"2.0","method":"rpc.cancel","params":{"id":\#(id)}}"#])
+        await kura.close()
+    }
+
+    @Test func `what no line can hold is refused before it is sent`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while connection.line() != nil {}
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let error = await #expect(throws: KuraError.self) {
+            try await kura.settings["app"].put("a", String(repeating: "x", count: 17 << 20))
+        }
+        #expect(error?.kind == .lineTooLong)
+        await kura.close()
+        #expect(fake.lines.withLock { $0.count } == 1)
+    }
+
     @Test func `a stream goes on over a restart without a loss or a repetition`() async throws {
         let daemon = try DaemonProcess()
         let kura = try await daemon.connect()
