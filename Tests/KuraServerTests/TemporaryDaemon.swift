@@ -79,11 +79,11 @@ final class TemporaryDaemon {
             arguments, faults: faults, standardError: logPath, more: environment, through: through)
     }
 
-    /// Runs kurad with these arguments to its end; one that serves instead is killed after ten seconds.
+    /// Runs kurad with these arguments to its end; one that serves instead is killed after a minute.
     func run(_ arguments: [String]) throws -> Int32 {
         var status: Int32 = 0
         let child = try Self.spawn(arguments, faults: nil, standardError: logPath)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while waitpid(child, &status, WNOHANG) == 0 {
             if now() > deadline { Glibc.kill(child, SIGKILL) }
             usleep(1000)

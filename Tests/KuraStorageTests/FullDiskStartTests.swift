@@ -28,7 +28,7 @@ final class SmallDisk {
     }
 
     func fill() {
-        let descriptor = Glibc.open(filler, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        let descriptor = Glibc.open(filler, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         let bytes = [UInt8](repeating: 1, count: 4096)
         while write(descriptor, bytes, bytes.count) > 0 {}

@@ -301,7 +301,8 @@ import Testing
             try daemon.start()
             try Self.expectAll(daemon)
             #expect(quarantined(daemon).count == 1)
-            #expect(try daemon.connect().result("storage.status")["recovered"]?.elements.count == 1)
+            let status = try daemon.connect().result("storage.status")
+            #expect(status["recovered"]?.elements.count == 1, "move \(step): \(status) \(daemon.log)")
         }
     }
 }
