@@ -40,7 +40,7 @@ import Testing
             return false
         }
         var (stored, refused) = (0, 0)
-        let deadline = now() + 40
+        let deadline = now() + 120
         // Far more than there was room for.
         while stored < 60, now() < deadline {
             if try put(stored) {
