@@ -36,7 +36,7 @@ ARROWS = {
 # C that one file of a module imports, and no other.
 ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
 # What every module may import. Foundation is not among them: it costs start time, memory and 10 MB of program.
-SYSTEM = {"Glibc", "Darwin", "Synchronization"}
+SYSTEM = {"Glibc", "Darwin", "Observation", "Synchronization"}
 # The server looks at the bytes written, arms faults, and uses the lock that ThreadSanitizer sees; databases are the storage's.
 SERVER_MAY_NAME = {"Guarded", "CountingVFS", "WriteCounts", "FileRole", "FilePart", "FaultPoints", "FaultPoint", "FaultAction"}
 
