@@ -56,6 +56,9 @@ let package = Package(
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
         tool("kura-bench", []),
+        .executableTarget(
+            name: "kura-notes", dependencies: ["KuraClient"], path: "Sources/Examples/Notes", exclude: ["origin.py"],
+            swiftSettings: strict),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
         tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),

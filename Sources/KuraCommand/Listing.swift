@@ -5,7 +5,7 @@ import KuraProtocol
 /// A result that is a list above all: pages, scopes, several items at once.
 struct Listing {
     /// The result's member that holds the items.
-    let field: Field
+    let field: KuraProtocol.Field
 
     /// - Returns: nil when the method's result is no list.
     init?(_ method: Method) {

@@ -27,7 +27,7 @@ struct Verb {
             /// Asked for, or read from standard input; its option only says that it is to be.
             case secret
         }
-        let field: Field
+        let field: KuraProtocol.Field
         let form: Form
         /// Long options that set it, without the dashes; the first is the one that help shows.
         let options: [String]
@@ -83,7 +83,7 @@ struct Verb {
         }
     }
 
-    private static func form(of field: Field) -> Parameter.Form {
+    private static func form(of field: KuraProtocol.Field) -> Parameter.Form {
         if field.isSecret { return .secret }
         if field.name == "fd" { return .file }
         if field.name == "as", case .word(let words) = field.type, words.contains("fd") { return .reply }

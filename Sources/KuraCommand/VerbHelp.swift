@@ -64,17 +64,17 @@ struct VerbHelp {
         return described(parameter.field)
     }
 
-    private func described(_ field: Field) -> String {
+    private func described(_ field: KuraProtocol.Field) -> String {
         if case .boolean = field.type { return field.summary }
         return "\(field.summary) [\(field.type.words)]"
     }
 
     /// One row for the field and one for each field of the objects in it.
-    private func rows(_ field: Field, path: String) -> [(term: String, meaning: String)] {
+    private func rows(_ field: KuraProtocol.Field, path: String) -> [(term: String, meaning: String)] {
         [(path, field.summary)] + inner(field.type, path: path).flatMap { rows($0.field, path: $0.path) }
     }
 
-    private func inner(_ type: ValueType, path: String) -> [(field: Field, path: String)] {
+    private func inner(_ type: ValueType, path: String) -> [(field: KuraProtocol.Field, path: String)] {
         switch type {
         case .object(let fields): fields.map { ($0, "\(path).\($0.name)") }
         case .list(let element, _): inner(element, path: path + "[]")

@@ -32,11 +32,14 @@ ARROWS = {
     "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"},
     "kura": {"KuraCommand"},
     "kura-bench": set(),
+    "Examples": {"KuraClient"},
 }
 # C that one file of a module imports, and no other.
 ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
 # What every module may import. Foundation is not among them: it costs start time, memory and 10 MB of program.
-SYSTEM = {"Glibc", "Darwin", "Synchronization"}
+SYSTEM = {"Glibc", "Darwin", "Observation", "Synchronization"}
+# Applications that somebody starts from may use what applications use.
+APPLICATIONS = {"Examples": {"Foundation", "FoundationNetworking"}}
 # The server looks at the bytes written, arms faults, and uses the lock that ThreadSanitizer sees; databases are the storage's.
 SERVER_MAY_NAME = {"Guarded", "CountingVFS", "WriteCounts", "FileRole", "FilePart", "FaultPoints", "FaultPoint", "FaultAction"}
 
@@ -75,7 +78,7 @@ def faults_of(root):
             fault(path, f"no arrows are written down for the module {module} (scripts/check.d/layers.py)")
             continue
         for imported in IMPORT.findall(code):
-            if imported not in ARROWS[module] | SYSTEM:
+            if imported not in ARROWS[module] | SYSTEM | APPLICATIONS.get(module, set()):
                 fault(path, f"{module} must not import {imported}")
             elif str(path.relative_to(root)) != ONE_FILE.get(imported, str(path.relative_to(root))):
                 fault(path, f"only {ONE_FILE[imported]} may import {imported}")
@@ -121,6 +124,7 @@ MISTAKES = [
     ("Sources/KuraServer/Server.swift", "import SQLite\nlet m: Migrator? = nil\n", "must not use SQLite's Migrator"),
     ("Sources/KuraStorage/Settings/SettingsStore.swift", "let d: DocumentsStore? = nil\n", "names DocumentsStore"),
     ("Sources/KuraStorage/Documents/DocumentsStore.swift", "let s: SettingsStore? = nil\n", "names SettingsStore"),
+    ("Sources/Examples/Notes/Notes.swift", "import KuraServer\n", "Examples must not import KuraServer"),
     ("Sources/Utilities/Bytes.swift", "import Glibc\n", "no arrows are written down for the module Utilities"),
 ]
 

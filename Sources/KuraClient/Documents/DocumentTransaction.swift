@@ -1,0 +1,64 @@
+extension Kura {
+    /// Changes documents of any collections in one step: all of it or nothing, under one revision, as one event for those who watch.
+    ///
+    ///     let outcome = try await kura.apply { changes in
+    ///         try changes.put(order, in: orders, ifRev: rev)
+    ///         try changes.delete(draft.id, in: drafts)
+    ///     }
+    ///
+    /// - Parameter body: says what to change, 1,000 documents at most and each once. Nothing is sent before it returns.
+    /// - Returns: `.done`, or the operation (counted from 0) whose document was at another revision; then nothing was changed.
+    /// - Throws: what `body` throws, and the daemon's refusals but for conflicts.
+    public func apply(
+        _ body: (inout DocumentTransaction) throws(KuraError) -> Void
+    ) async throws(KuraError) -> DocumentTransaction.Outcome {
+        var transaction = DocumentTransaction()
+        try body(&transaction)
+        return try await apply(operations: transaction.operations)
+    }
+
+    func apply(operations: [[UInt8]]) async throws(KuraError) -> DocumentTransaction.Outcome {
+        var parameters = ParameterText()
+        parameters.add("operations", json: JSONElements.array(operations))
+        do throws(KuraError) {
+            let answer = JSONObject(try await call("transaction.apply", json: parameters.object).result)
+            guard let rev = answer?.integer("rev") else { throw KuraError.badAnswer("transaction.apply") }
+            return .done(rev: rev)
+        } catch {
+            guard error.kind == .conflict || error.kind == .notFound,
+                let operation = JSONObject(error.data)?.integer("operation")
+            else { throw error }
+            return .conflict(operation: Int(operation), currentRev: error.currentRev ?? 0)
+        }
+    }
+}
+
+/// What one step changes.
+public struct DocumentTransaction {
+    /// What became of it.
+    public enum Outcome: Sendable, Equatable {
+        /// All of it is done, under this revision.
+        case done(rev: Int64)
+        /// This operation's document is at another revision, 0 when it is gone. Nothing was changed.
+        case conflict(operation: Int, currentRev: Int64)
+    }
+
+    private(set) var operations: [[UInt8]] = []
+
+    /// Stores a value whole; with `ifRev` only when its document is at that revision, 0 when there is none.
+    public mutating func put<Model>(
+        _ value: Model, in collection: DocumentCollection<Model>, ifRev: Int64? = nil
+    ) throws(KuraError) {
+        let write = DocumentWrite(
+            key: try DocumentKey.text(value.id), what: .put(try FaceCoding.encode(value)), ifRev: ifRev)
+        operations.append(write.operation(collection: collection.name))
+    }
+
+    /// Deletes a document; with `ifRev` only when it is at that revision.
+    public mutating func delete<Model>(
+        _ id: Model.ID, in collection: DocumentCollection<Model>, ifRev: Int64? = nil
+    ) throws(KuraError) {
+        let write = DocumentWrite(key: try DocumentKey.text(id), what: .delete, ifRev: ifRev)
+        operations.append(write.operation(collection: collection.name))
+    }
+}

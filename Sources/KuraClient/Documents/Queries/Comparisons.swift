@@ -1,0 +1,58 @@
+// Comparing a field makes a condition; the value is encoded as the model's own values are.
+
+public func == <Model, Value: Encodable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    equals(field, value)
+}
+
+public func != <Model, Value: Encodable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    !equals(field, value)
+}
+
+private func equals<Model, Value: Encodable>(_ field: Field<Model, Value>, _ value: Value) -> Condition<Model> {
+    switch field.text(of: value) {
+    case .failure(let error): Condition(.fault(error))
+    case .success(let text):
+        text == Field<Model, Value>.null ? field.isAbsent : field.test("$eq", text, on: field.idField(of: text))
+    }
+}
+
+public func < <Model, Value: Encodable & Comparable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    compares(field, "$lt", value, isLess: true)
+}
+
+public func <= <Model, Value: Encodable & Comparable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    compares(field, "$lte", value, isLess: true)
+}
+
+public func > <Model, Value: Encodable & Comparable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    compares(field, "$gt", value, isLess: false)
+}
+
+public func >= <Model, Value: Encodable & Comparable>(field: Field<Model, Value>, value: Value) -> Condition<Model> {
+    compares(field, "$gte", value, isLess: false)
+}
+
+public func < <Model, Value: Encodable & Comparable>(field: Field<Model, Value?>, value: Value) -> Condition<Model> {
+    compares(field, "$lt", value, isLess: true)
+}
+
+public func <= <Model, Value: Encodable & Comparable>(field: Field<Model, Value?>, value: Value) -> Condition<Model> {
+    compares(field, "$lte", value, isLess: true)
+}
+
+public func > <Model, Value: Encodable & Comparable>(field: Field<Model, Value?>, value: Value) -> Condition<Model> {
+    compares(field, "$gt", value, isLess: false)
+}
+
+public func >= <Model, Value: Encodable & Comparable>(field: Field<Model, Value?>, value: Value) -> Condition<Model> {
+    compares(field, "$gte", value, isLess: false)
+}
+
+private func compares<Model, FieldValue>(
+    _ field: Field<Model, FieldValue>, _ name: String, _ value: some Encodable, isLess: Bool
+) -> Condition<Model> {
+    switch Field<Model, FieldValue>.encoded(value) {
+    case .failure(let error): Condition(.fault(error))
+    case .success(let text): field.test(name, text, on: field.idField(of: text), isLess: isLess)
+    }
+}

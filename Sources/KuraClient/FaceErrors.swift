@@ -1,0 +1,26 @@
+extension KuraError {
+    /// What is stored cannot be read as the type that was asked for.
+    /// - Parameters:
+    ///   - place: which item: "document 7 of cards".
+    ///   - type: the type that was asked for.
+    ///   - cause: what is wrong with it.
+    /// - Returns: an error of kind `wrongType`.
+    static func mismatch(_ place: String, _ type: Any.Type, _ cause: KuraError) -> KuraError {
+        KuraError(
+            .wrongType, "\(place) is no \(type): \(cause.message)",
+            advice:
+                "Give the type what is stored (an optional for what older documents lack), or migrate the documents.")
+    }
+
+    static func unusableID(_ message: String) -> KuraError {
+        KuraError(.invalidParams, message, advice: "Use a text, a number, or what is encoded as one of them.")
+    }
+
+    static func unknownField(_ message: String) -> KuraError {
+        KuraError(.invalidParams, message, advice: "Nothing was asked for.")
+    }
+
+    static func badAnswer(_ method: String) -> KuraError {
+        KuraError(.badReply, "the daemon's answer lacks what the protocol promises", method: method)
+    }
+}

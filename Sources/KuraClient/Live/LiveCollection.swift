@@ -1,0 +1,196 @@
+public import Observation
+import Synchronization
+
+extension DocumentCollection {
+    /// The documents, or those that match, as an array that follows what others change and saves what is edited.
+    /// See `LiveCollection`.
+    /// - Parameters:
+    ///   - saving: when edits are saved; a second after the first of them when nothing is said.
+    ///   - actor: where observers are told of what others have changed (`MainActor.shared` for views); any thread otherwise. Edits are told where they
+    ///     are made.
+    ///   - allowingScan: every document may be looked at, though there are more than 10,000 and no index helps.
+    ///   - condition: what they have; all of them when it is left out.
+    ///   - sort: the order; that of the ids' bytes when it is left out.
+    /// - Returns: the array, which is empty until the documents have been read (`loaded()`).
+    /// - Throws: `invalidParams` when a field is not known, or a value cannot be encoded.
+    public func live(
+        saving: LiveSaving = .every(.seconds(1)), on actor: (any Actor)? = nil, allowingScan: Bool = false,
+        where condition: (Fields<Model>) -> Condition<Model> = { _ in .everything },
+        sort: (Fields<Model>) -> [SortKey<Model>] = { _ in [] }
+    ) throws(KuraError) -> LiveCollection<Model> {
+        LiveCollection(
+            LiveCore(
+                collection: self, selector: try condition(fields).selector(), order: try LiveOrder(sort(fields)),
+                saving: saving,
+                allowsScan: allowingScan, actor: actor))
+    }
+}
+
+/// Documents as an array of plain values that is always up to date: what other processes change shows by itself, and what is edited
+/// here is saved by itself.
+///
+///     let cards = try kura.documents("cards", of: Card.self).live(on: MainActor.shared, sort: { [$0.due.ascending] })
+///     cards.update("7") { $0.due += 1 }     // shown at once, saved within a second
+///     for card in cards.values { … }
+///
+/// - It is `Observable`: views that read `values` follow it, and so does `Observations { cards.values }`.
+/// - It can be used from any thread, task or actor.
+/// - What is saved is what was edited, document by document and member by member; all edits of an interval go in one step.
+///   An edit and somebody else's change of other members of the same document are both kept.
+/// - An edit and somebody else's change of the same members is a conflict: the edit stays in sight, nothing is overwritten, and
+///   `lastProblem` and `problems` tell it until `resolve` says what is kept.
+/// - `close()`, or letting go of it, saves what is not saved yet. A crash loses one interval at most; with `.immediate` it loses what is under way.
+public final class LiveCollection<Model>: Observable, Sendable
+where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
+    private let core: LiveCore<Model>
+    private let registrar = ObservationRegistrar()
+
+    init(_ core: LiveCore<Model>) {
+        self.core = core
+        core.observe { [weak self] aspect, body in
+            guard let self else { return body() }
+            switch aspect {
+            case .values: registrar.withMutation(of: self, keyPath: \.values, body)
+            case .lastProblem: registrar.withMutation(of: self, keyPath: \.lastProblem, body)
+            }
+        }
+        core.start()
+    }
+
+    deinit {
+        let core = core
+        core.stop()
+        Task { if await core.save() != nil { core.schedule() } }
+    }
+
+    // MARK: Looking
+
+    /// What there is, in order. To change it changes documents: those that differ are saved, those that are left out are deleted.
+    public var values: [Model] {
+        get {
+            registrar.access(self, keyPath: \.values)
+            return core.values
+        }
+        _modify {
+            registrar.access(self, keyPath: \.values)
+            let before = core.values
+            var after = before
+            defer { replace(before, with: after) }
+            yield &after
+        }
+    }
+
+    /// One value, by its id; nil when there is none. To set nil deletes it.
+    public subscript(id: Model.ID) -> Model? {
+        get {
+            registrar.access(self, keyPath: \.values)
+            guard let key = try? DocumentKey.text(id) else { return nil }
+            return core.state.withLock { $0.entries[key]?.shown?.value }
+        }
+        set {
+            guard let key = try? DocumentKey.text(id) else { return }
+            core.edit([(key, newValue)])
+        }
+    }
+
+    /// Whether the documents have been read for the first time.
+    public var isLoaded: Bool { core.state.withLock { $0.isLoaded } }
+
+    /// Waits until the documents have been read for the first time, or the collection is closed.
+    public func loaded() async { await core.loaded() }
+
+    /// Whether everything that is shown is saved.
+    public var isSaved: Bool { core.state.withLock { state in !state.entries.values.contains { $0.isEdited } } }
+
+    // MARK: Editing
+
+    /// Shows a value in the place of its id's, or as a new one, and saves it by and by.
+    public func put(_ value: Model) {
+        do throws(KuraError) { core.edit([(try DocumentKey.text(value.id), value)]) } catch {
+            core.tell(.refused(id: value.id, error))
+        }
+    }
+
+    /// Edits a value.
+    /// - Returns: false when there is none, and `change` was not called.
+    @discardableResult
+    public func update(_ id: Model.ID, _ change: (inout Model) -> Void) -> Bool {
+        guard var value = self[id] else { return false }
+        change(&value)
+        put(value)
+        return true
+    }
+
+    /// Deletes a value.
+    /// - Returns: whether there was one.
+    @discardableResult
+    public func remove(_ id: Model.ID) -> Bool {
+        guard self[id] != nil else { return false }
+        self[id] = nil
+        return true
+    }
+
+    /// Makes of the values that were shown the values that are to be: only what differs between the two is an edit.
+    private func replace(_ before: [Model], with after: [Model]) {
+        var changed: [(key: String, value: Model?)] = []
+        var left: [String: [UInt8]] = [:]
+        for value in before {
+            if let key = try? DocumentKey.text(value.id), let text = try? FaceCoding.encode(value) { left[key] = text }
+        }
+        for value in after {
+            do throws(KuraError) {
+                let key = try DocumentKey.text(value.id)
+                let text = try FaceCoding.encode(value)
+                if left.removeValue(forKey: key) != text { changed.append((key, value)) }
+            } catch {
+                core.tell(.refused(id: value.id, error))
+            }
+        }
+        changed += left.keys.map { ($0, nil) }
+        if !changed.isEmpty { core.edit(changed) }
+    }
+
+    // MARK: Saving
+
+    /// Saves now what is not saved yet.
+    /// - Returns: whether everything that is shown is saved; false when conflicts or refused values are left.
+    /// - Throws: why nothing could be saved; it is tried again after the interval.
+    @discardableResult
+    public func flush() async throws(KuraError) -> Bool { try await core.flush() }
+
+    /// Saves what is not saved yet, and follows no more; what is shown stays.
+    public func close() async throws(KuraError) {
+        core.stop()
+        _ = try await core.flush()
+    }
+
+    // MARK: Problems
+
+    /// What could not be done last; nil when nothing was, or it was forgotten.
+    public var lastProblem: LiveProblem<Model>? {
+        registrar.access(self, keyPath: \.lastProblem)
+        return core.state.withLock { $0.lastProblem }
+    }
+
+    /// The error of the last problem.
+    public var lastError: KuraError? { lastProblem?.error }
+
+    /// Has `lastProblem` be nil until there is another.
+    public func forgetProblem() { core.forgetProblem() }
+
+    /// What cannot be done from now on. Each has all of them; it ends with the collection.
+    public var problems: AsyncStream<LiveProblem<Model>> { core.problems() }
+
+    /// Edits that are not saved because somebody else has changed the same.
+    public var conflicts: [LiveConflict<Model>] {
+        registrar.access(self, keyPath: \.values)
+        return core.conflicts()
+    }
+
+    /// Ends a conflict.
+    /// - Returns: false when there was none about this id.
+    @discardableResult
+    public func resolve(_ id: Model.ID, keeping resolution: LiveResolution<Model>) throws(KuraError) -> Bool {
+        try core.resolve(try DocumentKey.text(id), resolution)
+    }
+}

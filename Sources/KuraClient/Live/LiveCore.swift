@@ -1,0 +1,256 @@
+import Synchronization
+
+/// What a `LiveCollection` is about, without observation: it lives until its last edit is saved, also when nobody holds the collection
+/// any more.
+///
+/// All state is under one lock, which is never held over a wait. Whatever comes from the daemon is older or newer than what is known by its
+/// revision, so it does not matter in which order answers and changes arrive.
+final class LiveCore<Model>: Sendable
+where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
+    typealias Entry = LiveEntry<Model>
+
+    /// What observers may look at.
+    enum Aspect: Sendable { case values, lastProblem }
+
+    struct State {
+        var entries: [String: Entry] = [:]
+        /// What is shown, in order; nil when it has to be put together.
+        var values: [Model]?
+        var lastProblem: LiveProblem<Model>?
+        var listeners: [Int: AsyncStream<LiveProblem<Model>>.Continuation] = [:]
+        var listenerCount = 0
+        var isLoaded = false
+        var loadWaiters: [CheckedContinuation<Void, Never>] = []
+        /// Nothing is followed any more.
+        var isClosed = false
+        /// The client is closed: nothing can be saved any more.
+        var isOver = false
+        /// Waits for the interval.
+        var timer: Task<Void, Never>?
+        var save: Task<KuraError?, Never>?
+        var follower: Task<Void, Never>?
+    }
+
+    let collection: DocumentCollection<Model>
+    let selector: [UInt8]?
+    let order: LiveOrder
+    let saving: LiveSaving
+    let allowsScan: Bool
+    let actor: (any Actor)?
+    let state: Mutex<State> = Mutex(State())
+    /// Makes a change known while it is made.
+    private let observer: Mutex<(@Sendable (Aspect, () -> Void) -> Void)?> = Mutex(nil)
+
+    init(
+        collection: DocumentCollection<Model>, selector: [UInt8]?, order: LiveOrder, saving: LiveSaving,
+        allowsScan: Bool,
+        actor: (any Actor)?
+    ) {
+        self.collection = collection
+        self.selector = selector
+        self.order = order
+        self.saving = saving
+        self.allowsScan = allowsScan
+        self.actor = actor
+    }
+
+    func observe(_ observer: @escaping @Sendable (Aspect, () -> Void) -> Void) {
+        self.observer.withLock { $0 = observer }
+    }
+
+    private func announcing(_ aspect: Aspect, _ body: () -> Void) {
+        if let observer = observer.withLock({ $0 }) { observer(aspect, body) } else { body() }
+    }
+
+    // MARK: Looking
+
+    var values: [Model] {
+        state.withLock { state in
+            if let values = state.values { return values }
+            let shown = state.entries.compactMap { key, entry in
+                entry.shown.map { (key: key, values: $0.sortValues, value: $0.value) }
+            }
+            let values = shown.sorted { order.precedes(($0.key, $0.values), ($1.key, $1.values)) }.map(\.value)
+            state.values = values
+            return values
+        }
+    }
+
+    // MARK: Editing
+
+    /// Shows these values, and deletes the others of `keys`.
+    func edit(_ changed: [(key: String, value: Model?)]) {
+        var shown: [(key: String, shown: Entry.Shown?)] = []
+        for (key, value) in changed {
+            guard let value else {
+                shown.append((key, nil))
+                continue
+            }
+            do throws(KuraError) { shown.append((key, try show(value, key))) } catch {
+                tell(.refused(id: value.id, error))
+            }
+        }
+        guard !shown.isEmpty else { return }
+        announcing(.values) {
+            state.withLock { state in
+                for (key, shown) in shown {
+                    var entry = state.entries[key] ?? Entry()
+                    entry.shown = shown
+                    if case .refused = entry.hold { entry.hold = nil }
+                    let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
+                    state.entries[key] = isNothing ? nil : entry
+                }
+                state.values = nil
+            }
+        }
+        schedule()
+    }
+
+    func show(_ value: Model, _ key: String) throws(KuraError) -> Entry.Shown {
+        let text = try FaceCoding.encode(value)
+        return Entry.Shown(value: value, text: text, sortValues: order.values(key: key, text: text))
+    }
+
+    func base(_ row: DocumentRow) throws(KuraError) -> Entry.Base {
+        let value = try collection.read(row).value
+        return Entry.Base(row: row, value: value, text: try FaceCoding.encode(value))
+    }
+
+    // MARK: Problems
+
+    func tell(_ problem: LiveProblem<Model>) {
+        announcing(.lastProblem) {
+            let listeners = state.withLock { state in
+                state.lastProblem = problem
+                return Array(state.listeners.values)
+            }
+            for listener in listeners { listener.yield(problem) }
+        }
+    }
+
+    func forgetProblem() { announcing(.lastProblem) { state.withLock { $0.lastProblem = nil } } }
+
+    func problems() -> AsyncStream<LiveProblem<Model>> {
+        AsyncStream { continuation in
+            let number = state.withLock { state in
+                state.listenerCount += 1
+                state.listeners[state.listenerCount] = continuation
+                return state.listenerCount
+            }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+            }
+        }
+    }
+
+    // MARK: What the daemon has
+
+    /// What is known of a document: as it is at `row`'s revision, or gone as of `rev`.
+    struct News: Sendable {
+        let key: String
+        let row: DocumentRow?
+        let rev: Int64
+        /// It does not match as of `rev`; whether it is there is not known.
+        var isOut = false
+    }
+
+    /// Takes in what the daemon has.
+    /// - Returns: keys that are to be read again: their save is under way, or they are edited and do not match.
+    func absorb(_ news: [News], isolation: isolated (any Actor)?) -> [String] {
+        var later: [String] = []
+        var problems: [LiveProblem<Model>] = []
+        let isNew = state.withLock { state in news.contains { Self.isNews($0, state) } }
+        guard isNew else { return [] }
+        announcing(.values) {
+            state.withLock { state in
+                for item in news where Self.isNews(item, state) {
+                    let entry = state.entries[item.key]
+                    // What is edited is held against the document itself.
+                    if entry?.isUnderWay == true || item.isOut && entry?.isEdited == true {
+                        later.append(item.key)
+                    } else {
+                        take(item, &state, &problems)
+                    }
+                }
+                state.values = nil
+            }
+        }
+        for problem in problems { tell(problem) }
+        if later.count < news.count { schedule() }
+        return later
+    }
+
+    private static func isNews(_ item: News, _ state: State) -> Bool {
+        guard let entry = state.entries[item.key] else { return item.row != nil }
+        if case .conflict(let theirs) = entry.hold { return theirs.map { $0.row.rev < item.rev } ?? (item.row != nil) }
+        guard let base = entry.base else { return item.row != nil }
+        // One's own write may have made it one that does not match.
+        return item.row == nil ? base.row.rev <= item.rev : base.row.rev < item.rev
+    }
+
+    private func take(_ item: News, _ state: inout State, _ problems: inout [LiveProblem<Model>]) {
+        var entry = state.entries[item.key] ?? Entry()
+        let theirs: Entry.Base?
+        do throws(KuraError) {
+            theirs = if let row = item.row { try base(row) } else { nil }
+        } catch {
+            problems.append(.unreadable(key: item.key, error))
+            // An edit that is not saved is kept in sight; nothing is written over what cannot be read.
+            if entry.isEdited { entry.hold = .refused } else { entry.shown = nil }
+            entry.base = nil
+            state.entries[item.key] = entry.shown == nil ? nil : entry
+            return
+        }
+        switch entry.merged(with: theirs, showing: { value throws(KuraError) in try show(value, item.key) }) {
+        case .theirs:
+            entry.base = theirs
+            entry.hold = nil
+            entry.shown = theirs.flatMap { theirs in try? show(theirs.value, item.key) }
+            state.entries[item.key] = theirs == nil ? nil : entry
+        case .both(let shown):
+            entry.base = theirs
+            entry.shown = shown
+            entry.hold = nil
+            state.entries[item.key] = entry
+        case .conflict:
+            entry.hold = .conflict(theirs)
+            state.entries[item.key] = entry
+            guard let id = entry.shown?.value.id ?? entry.base?.value.id ?? theirs?.value.id else { return }
+            problems.append(.conflict(LiveConflict(id: id, mine: entry.shown?.value, theirs: theirs?.value)))
+        }
+    }
+
+    func conflicts() -> [LiveConflict<Model>] {
+        state.withLock { state in
+            state.entries.values.compactMap { entry in
+                guard case .conflict(let theirs) = entry.hold,
+                    let id = entry.shown?.value.id ?? entry.base?.value.id ?? theirs?.value.id
+                else { return nil }
+                return LiveConflict(id: id, mine: entry.shown?.value, theirs: theirs?.value)
+            }
+        }
+    }
+
+    /// - Returns: false when there is no conflict about it.
+    func resolve(_ key: String, _ resolution: LiveResolution<Model>) throws(KuraError) -> Bool {
+        let chosen: Entry.Shown? = if case .value(let value) = resolution { try show(value, key) } else { nil }
+        var isResolved = false
+        announcing(.values) {
+            state.withLock { state in
+                guard var entry = state.entries[key], case .conflict(let theirs) = entry.hold else { return }
+                isResolved = true
+                entry.base = theirs
+                entry.hold = nil
+                switch resolution {
+                case .mine: break
+                case .theirs: entry.shown = theirs.flatMap { theirs in try? show(theirs.value, key) }
+                case .value: entry.shown = chosen
+                }
+                state.entries[key] = entry.base == nil && entry.shown == nil ? nil : entry
+                state.values = nil
+            }
+        }
+        schedule()
+        return isResolved
+    }
+}

@@ -1,0 +1,75 @@
+/// One document of a live collection: as the daemon has it, and as it is shown.
+struct LiveEntry<Model>: Sendable where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
+    /// What the daemon has, as far as is known; nil: no such document.
+    struct Base: Sendable {
+        let row: DocumentRow
+        let value: Model
+        /// What the value is encoded as: `row.text` may have members that `Model` does not know.
+        let text: [UInt8]
+    }
+
+    /// What is shown; nil: it was deleted here.
+    struct Shown: Sendable {
+        let value: Model
+        let text: [UInt8]
+        let sortValues: [SortValue]
+    }
+
+    /// Why it is not saved.
+    enum Hold: Sendable {
+        /// Against what the daemon has.
+        case conflict(Base?)
+        case refused
+    }
+
+    var base: Base?
+    var shown: Shown?
+    var hold: Hold?
+    /// It is part of a save that is under way.
+    var isUnderWay = false
+    /// What that save makes of it.
+    var sent: Shown?
+
+    var isEdited: Bool { shown?.text != base?.text }
+
+    /// What the daemon says next is news, whatever its revision.
+    mutating func forgetRevision() {
+        if let base {
+            self.base = Base(
+                row: DocumentRow(key: base.row.key, rev: 0, text: base.row.text), value: base.value, text: base.text)
+        }
+        if case .conflict = hold { hold = nil }
+    }
+
+    /// What makes the daemon's document what is shown; nil when there is nothing to do, or nothing may be done.
+    func write(_ key: String) -> DocumentWrite? {
+        guard hold == nil, isEdited else { return nil }
+        switch (base, shown) {
+        case (nil, nil): return nil
+        case (nil, let shown?): return DocumentWrite(key: key, what: .put(shown.text), ifRev: 0)
+        case (let base?, nil): return DocumentWrite(key: key, what: .delete, ifRev: base.row.rev)
+        case (let base?, let shown?): return .change(key: key, from: base.text, to: shown.text, over: base.row)
+        }
+    }
+
+    /// What came of holding an edit against what somebody else has made of the document.
+    enum Merge: Sendable {
+        /// Nothing is left to save: nothing was edited, or both are the same.
+        case theirs
+        /// Both are about different members: the value with both changes, to be saved over theirs.
+        case both(Shown)
+        case conflict
+    }
+
+    func merged(with theirs: Base?, showing show: (Model) throws(KuraError) -> Shown) -> Merge {
+        if !isEdited || shown?.text == theirs?.text { return .theirs }
+        guard let base, let shown, let theirs,
+            let mine = DocumentChange(from: base.text, to: shown.text),
+            let other = DocumentChange(from: base.text, to: theirs.text),
+            mine.isDisjoint(from: other), let text = mine.applied(to: theirs.text),
+            // Two changes that are each right may be none together.
+            let value = try? FaceCoding.decode(Model.self, from: text), let both = try? show(value)
+        else { return .conflict }
+        return .both(both)
+    }
+}

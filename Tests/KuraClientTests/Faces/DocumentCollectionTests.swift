@@ -1,0 +1,126 @@
+import KuraClient
+import Testing
+
+@Suite struct DocumentCollectionTests {
+    @Test func `plain values are stored, read, counted and deleted`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        #expect(try await cards.get("a") == nil)
+        let first = try await cards.put(Card("a", due: 3, tags: ["x"]))
+        let stored = try #require(try await cards.stored("a"))
+        #expect(stored.value == Card("a", due: 3, tags: ["x"]) && stored.rev == first && stored.due == 3)
+        let rev = try await cards.putMany([Card("b"), Card("c", note: "n")])
+        #expect(rev > first)
+        #expect(try await cards.getMany(["c", "none", "b"]).map(\.id) == ["c", "b"])
+        #expect(try await cards.count() == 3)
+        #expect(try await cards.count { $0.note != nil } == 1)
+        #expect(try await cards.delete("a"))
+        #expect(try await !cards.delete("a"))
+        #expect(try await cards.deleteMany(["a", "b"]) == 1)
+        #expect(try await cards.deleteMany { $0.note == "n" } == 1)
+        #expect(try await cards.count() == 0)
+        await kura.close()
+    }
+
+    @Test func `that somebody else was faster is an answer`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let rev = try await cards.put(Card("a"))
+        #expect(try await cards.put(Card("a", due: 1), ifRev: 0) == .conflict(currentRev: rev))
+        guard case .done(let next) = try await cards.put(Card("a", due: 1), ifRev: rev) else {
+            Issue.record("the revision was right")
+            return
+        }
+        #expect(try await cards.delete("a", ifRev: rev) == .conflict(currentRev: next))
+        guard case .done = try await cards.delete("a", ifRev: next) else {
+            Issue.record("the revision was right")
+            return
+        }
+        #expect(try await cards.get("a") == nil)
+        await kura.close()
+    }
+
+    @Test func `mutate tries again with what others have written, and keeps what it does not know`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let old = kura.documents("cards", of: OldCard.self)
+        try await cards.put(Card("a", due: 7, note: "kept"))
+        try await old.mutate("a") { $0.deck = "ja" }
+        #expect(try await cards.get("a") == Card("a", deck: "ja", due: 7, note: "kept"))
+        // Twenty tasks count at once; none of them is lost.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await cards.mutate("a") { $0.due += 1 } } }
+            try await group.waitForAll()
+        }
+        #expect(try await cards.get("a")?.due == 27)
+        let rev = try #require(try await cards.stored("a")).rev
+        #expect(try await cards.mutate("a") { _ in }?.rev == rev, "nothing changed, nothing is written")
+        #expect(try await cards.mutate("none") { $0.due = 1 } == nil)
+        await #expect(throws: KuraError.self) { try await cards.mutate("a") { $0.id = "b" } }
+        // To nil is to take the member away.
+        try await cards.mutate("a") { $0.note = nil }
+        #expect(try await cards.count { $0.note == nil } == 1)
+        await kura.close()
+    }
+
+    @Test func `upsert stores what is not there and changes what is`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<10 { group.addTask { try await cards.upsert(Card("a", due: 1)) { $0.due += 1 } } }
+            try await group.waitForAll()
+        }
+        #expect(try await cards.get("a")?.due == 10)
+        await kura.close()
+    }
+
+    @Test func `a step changes several collections or none`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let done = kura.documents("done", of: Card.self)
+        let rev = try await cards.put(Card("a"))
+        let wrong = try await kura.apply { changes throws(KuraError) in
+            try changes.put(Card("a", isDone: true), in: done)
+            try changes.delete("a", in: cards, ifRev: rev + 1)
+        }
+        #expect(wrong == .conflict(operation: 1, currentRev: rev))
+        #expect(try await done.get("a") == nil)
+        let right = try await kura.apply { changes throws(KuraError) in
+            try changes.put(Card("a", isDone: true), in: done)
+            try changes.delete("a", in: cards, ifRev: rev)
+        }
+        #expect(right == .done(rev: rev + 1))
+        #expect(try await cards.get("a") == nil)
+        #expect(try await done.get("a")?.isDone == true)
+        await kura.close()
+    }
+
+    @Test func `ids are texts, numbers, or what is encoded so`() async throws {
+        struct Slug: RawRepresentable, Codable, Hashable, Sendable { var rawValue: String }
+        struct Page: Codable, Identifiable, Sendable, Equatable { var id: Slug }
+        struct Numbered: Codable, Identifiable, Sendable, Equatable { var id: Int }
+        struct Odd: Codable, Identifiable, Sendable {
+            struct Key: Codable, Hashable, Sendable { var a: Int }
+            var id: Key
+        }
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let pages = kura.documents("pages", of: Page.self)
+        try await pages.put(Page(id: Slug(rawValue: "home")))
+        #expect(try await pages.get(Slug(rawValue: "home")) == Page(id: Slug(rawValue: "home")))
+        let numbers = kura.documents("numbers", of: Numbered.self)
+        try await numbers.putMany((1...12).map { Numbered(id: $0) })
+        #expect(try await numbers.get(12) == Numbered(id: 12))
+        #expect(try await numbers.find({ $0.id > 9 }, sort: { [$0.id.descending] }).all().map(\.id) == [12, 11, 10])
+        #expect(try await numbers.count { $0.id.isIn([2, 3, 99]) } == 2)
+        await #expect(throws: KuraError.self) {
+            try await kura.documents("odd", of: Odd.self).put(Odd(id: .init(a: 1)))
+        }
+        await kura.close()
+    }
+}

@@ -1,0 +1,89 @@
+import KuraClient
+import Testing
+
+@Suite struct DocumentQueryTests {
+    private static let cards: [Card] = (0..<40).map { number in
+        Card(
+            "c\(number)", deck: ["fr", "ja", "Zz"][number % 3], due: number * 7 % 40, isDone: number % 4 == 0,
+            note: number % 5 == 0 ? nil : "note \(number % 6)",
+            tags: number % 2 == 0 ? ["even", "n\(number % 10)"] : [])
+    }
+
+    private func expect(
+        _ cards: DocumentCollection<Card>, _ where: (Fields<Card>) -> Condition<Card>, is swift: (Card) -> Bool,
+        location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let found = try await cards.find(`where`, sort: { [$0.id.ascending] }).all().map(\.id)
+        let expected = Self.cards.filter(swift).map(\.id).sorted()
+        #expect(found == expected, sourceLocation: location)
+        #expect(!expected.isEmpty, "the case tells nothing", sourceLocation: location)
+    }
+
+    @Test func `a condition finds what the same expression finds in Swift`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        try await cards.putMany(Self.cards)
+        try await expect(cards, { $0.due < 5 }, is: { $0.due < 5 })
+        try await expect(cards, { $0.due <= 5 }, is: { $0.due <= 5 })
+        try await expect(cards, { $0.due > 30 && $0.deck == "fr" }, is: { $0.due > 30 && $0.deck == "fr" })
+        try await expect(cards, { $0.due >= 38 || $0.isDone == true }, is: { $0.due >= 38 || $0.isDone })
+        try await expect(cards, { !($0.due >= 3 && $0.deck != "ja") }, is: { !($0.due >= 3 && $0.deck != "ja") })
+        try await expect(cards, { $0.note == nil }, is: { $0.note == nil })
+        try await expect(cards, { $0.note != nil }, is: { $0.note != nil })
+        try await expect(cards, { $0.note != "note 1" }, is: { $0.note != "note 1" })
+        try await expect(
+            cards, { !($0.note == "note 1" || $0.due < 20) }, is: { !($0.note == "note 1" || $0.due < 20) })
+        try await expect(cards, { $0.note < "note 2" }, is: { $0.note.map { $0 < "note 2" } ?? false })
+        try await expect(cards, { !($0.note > "note 2") }, is: { $0.note.map { $0 <= "note 2" } ?? true })
+        try await expect(cards, { $0.tags.contains("n4") }, is: { $0.tags.contains("n4") })
+        try await expect(cards, { !$0.tags.contains("even") }, is: { !$0.tags.contains("even") })
+        try await expect(cards, { $0.deck.isIn(["fr", "Zz"]) }, is: { ["fr", "Zz"].contains($0.deck) })
+        try await expect(cards, { $0.note.isIn([nil, "note 3"]) }, is: { [nil, "note 3"].contains($0.note) })
+        try await expect(cards, { $0.id.beginsWith("c1") }, is: { $0.id.hasPrefix("c1") })
+        try await expect(
+            cards, { $0.note.matches("[45]$") },
+            is: { $0.note?.hasSuffix("4") == true || $0.note?.hasSuffix("5") == true })
+        try await expect(cards, { $0.id == "c3" || $0.id > "c8" }, is: { $0.id == "c3" || $0.id > "c8" })
+        try await expect(
+            cards, { Condition(selector: #"{"due":{"$mod":[2,1]}}"#) && $0.deck == "ja" },
+            is: { $0.due % 2 == 1 && $0.deck == "ja" })
+        #expect(try await cards.find { _ in .nothing }.all().isEmpty)
+        await kura.close()
+    }
+
+    @Test func `order, limits and pages`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        try await cards.putMany(Self.cards)
+        let sorted = try await cards.find(sort: { [$0.deck.descending, $0.due.ascending] }).pageSize(7).all()
+        #expect(sorted.map(\.id) == Self.cards.sorted { ($1.deck, $0.due) < ($0.deck, $1.due) }.map(\.id))
+        var ids: [String] = []
+        for try await card in cards.find(sort: { [$0.due.descending] }).pageSize(3).limit(8) { ids.append(card.id) }
+        #expect(ids == Self.cards.sorted { $0.due > $1.due }.prefix(8).map(\.id))
+        #expect(try await cards.find(sort: { [$0.due.descending] }).first()?.due == 39)
+        #expect(try await cards.find().limit(0).all().isEmpty)
+        var pages: [Int] = []
+        var cursor: String?
+        for try await page in cards.find({ $0.isDone == false }).pageSize(12).pages {
+            pages.append(page.documents.count)
+            if pages.count == 1 { cursor = page.cursor }
+        }
+        #expect(pages.reduce(0, +) == 30 && pages[0] == 12)
+        let rest = try await cards.find { $0.isDone == false }.pageSize(12).after(cursor).all()
+        #expect(rest.count == 18, "a kept cursor goes on behind its page")
+        #expect(try await cards.list(pageSize: 9).all().map(\.id) == Self.cards.map(\.id).sorted())
+        await kura.close()
+    }
+
+    @Test func `a field that is none throws when the query is made, and says what to write`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let all = kura.documents("all", of: Everything.self)
+        await #expect(throws: KuraError.self) { try await all.find { $0.isFree == true }.all() }
+        await #expect(throws: KuraError.self) { try await all.find(sort: { [$0.half.ascending] }).first() }
+        #expect(try await all.find { _ in Field(#"\$price"#, \.isFree) == true }.all().isEmpty)
+        await kura.close()
+    }
+}
