@@ -135,7 +135,8 @@ import Testing
                 "documents.configure",
                 "{\"collection\":\"\(collection)\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")
             _ = try writer.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":20000}")
-            // So that the fault strikes the drop, and not the start.
+            // So that the fault strikes the drop, and not the start: what the round before has dropped is in the tables, and gone from them.
+            try daemon.waitUntilFolded()
             try waitUntilTidy()
             #expect(daemon.terminate() == 0)
             try daemon.start(faults: fault)
