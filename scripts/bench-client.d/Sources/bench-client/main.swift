@@ -23,7 +23,7 @@ let warmCalls = Atomic<Int>(0)
 let clock = ContinuousClock()
 
 let workers = (0..<tasks).map { worker in
-    Task {
+    Task.detached {
         var generator = SystemRandomNumberGenerator()
         var position = Int(generator.next() % 1000)
         var done = 0
