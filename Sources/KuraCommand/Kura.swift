@@ -4,7 +4,7 @@ import KuraProtocol
 
 /// The program `kura`: nouns and verbs made from the method table, and what is printed of the answers.
 public enum Kura {
-    static let version = "0.1.0"
+    static let version = Release.version
 
     /// Runs the process's command line.
     /// - Returns: the exit status.

@@ -9,7 +9,7 @@ import SQLite
 /// Safety: Swift lends the path as a C string for the call; an entry of a directory is read before the next one is
 /// asked for, and its name ends with a zero.
 public enum Daemon {
-    public static let version = "0.1.0"
+    public static let version = Release.version
 
     /// Opens everything, serves until the end, and closes.
     /// - Parameters:
