@@ -100,7 +100,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     public func loaded() async { await core.loaded() }
 
     /// Whether everything that is shown is saved.
-    public var isSaved: Bool { core.state.withLock { state in !state.entries.values.contains { $0.isEdited } } }
+    public var isSaved: Bool { core.state.withLock { $0.entries.isSaved } }
 
     // MARK: Editing
 
@@ -132,12 +132,17 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
 
     /// Makes of the values that were shown the values that are to be: only what differs between the two is an edit.
     private func replace(_ before: [Model], with after: [Model]) {
+        // What is alike at both ends needs no closer look.
+        var (start, end) = (0, 0)
+        let most = min(before.count, after.count)
+        while start < most, Self.isSame(before[start], after[start]) { start += 1 }
+        while end < most - start, Self.isSame(before[before.count - 1 - end], after[after.count - 1 - end]) { end += 1 }
         var changed: [(key: String, value: Model?)] = []
         var left: [String: [UInt8]] = [:]
-        for value in before {
+        for value in before[start..<before.count - end] {
             if let key = try? DocumentKey.text(value.id), let text = try? FaceCoding.encode(value) { left[key] = text }
         }
-        for value in after {
+        for value in after[start..<after.count - end] {
             do throws(KuraError) {
                 let key = try DocumentKey.text(value.id)
                 let text = try FaceCoding.encode(value)
@@ -148,6 +153,15 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
         changed += left.keys.map { ($0, nil) }
         if !changed.isEmpty { core.edit(changed) }
+    }
+
+    /// Whether two values are the same to the bit, which spares encoding them; false says nothing.
+    ///
+    /// Safety: both are looked at as bytes while they are held.
+    private static func isSame(_ one: Model, _ other: Model) -> Bool {
+        unsafe withUnsafeBytes(of: one) { one in
+            unsafe withUnsafeBytes(of: other) { other in unsafe one.elementsEqual(other) }
+        }
     }
 
     // MARK: Saving

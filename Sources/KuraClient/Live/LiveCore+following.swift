@@ -57,7 +57,7 @@ extension LiveCore {
         } while cursor != nil
         // What is gone: what was known, is not there, and was not changed since.
         let gone = state.withLock { state in
-            state.entries.filter { $0.value.base != nil && !keys.contains($0.key) }.map(\.key)
+            state.entries.stored.filter { !keys.contains($0) }
         }
         try await absorbAll(gone.map { News(key: $0, row: nil, rev: first ?? 0, isOut: selector != nil) })
         let waiters = state.withLock { state in

@@ -4,8 +4,7 @@ extension LiveCore {
     /// Has what was edited saved when the interval is over.
     func schedule() {
         state.withLock { state in
-            guard state.timer == nil, !state.isOver, state.entries.contains(where: { $0.value.write($0.key) != nil })
-            else { return }
+            guard state.timer == nil, !state.isOver, state.entries.isDue else { return }
             // Nobody is to wait for what has been let go of.
             let interval = state.isClosed ? min(saving.interval, .seconds(1)) : saving.interval
             state.timer = Task {
@@ -34,7 +33,7 @@ extension LiveCore {
     func flush() async throws(KuraError) -> Bool {
         if let error = await save() { throw error }
         schedule()
-        return state.withLock { state in !state.entries.values.contains { $0.isEdited } }
+        return state.withLock { $0.entries.isSaved }
     }
 
     /// One save at a time; whoever comes while one is under way has another behind it.
@@ -54,7 +53,7 @@ extension LiveCore {
     private func saveAll() async -> KuraError? {
         defer { state.withLock { $0.save = nil } }
         // What is edited while this goes on waits for its own interval.
-        var due = state.withLock { state in Set(state.entries.filter { $0.value.isEdited }.keys) }
+        var due = state.withLock { $0.entries.unsettled }
         while true {
             let writes = begin(due)
             if writes.isEmpty { return nil }

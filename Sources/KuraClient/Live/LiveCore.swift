@@ -13,9 +13,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     enum Aspect: Sendable { case values, lastProblem }
 
     struct State {
-        var entries: [String: Entry] = [:]
-        /// What is shown, in order; nil when it has to be put together.
-        var values: [Model]?
+        var entries: LiveEntries<Model>
         var lastProblem: LiveProblem<Model>?
         var listeners: [Int: AsyncStream<LiveProblem<Model>>.Continuation] = [:]
         var listenerCount = 0
@@ -37,9 +35,10 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     let saving: LiveSaving
     let allowsScan: Bool
     let actor: (any Actor)?
-    let state: Mutex<State> = Mutex(State())
-    /// Makes a change known while it is made.
-    private let observer: Mutex<(@Sendable (Aspect, () -> Void) -> Void)?> = Mutex(nil)
+    let state: Mutex<State>
+    /// Makes a change known while it is made. In a struct: a bare closure would be wrapped once more each time that the lock hands it out.
+    private struct Observer { let tell: @Sendable (Aspect, () -> Void) -> Void }
+    private let observer: Mutex<Observer?> = Mutex(nil)
 
     init(
         collection: DocumentCollection<Model>, selector: [UInt8]?, order: LiveOrder, saving: LiveSaving,
@@ -52,29 +51,20 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         self.saving = saving
         self.allowsScan = allowsScan
         self.actor = actor
+        state = Mutex(State(entries: LiveEntries(order: order)))
     }
 
     func observe(_ observer: @escaping @Sendable (Aspect, () -> Void) -> Void) {
-        self.observer.withLock { $0 = observer }
+        self.observer.withLock { $0 = Observer(tell: observer) }
     }
 
     private func announcing(_ aspect: Aspect, _ body: () -> Void) {
-        if let observer = observer.withLock({ $0 }) { observer(aspect, body) } else { body() }
+        if let observer = observer.withLock({ $0 }) { observer.tell(aspect, body) } else { body() }
     }
 
     // MARK: Looking
 
-    var values: [Model] {
-        state.withLock { state in
-            if let values = state.values { return values }
-            let shown = state.entries.compactMap { key, entry in
-                entry.shown.map { (key: key, values: $0.sortValues, value: $0.value) }
-            }
-            let values = shown.sorted { order.precedes(($0.key, $0.values), ($1.key, $1.values)) }.map(\.value)
-            state.values = values
-            return values
-        }
-    }
+    var values: [Model] { state.withLock { $0.entries.values() } }
 
     // MARK: Editing
 
@@ -100,7 +90,6 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
                     let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
                     state.entries[key] = isNothing ? nil : entry
                 }
-                state.values = nil
             }
         }
         schedule()
@@ -172,7 +161,6 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
                         take(item, &state, &problems)
                     }
                 }
-                state.values = nil
             }
         }
         for problem in problems { tell(problem) }
@@ -222,8 +210,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
 
     func conflicts() -> [LiveConflict<Model>] {
         state.withLock { state in
-            state.entries.values.compactMap { entry in
-                guard case .conflict(let theirs) = entry.hold,
+            state.entries.unsettled.compactMap { key in
+                guard let entry = state.entries[key], case .conflict(let theirs) = entry.hold,
                     let id = entry.shown?.value.id ?? entry.base?.value.id ?? theirs?.value.id
                 else { return nil }
                 return LiveConflict(id: id, mine: entry.shown?.value, theirs: theirs?.value)
@@ -247,7 +235,6 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
                 case .value: entry.shown = chosen
                 }
                 state.entries[key] = entry.base == nil && entry.shown == nil ? nil : entry
-                state.values = nil
             }
         }
         schedule()

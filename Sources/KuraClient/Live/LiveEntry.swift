@@ -31,6 +31,10 @@ struct LiveEntry<Model>: Sendable where Model: Codable & Identifiable & Sendable
     var sent: Shown?
 
     var isEdited: Bool { shown?.text != base?.text }
+    /// It can be saved: it is edited, and nothing forbids it.
+    var isDue: Bool { hold == nil && isEdited }
+    /// It is shown as the daemon has it, and nothing is under way.
+    var isSettled: Bool { hold == nil && !isUnderWay && !isEdited }
 
     /// What the daemon says next is news, whatever its revision.
     mutating func forgetRevision() {
@@ -43,7 +47,7 @@ struct LiveEntry<Model>: Sendable where Model: Codable & Identifiable & Sendable
 
     /// What makes the daemon's document what is shown; nil when there is nothing to do, or nothing may be done.
     func write(_ key: String) -> DocumentWrite? {
-        guard hold == nil, isEdited else { return nil }
+        guard isDue else { return nil }
         switch (base, shown) {
         case (nil, nil): return nil
         case (nil, let shown?): return DocumentWrite(key: key, what: .put(shown.text), ifRev: 0)

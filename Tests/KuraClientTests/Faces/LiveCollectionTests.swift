@@ -106,6 +106,21 @@ import Testing
         await theirs.close()
     }
 
+    /// What tells observers was wrapped once more by each change: each took longer than the one before, until the stack was full.
+    @Test func `tens of thousands of edits leave nothing behind`() async throws {
+        let daemon = try FaceDaemon()
+        let mine = try await daemon.client()
+        let live = try mine.documents("cards", of: Card.self).live(saving: .every(.seconds(3600)))
+        await live.loaded()
+        live.put(Card("a"))
+        for due in 1...50_000 {
+            if due % 10 == 0 { live.update("a") { $0.due = due } } else { live.forgetProblem() }
+        }
+        try await live.flush()
+        #expect(try await mine.documents("cards", of: Card.self).get("a")?.due == 50_000)
+        await mine.close()
+    }
+
     @Test func `edits are saved by themselves, at most one step an interval`() async throws {
         let daemon = try FaceDaemon()
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
