@@ -1,32 +1,168 @@
 #define _GNU_SOURCE 1
+// memset_s of Darwin.
+#define __STDC_WANT_LIB_EXT1__ 1
 #include "CSyscalls.h"
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+// What Linux says in a call, Darwin has as an option of the socket (SO_NOSIGPIPE).
+#ifdef __linux__
+#define WITHOUT_SIGNAL MSG_NOSIGNAL
+#else
+#define WITHOUT_SIGNAL 0
+#endif
+
+int csys_fcntl(int descriptor, int command, long argument) {
+    return fcntl(descriptor, command, argument);
+}
+int csys_close(int descriptor) { return close(descriptor); }
+int csys_shutdown(int socket, int how) { return shutdown(socket, how); }
+int csys_stream_socket(void) {
+#ifdef __linux__
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
+    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (descriptor >= 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return descriptor;
+#endif
+}
+int csys_no_pipe_signal(int socket) {
+#ifdef SO_NOSIGPIPE
+    int on = 1;
+    return setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#else
+    (void)socket;
+    return 0;
+#endif
+}
+static int unix_address(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+#ifdef __APPLE__
+    address->sun_len = sizeof *address;
+#endif
+    if (strlen(path) >= sizeof address->sun_path) { errno = ENAMETOOLONG; return -1; }
+    strcpy(address->sun_path, path);
+    return 0;
+}
+int csys_connect_unix(int socket, const char *path) {
+    struct sockaddr_un address;
+    if (unix_address(path, &address) != 0) return -1;
+    return connect(socket, (struct sockaddr *)&address, sizeof address);
+}
+long csys_send(int socket, const void *bytes, size_t length) {
+    return send(socket, bytes, length, WITHOUT_SIGNAL | MSG_DONTWAIT);
+}
+long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor) {
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof control);
+    struct iovec part = {(void *)bytes, length};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
+                             .msg_controllen = sizeof control.space};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    return sendmsg(socket, &message, WITHOUT_SIGNAL | MSG_DONTWAIT);
+}
+long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,
+                                int *flags) {
+    struct iovec part = { buffer, length };
+    union { char bytes[CMSG_SPACE(sizeof(int) * 253)]; struct cmsghdr align; } control;
+    struct msghdr message = { 0 };
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    // Without room at all for one, the kernel says nothing of those that it drops.
+    message.msg_controllen = CMSG_LEN(sizeof(int) * (size_t)(capacity < 1 ? 1 : capacity > 253 ? 253 : capacity));
+#ifdef __linux__
+    long received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+#else
+    long received = recvmsg(socket, &message, MSG_DONTWAIT);
+#endif
+    *descriptor_count = 0;
+    *flags = 0;
+    if (received < 0) return received;
+    *flags = message.msg_flags;
+    if (message.msg_controllen == 0) return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(descriptors + *descriptor_count, CMSG_DATA(header), (size_t)count * sizeof(int));
+        *descriptor_count += count;
+    }
+#ifndef __linux__
+    for (int i = 0; i < *descriptor_count; i++) fcntl(descriptors[i], F_SETFD, FD_CLOEXEC);
+#endif
+    return received;
+}
+int csys_unread(int socket) {
+    int count = 0;
+    return ioctl(socket, FIONREAD, &count) == 0 ? count : -1;
+}
+int csys_set_thread_name(const char *name) {
+#ifdef __APPLE__
+    return pthread_setname_np(name);
+#else
+    return pthread_setname_np(pthread_self(), name);
+#endif
+}
+void *csys_map(size_t bytes) {
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+void *csys_remap(void *pages, size_t bytes, size_t wanted) {
+#ifdef __linux__
+    void *moved = mremap(pages, bytes, wanted, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+#else
+    void *moved = csys_map(wanted);
+    if (!moved) return NULL;
+    memcpy(moved, pages, bytes < wanted ? bytes : wanted);
+    munmap(pages, bytes);
+    return moved;
+#endif
+}
+void csys_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
+void csys_wipe(void *bytes, size_t length) {
+#ifdef __APPLE__
+    memset_s(bytes, length, 0, length);
+#else
+    explicit_bzero(bytes, length);
+#endif
+}
+
+// The daemon and its tools are of Linux: all that follows is for them alone.
+#ifdef __linux__
+#include <arpa/inet.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/timex.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
+#include <sys/timex.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 int csys_open(const char *path, int flags, unsigned mode) { return open(path, flags, mode); }
 int csys_openat(int directory, const char *path, int flags, unsigned mode) {
@@ -39,9 +175,6 @@ int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mo
     how.mode = flags & O_CREAT ? mode : 0;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-}
-int csys_fcntl(int descriptor, int command, long argument) {
-    return fcntl(descriptor, command, argument);
 }
 int csys_accept4(int descriptor, int flags) { return accept4(descriptor, 0, 0, flags); }
 int csys_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
@@ -58,45 +191,14 @@ int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity,
     for (int i = 0; i < count; i++) { tokens[i] = ready[i].data.u64; events[i] = ready[i].events; }
     return count;
 }
-void *csys_map(size_t bytes) {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
-void *csys_remap(void *pages, size_t bytes, size_t wanted) {
-    void *moved = mremap(pages, bytes, wanted, MREMAP_MAYMOVE);
-    return moved == MAP_FAILED ? NULL : moved;
-}
-void csys_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
+#ifdef __GLIBC__
 void csys_trim_heap(void) { malloc_trim(0); }
 void csys_give_back_blocks(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
-long csys_recvmsg(int socket, void *buffer, size_t length, int *descriptors, int capacity, int *descriptor_count,
-                                int *flags) {
-    struct iovec part = { buffer, length };
-    union { char bytes[CMSG_SPACE(sizeof(int) * 253)]; struct cmsghdr align; } control;
-    struct msghdr message = { 0 };
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    // Without room at all for one, the kernel says nothing of those that it drops.
-    message.msg_controllen = CMSG_LEN(sizeof(int) * (size_t)(capacity < 1 ? 1 : capacity > 253 ? 253 : capacity));
-    long received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    *descriptor_count = 0;
-    *flags = 0;
-    if (received < 0) return received;
-    *flags = message.msg_flags;
-    if (message.msg_controllen == 0) return received;
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-        int count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(descriptors + *descriptor_count, CMSG_DATA(header), (size_t)count * sizeof(int));
-        *descriptor_count += count;
-    }
-    return received;
-}
-int csys_unread(int socket) {
-    int count = 0;
-    return ioctl(socket, FIONREAD, &count) == 0 ? count : -1;
-}
+#else
+// Musl's heap has nothing of the kind.
+void csys_trim_heap(void) {}
+void csys_give_back_blocks(int bytes) { (void)bytes; }
+#endif
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
@@ -110,17 +212,10 @@ int csys_peer_groups(int socket, uint32_t *groups, int *count) {
     *count = (int)(length / sizeof *groups);
     return result;
 }
-int csys_unix_address(const char *path, struct sockaddr_un *address) {
-    memset(address, 0, sizeof *address);
-    address->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof address->sun_path) { errno = ENAMETOOLONG; return -1; }
-    strcpy(address->sun_path, path);
-    return 0;
-}
 long csys_notify(int socket, const char *name, const void *bytes, size_t length) {
     struct sockaddr_un address;
     size_t count = strlen(name);
-    if (csys_unix_address(name, &address) != 0) return -1;
+    if (unix_address(name, &address) != 0) return -1;
     // Abstract names begin with a zero and have no end of their own.
     if (name[0] == '@') address.sun_path[0] = 0;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count + (name[0] == '@' ? 0 : 1));
@@ -128,13 +223,8 @@ long csys_notify(int socket, const char *name, const void *bytes, size_t length)
 }
 int csys_bind_unix(int socket, const char *path) {
     struct sockaddr_un address;
-    if (csys_unix_address(path, &address) != 0) return -1;
+    if (unix_address(path, &address) != 0) return -1;
     return bind(socket, (struct sockaddr *)&address, sizeof address);
-}
-int csys_connect_unix(int socket, const char *path) {
-    struct sockaddr_un address;
-    if (csys_unix_address(path, &address) != 0) return -1;
-    return connect(socket, (struct sockaddr *)&address, sizeof address);
 }
 long csys_file_system_type(const char *path) {
     struct statfs information;
@@ -181,8 +271,6 @@ int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
     if (result == 0) { *mode = information.st_mode; *uid = information.st_uid; }
     return result;
 }
-
-int csys_set_thread_name(const char *name) { return pthread_setname_np(pthread_self(), name); }
 int csys_set_no_dump(void) { return prctl(PR_SET_DUMPABLE, 0); }
 int csys_set_no_core(void) {
     struct rlimit none = { 0, 0 };
@@ -254,20 +342,5 @@ unsigned short csys_local_port(int descriptor) {
     if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
     return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
 }
-long csys_send_descriptor(int socket, const void *bytes, size_t length, int descriptor) {
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec part = {(void *)bytes, length};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space,
-                             .msg_controllen = sizeof control.space};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 int csys_begin_writing(int descriptor) { return sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); }
+#endif

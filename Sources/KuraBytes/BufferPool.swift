@@ -1,5 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import CSyscalls
-import Glibc
 
 /// Blocks of memory between their uses, so that a connection that speaks now and then costs no `malloc` each time.
 ///

@@ -1,5 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import CSyscalls
-import Glibc
 
 /// A growable run of bytes that is filled, read and emptied again without giving its memory back.
 ///
@@ -92,7 +98,7 @@ public struct ByteBuffer: ~Copyable {
             unsafe csys_unmap(base, room)
             return
         }
-        if wipes, let base = unsafe base { unsafe explicit_bzero(base, length) }
+        if wipes, let base = unsafe base { unsafe csys_wipe(base, length) }
         unsafe free(base)
     }
 
@@ -205,7 +211,7 @@ public struct ByteBuffer: ~Copyable {
     public mutating func wipe() {
         guard let base = unsafe base else { return }
         // Unlike memset, no compiler takes this for writing what nobody reads.
-        unsafe explicit_bzero(base, room)
+        unsafe csys_wipe(base, room)
         length = 0
     }
 
@@ -213,7 +219,7 @@ public struct ByteBuffer: ~Copyable {
     public mutating func wipe(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= length)
         guard let base = unsafe base, !range.isEmpty else { return }
-        unsafe explicit_bzero(base + range.lowerBound, range.count)
+        unsafe csys_wipe(base + range.lowerBound, range.count)
     }
 
     /// Empties the buffer and gives its memory back.

@@ -1,5 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import CSyscalls
-import Glibc
 
 /// Comparing and searching with the C library's functions, which look at many bytes at once.
 ///

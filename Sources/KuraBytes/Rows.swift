@@ -1,5 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import CSyscalls
-import Glibc
 
 /// A row of values whose length never changes, for the same use.
 ///

@@ -1,4 +1,4 @@
-public import KuraTransport
+public import KuraSocket
 
 /// Why a call got no reply. Two are equal when their codes are.
 public struct ClientError: Error, Equatable, CustomStringConvertible, Sendable {

@@ -1,6 +1,12 @@
-import Glibc
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import KuraBytes
-import KuraTransport
+import KuraSocket
 
 /// A connection that sends lines and waits for lines. It blocks the calling thread and belongs to one at a time.
 public struct LineConnection: ~Copyable {

@@ -1,8 +1,8 @@
 import KuraBytes
 import KuraJSON
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 import SQLite
 
 /// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all

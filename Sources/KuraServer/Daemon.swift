@@ -1,5 +1,6 @@
 import Glibc
 import KuraProtocol
+import KuraSocket
 import KuraStorage
 import KuraTransport
 import SQLite

@@ -1,7 +1,7 @@
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 
 /// Connections that have waived the order of replies (`session.hello {enable: ["outOfOrder"]}`).
 extension Server {

@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 public import KuraStorage
 import KuraTransport
 

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+public import KuraSocket
 
 /// Opening beneath a directory, whatever links and dots the rest of the path has (openat2(2)).
 ///

@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+public import KuraSocket
 import Synchronization
 
 /// A thread that waits on descriptors with epoll(7) and runs an actor.

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraSocket
 
 /// A directory held open: what is done by it is done there, whatever somebody makes of its path meanwhile.
 ///

@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraSocket
 
 /// A listening socket that whoever started the process has made for it (sd_listen_fds(3)).
 public struct InheritedSocket: Sendable, Equatable {

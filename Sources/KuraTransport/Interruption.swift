@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 public import KuraBytes
+public import KuraSocket
 import Synchronization
 
 /// Lets a thread wait for a descriptor of somebody else's (a pipe that nobody reads, a socket, a file) and be called off.

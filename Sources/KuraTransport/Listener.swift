@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraSocket
 
 /// A listening Unix socket under a path, which it removes when it goes.
 ///

@@ -1,3 +1,4 @@
+import KuraSocket
 import KuraTransport
 import Testing
 

@@ -1,4 +1,5 @@
 import Glibc
+import KuraSocket
 import Synchronization
 import Testing
 

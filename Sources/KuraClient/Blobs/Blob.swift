@@ -1,5 +1,7 @@
 #if canImport(Glibc)
     import Glibc
+#elseif canImport(Musl)
+    import Musl
 #elseif canImport(Darwin)
     import Darwin
 #endif
@@ -55,8 +57,8 @@ public final class Blob: Sendable {
         }
         // Safety: a new map of its own; its address is looked at before it is used.
         let map = unsafe mmap(nil, bytes, PROT_READ, MAP_PRIVATE, file.number, 0)
-        // Safety: only compared.
-        guard let map = unsafe map, unsafe map != MAP_FAILED else {
+        // Safety: only compared, with MAP_FAILED.
+        guard let map = unsafe map, unsafe map != UnsafeMutableRawPointer(bitPattern: -1) else {
             throw KuraError(
                 .noSpace, "the blob of \(bytes) bytes cannot be mapped (error \(errno))", method: "blobs.get",
                 advice: "Let other blobs go first.")

@@ -1,6 +1,6 @@
 import KuraBytes
 import KuraProtocol
-import KuraTransport
+import KuraSocket
 
 /// What the lines that come mean. All of it runs on the link's thread with the lock held.
 extension Link {

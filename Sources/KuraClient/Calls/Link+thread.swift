@@ -1,11 +1,13 @@
 #if canImport(Glibc)
     import Glibc
+#elseif canImport(Musl)
+    import Musl
 #elseif canImport(Darwin)
     import Darwin
 #endif
 import KuraBytes
 import KuraProtocol
-import KuraTransport
+import KuraSocket
 import Synchronization
 
 /// The link's thread: it connects, reads, tells, connects again, and watches the clock. Nothing of it runs on the tasks' threads, which may not wait.
@@ -26,11 +28,9 @@ extension Link {
         let result = unsafe pthread_create(
             &thread, nil,
             { argument in
-                #if canImport(Glibc)
-                    let link = unsafe Unmanaged<Link>.fromOpaque(argument!).takeRetainedValue()
-                #else
-                    let link = unsafe Unmanaged<Link>.fromOpaque(argument).takeRetainedValue()
-                #endif
+                // Darwin's may be no optional.
+                let start = unsafe (argument as UnsafeMutableRawPointer?)!
+                let link = unsafe Unmanaged<Link>.fromOpaque(start).takeRetainedValue()
                 link.run()
                 return nil
             }, unsafe start.toOpaque())

@@ -1,11 +1,13 @@
 #if canImport(Glibc)
     import Glibc
+#elseif canImport(Musl)
+    import Musl
 #elseif canImport(Darwin)
     import Darwin
 #endif
 import KuraBytes
 import KuraProtocol
-import KuraTransport
+import KuraSocket
 import Synchronization
 
 /// What all of a client's calls share: one connection, who waits for what on it, and the thread that reads from it.

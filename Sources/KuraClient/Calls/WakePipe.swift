@@ -1,9 +1,11 @@
 #if canImport(Glibc)
     import Glibc
+#elseif canImport(Musl)
+    import Musl
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import KuraTransport
+import KuraSocket
 
 /// What has a thread that sleeps in poll(2) look up.
 final class WakePipe: Sendable {

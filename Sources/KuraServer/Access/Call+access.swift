@@ -1,7 +1,7 @@
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 
 /// The one place where requests are held against grants.
 extension Call {

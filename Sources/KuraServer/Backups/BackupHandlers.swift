@@ -1,8 +1,8 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 
 /// Answers `storage.backup` and `backups.…`: checks the request here, the work is done by a thread.
 enum BackupHandlers {

@@ -1,8 +1,8 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 import SQLite
 
 /// Answers what changes blobs. A small content that came in the line is taken at once; another one on a thread, while the request waits.

@@ -1,8 +1,8 @@
 import KuraBytes
 import Glibc
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 
 /// How a connection stands among the others.
 struct CrowdState {

@@ -1,4 +1,5 @@
 import KuraBytes
+import KuraSocket
 import KuraTransport
 
 /// Clients that have been refused and may not know yet.

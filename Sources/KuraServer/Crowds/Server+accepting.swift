@@ -1,5 +1,6 @@
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraTransport
 
 /// Letting clients in: a few a turn, behind the requests of those who are there, and telling those for whom there is no room.

@@ -1,5 +1,6 @@
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
 import KuraTransport
 

@@ -1,7 +1,7 @@
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
-import KuraTransport
 
 /// Answers `documents.attach`, `attachment` and `detach`. Contents are copied and opened on threads: the request waits, and is begun
 /// again when its content is in its place.

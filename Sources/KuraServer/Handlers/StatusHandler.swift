@@ -1,6 +1,7 @@
 import KuraBytes
 import Glibc
 import KuraProtocol
+import KuraSocket
 import KuraStorage
 import KuraTransport
 import SQLite

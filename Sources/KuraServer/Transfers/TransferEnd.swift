@@ -1,6 +1,7 @@
 import Glibc
 import KuraBytes
 import KuraProtocol
+import KuraSocket
 import KuraStorage
 import KuraTransport
 import SQLite

@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import KuraSocket
 import KuraStorage
 import KuraTransport
 import Testing

@@ -2,7 +2,7 @@ import CSyscalls
 import Glibc
 import Testing
 
-@testable import KuraTransport
+@testable import KuraSocket
 
 @Suite struct DescriptorQueueTests {
     // Whether the number is open, and nobody else's: opened by the test itself just before.

@@ -3,7 +3,7 @@ import Glibc
 import KuraBytes
 import Testing
 
-@testable import KuraTransport
+@testable import KuraSocket
 
 @Suite struct SocketTests {
     private let pair = Pair()
@@ -83,10 +83,22 @@ import Testing
             }
         }
     }
+}
 
-    @Test func `the kernel tells who is at the other end`() {
-        let peer = PeerCredentials(of: pair.left)
-        #expect(peer?.uid == getuid() && peer?.gid == getgid())
-        #expect(PeerCredentials(of: -1) == nil)
+/// A pair of connected stream sockets.
+final class Pair {
+    let left: Int32
+    let right: Int32
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
+        precondition(result == 0, "socketpair: \(errno)")
+        (left, right) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(left)
+        close(right)
     }
 }

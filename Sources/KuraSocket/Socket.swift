@@ -1,5 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 import CSyscalls
-import Glibc
 public import KuraBytes
 
 /// A connected stream socket, non-blocking, closed with its owner.
@@ -13,16 +19,19 @@ public struct Socket: ~Copyable {
     public init(owning descriptor: Int32, isAccepted: Bool = false) {
         self.descriptor = descriptor
         self.isAccepted = isAccepted
+        #if canImport(Darwin)
+            _ = csys_no_pipe_signal(descriptor)
+        #endif
     }
 
     /// Connects to a Unix socket, blocking.
     public static func connect(to path: String) throws(SystemError) -> Socket {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = csys_stream_socket()
         guard descriptor >= 0 else { throw SystemError("socket") }
         // Safety: Swift lends the path as a C string for the call.
         guard unsafe csys_connect_unix(descriptor, path) == 0 else {
             let error = SystemError("connect", path: path)
-            Glibc.close(descriptor)
+            _ = csys_close(descriptor)
             throw error
         }
         return Socket(owning: descriptor)
@@ -37,17 +46,17 @@ public struct Socket: ~Copyable {
                 return
             }
         }
-        Glibc.close(descriptor)
+        _ = csys_close(descriptor)
     }
 
     /// Tells the other side that this is the end, also while the descriptor is still referred to.
     public borrowing func shutdown() {
-        _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+        _ = csys_shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     /// Tells the other side that nothing more will come from here.
     public borrowing func shutdownSending() {
-        _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
+        _ = csys_shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// What a receive brought.
@@ -95,9 +104,8 @@ public struct Socket: ~Copyable {
     /// Writes as much as the socket takes.
     /// - Returns: bytes written; 0 when it takes none now; nil when the other side is gone.
     public borrowing func send(_ bytes: Bytes) -> Int? {
-        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
         // Safety: address and count are of the same bytes, which the kernel reads before it returns.
-        let sent = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+        let sent = unsafe csys_send(descriptor, bytes.baseAddress, bytes.count)
         if sent >= 0 { return sent }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
     }
@@ -110,46 +118,5 @@ public struct Socket: ~Copyable {
         let sent = unsafe csys_send_descriptor(descriptor, bytes.baseAddress, bytes.count, passed)
         if sent >= 0 { return sent }
         return errno == EAGAIN || errno == EINTR ? 0 : nil
-    }
-}
-
-/// Signals as a descriptor that the loop waits on.
-public enum Signals {
-    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGCHLD for this thread and those it starts, ignores SIGPIPE.
-    public static func descriptor() throws(SystemError) -> Int32 {
-        let descriptor = csys_signal_descriptor()
-        guard descriptor >= 0 else { throw SystemError("signalfd") }
-        return descriptor
-    }
-
-    /// The next signal that came; nil when there is none.
-    public static func next(_ descriptor: Int32) -> Int32? {
-        let number = csys_next_signal(descriptor)
-        return number == 0 ? nil : number
-    }
-}
-
-/// The heap of the process.
-public enum Heap {
-    /// Gives back to the system what is not used. Takes milliseconds when that is much.
-    public static func trim() { csys_trim_heap() }
-    /// Has blocks of so many bytes and more given back as soon as they are freed, however often there have been some.
-    public static func givesBack(blocksOf bytes: Int32) { csys_give_back_blocks(bytes) }
-}
-
-/// Limits of the process.
-public enum ProcessLimits {
-    /// Raises the number of descriptors to what is allowed, and returns it.
-    public static func raiseDescriptors() -> Int {
-        var limit: UInt64 = 1024
-        // Safety: the limit is of the type that the function writes.
-        _ = unsafe csys_raise_descriptor_limit(&limit)
-        return Int(clamping: limit)
-    }
-
-    /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.
-    /// - Returns: whether the kernel has agreed.
-    public static func protectMemory(isTraceable: Bool) -> Bool {
-        csys_set_no_core() == 0 && (isTraceable || csys_set_no_dump() == 0)
     }
 }

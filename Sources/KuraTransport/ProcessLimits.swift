@@ -1,0 +1,26 @@
+import CSyscalls
+
+/// The heap of the process.
+public enum Heap {
+    /// Gives back to the system what is not used. Takes milliseconds when that is much.
+    public static func trim() { csys_trim_heap() }
+    /// Has blocks of so many bytes and more given back as soon as they are freed, however often there have been some.
+    public static func givesBack(blocksOf bytes: Int32) { csys_give_back_blocks(bytes) }
+}
+
+/// Limits of the process.
+public enum ProcessLimits {
+    /// Raises the number of descriptors to what is allowed, and returns it.
+    public static func raiseDescriptors() -> Int {
+        var limit: UInt64 = 1024
+        // Safety: the limit is of the type that the function writes.
+        _ = unsafe csys_raise_descriptor_limit(&limit)
+        return Int(clamping: limit)
+    }
+
+    /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.
+    /// - Returns: whether the kernel has agreed.
+    public static func protectMemory(isTraceable: Bool) -> Bool {
+        csys_set_no_core() == 0 && (isTraceable || csys_set_no_dump() == 0)
+    }
+}
