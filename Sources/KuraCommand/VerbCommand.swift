@@ -42,7 +42,8 @@ struct VerbCommand {
             return .done
         }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
-        var subscription = Subscription(verb: verb, parameters: parameters, options: options, console: console)
+        var subscription = Subscription(
+            verb: verb, parameters: parameters, columns: columns, options: options, console: console)
         try subscription.follow(&session, result)
     }
 
