@@ -81,6 +81,14 @@ final class Console {
         }
     }
 
+    /// Ends the program by SIGPIPE, as any other filter, when nobody reads standard output any more.
+    static func endUnlessRead() {
+        var request = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        // Safety: there is one of them.
+        guard unsafe poll(&request, 1, 0) == 1, request.revents & Int16(POLLERR) != 0 else { return }
+        raise(SIGPIPE)
+    }
+
     // MARK: Printing
 
     func print(_ text: String) { output.write(Array(text.utf8)) }
