@@ -28,7 +28,7 @@ struct ResultView {
             console.print(line: count)
         } else if form != .json, let listing = Listing(method), let object {
             show(listing.items(of: object), listing)
-            for remark in listing.remarks(on: object, method: method) { console.remark(remark) }
+            for remark in listing.remarks(on: object, method: method, asked: asked) { console.remark(remark) }
             if object["cursor"] != nil {
                 console.remark("there is more: --all follows to the end, --json tells the cursor")
             }

@@ -12,10 +12,9 @@ struct StoredNames {
         "settings": "domain", "secrets": "service", "documents": "collection", "models": "namespace",
         "blobs": "namespace",
     ]
-    /// Parameters that name what lies in a scope, and the member of a list's items that has it.
-    private static let keys = [
-        "key": "key", "keys": "key", "id": "id", "ids": "id", "account": "account", "accounts": "account",
-    ]
+    /// Parameters that name what lies in a scope, and the member of a list's items that has it. Not the accounts of secrets: to list
+    /// them is a record of the audit, and somebody who tries a key is no reader.
+    private static let keys = ["key": "key", "keys": "key", "id": "id", "ids": "id"]
 
     private let verb: Verb
     private let scopeField: String
