@@ -47,8 +47,9 @@ struct Catalogue {
 
     /// As help lists them: what keeps data comes first, the plumbing last.
     var shownNouns: [Noun] {
-        let plumbing = ["rpc", "session", "storage"]
-        return nouns.filter { !plumbing.contains($0.name) } + nouns.filter { plumbing.contains($0.name) }
+        let last = ["transaction", "changes", "backups", "storage", "session", "rpc"]
+        let behind = last.compactMap { name in nouns.first { $0.name == name } }
+        return nouns.filter { !last.contains($0.name) } + behind
     }
 
     func noun(_ word: String) -> Noun? {

@@ -81,6 +81,14 @@ final class Console {
         }
     }
 
+    /// Ends the program by SIGPIPE, as any other filter, when nobody reads standard output any more.
+    static func endUnlessRead() {
+        var request = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        // Safety: there is one of them.
+        guard unsafe poll(&request, 1, 0) == 1, request.revents & Int16(POLLERR) != 0 else { return }
+        raise(SIGPIPE)
+    }
+
     // MARK: Printing
 
     func print(_ text: String) { output.write(Array(text.utf8)) }
@@ -95,8 +103,17 @@ final class Console {
 
     func fail(_ failure: Failure, isJSON: Bool) {
         if isJSON, let reply = failure.reply { return errors.write(reply + [0x0A]) }
-        let hint = failure.hint.map { "\(errorStyle.dim("hint: "))\(Visible.line($0))\n" } ?? ""
-        errors.write(Array("\(errorStyle.red("kura:")) \(Visible.line(failure.message))\n\(hint)".utf8))
+        let hint = failure.hint.map { "\(errorStyle.dim("hint:")) \(laidOut($0, behind: "hint: "))\n" } ?? ""
+        errors.write(
+            Array("\(errorStyle.red("kura:")) \(laidOut(failure.message, behind: "kura: "))\n\(hint)".utf8))
+    }
+
+    /// On a terminal no word is broken at its edge, and what is to be pasted, between quotes, stays on one line.
+    private func laidOut(_ text: String, behind head: String) -> String {
+        let line = Visible.line(text)
+        guard errors.isTerminal, Visible.width(head + line) > width else { return line }
+        let lines = Layout.wrapped(words: Layout.pieces(of: line), width: max(20, width - head.count))
+        return lines.joined(separator: "\n" + String(repeating: " ", count: head.count))
     }
 
     var style: Style { Style(isOn: hasColor(output)) }

@@ -71,10 +71,15 @@ struct Help {
     }
 
     private func text(_ noun: Catalogue.Noun) -> String {
+        // One that would break at the edge is shown with the verb's own help, unless the noun had none then.
+        let examples = catalogue.verbs(of: noun).map(CommandExample.line)
+        let hasFitting = examples.contains { Visible.width($0) + 4 <= width }
         let verbs = catalogue.verbs(of: noun).map { verb in
             let usage = Layout.paragraph(words: verb.usageWords, width: column, indent: 6).dropLast()
             let summary = Layout.paragraph(verb.method.summary, width: column, indent: 4)
-            return "  \(style.bold(String(usage)))\n    \(summary)    \(style.dim(CommandExample.line(verb)))\n"
+            let example = CommandExample.line(verb)
+            let fits = !hasFitting || Visible.width(example) + 4 <= width
+            return "  \(style.bold(String(usage)))\n    \(summary)" + (fits ? "    \(style.dim(example))\n" : "")
         }
         let tools = Tool.all.filter { $0.noun == noun.name }.map { tool in
             let usage = Layout.paragraph(words: tool.usageWords, width: column, indent: 6).dropLast()
@@ -110,7 +115,9 @@ struct Help {
         if let verb = catalogue.alias(word) { return try text(for: .verb(verb), []) }
         if let verb = try catalogue.verb(dotted: word) { return try text(for: .verb(verb), []) }
         if let topic = HelpTopic(rawValue: word) { return topic.text(width: column) }
-        let names = catalogue.nouns.map(\.word) + catalogue.aliases.map(\.word) + HelpTopic.allCases.map(\.rawValue)
+        let names =
+            catalogue.shownNouns.map(\.word) + catalogue.aliases.map(\.word)
+            + Tool.all.filter { $0.noun == nil }.map(\.word) + HelpTopic.allCases.map(\.rawValue)
         throw .usage(
             "there is no help on '\(word)'",
             hint: Suggestion.hint(for: word, among: names) ?? "topics: \(names.joined(separator: ", "))")

@@ -89,6 +89,8 @@ struct InvocationReader {
     private var hasForeignRest: Bool {
         switch invocation.target {
         case .command("bench"): true
+        // A line that somebody is still writing.
+        case .command("completions"): invocation.words.first == "next"
         case .tool(let tool): tool.takesCommand && !invocation.words.isEmpty
         default: false
         }

@@ -115,7 +115,16 @@ public enum Kura {
         case .command("bench"):
             try BenchCommand.run(invocation.words, socket: options.socket(console.environment))
         case .command("completions"):
-            console.print(try Completions(catalogue).script(invocation.words))
+            guard invocation.words.first == "next" else {
+                console.print(try Completions.script(invocation.words))
+                return .done
+            }
+            let next = NextWord(Array(invocation.words.dropFirst()), catalogue) { wanted, prefix, socket in
+                var options = options
+                if let socket { _ = try? options.take("socket", value: socket) }
+                return wanted.read(prefix, options, console)
+            }
+            console.print(next.answer.text)
             return .done
         case .command:
             console.print(try help.topic(invocation.words))

@@ -21,6 +21,18 @@ enum Layout {
         return lines + [line]
     }
 
+    /// The words of a text; what stands between single quotes is one.
+    static func pieces(of text: String) -> [String] {
+        var pieces: [String] = []
+        var isOpen = false
+        for word in text.split(separator: " ", omittingEmptySubsequences: false).map(String.init) {
+            if isOpen { pieces[pieces.count - 1] += " " + word } else { pieces.append(word) }
+            if word.count(where: { $0 == "'" }) % 2 == 1 { isOpen.toggle() }
+        }
+        // A quote that nothing closes is an apostrophe.
+        return isOpen ? text.split(separator: " ").map(String.init) : pieces
+    }
+
     /// A paragraph whose lines but the first are indented.
     static func paragraph(_ text: String, width: Int, indent: Int = 0) -> String {
         paragraph(words: text.split(separator: " ").map(String.init), width: width, indent: indent)

@@ -35,8 +35,13 @@ struct Listing {
     }
 
     /// What was asked for and is not among the items, by the name that the result gives it: `missing`.
-    func remarks(on result: JSONObject, method: Method) -> [String] {
-        method.result.compactMap { other in
+    func remarks(on result: JSONObject, method: Method, asked: Parameters) -> [String] {
+        if case .map = field.type, let keys = asked["keys"].flatMap(JSONElements.read) {
+            let found = result.object(field.name)?.names ?? []
+            let missing = keys.compactMap { JSONObject.string($0) }.filter { !found.contains($0) }
+            return missing.isEmpty ? [] : ["missing: \(missing.joined(separator: ", "))"]
+        }
+        return method.result.compactMap { other in
             guard other.name != field.name, case .list = other.type, let elements = result[other.name] else {
                 return nil
             }

@@ -17,17 +17,18 @@ struct ResultView {
     /// - Returns: `absent` when a value was asked for that is not there.
     func show(_ result: [UInt8], asked: Parameters) -> ExitCode {
         let object = JSONObject(result)
-        let isValue = method.result.first?.name == "value"
-        let status: ExitCode = isValue && object != nil && object?["value"] == nil ? .absent : .done
+        let status: ExitCode = object.map(isMiss) ?? false ? .absent : .done
         if console.isQuiet { return status }
-        if form == .standard, isValue, !asked.hasFlag, let object {
-            if let value = object["value"] { show(value: value) }
-            if status == .absent { console.remark("nothing is there") }
+        if form == .standard, status == .absent, !asked.hasFlag {
+            console.remark("nothing is there")
+        } else if form == .standard, showsBareValue, !asked.hasFlag, let value = object?["value"] {
+            show(value: value)
+            if object?.string("state") == "stale" { console.remark("stale: --json tells its age") }
         } else if form == .standard, method.result.first?.name == "count", let count = object?["count"] {
             console.print(line: count)
         } else if form != .json, let listing = Listing(method), let object {
             show(listing.items(of: object), listing)
-            for remark in listing.remarks(on: object, method: method) { console.remark(remark) }
+            for remark in listing.remarks(on: object, method: method, asked: asked) { console.remark(remark) }
             if object["cursor"] != nil {
                 console.remark("there is more: --all follows to the end, --json tells the cursor")
             }
@@ -37,6 +38,18 @@ struct ResultView {
             console.print(line: result)
         }
         return status
+    }
+
+    /// Whether what a `get` asked for is not there, as its result says it: without a value, or with `found: false`.
+    func isMiss(_ result: JSONObject) -> Bool {
+        if showsBareValue { return result["value"] == nil }
+        return method.verb == "get" && result.boolean("found") == false
+    }
+
+    /// A value is what the result is about: what else it has tells of the value.
+    private var showsBareValue: Bool {
+        method.result.first?.name == "value"
+            || method.verb == "get" && method.result.contains { $0.name == "value" }
     }
 
     /// The bare value: text as it is, other values as JSON.

@@ -12,11 +12,7 @@ enum SiblingProgram {
     /// Becomes it.
     /// - Throws: when there is none; else it does not come back.
     static func become(_ name: String, _ words: [String]) throws(Failure) -> Never {
-        guard let program = find(name) else {
-            throw Failure(
-                status: .usage, message: "\(name) lies neither beside kura nor in $PATH",
-                hint: "build it: scripts/build \(name)")
-        }
+        guard let program = find(name) else { throw missing(name) }
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + words).map { unsafe strdup($0) }
         unsafe arguments.append(nil)
         unsafe execv(program, arguments)
@@ -29,17 +25,9 @@ enum SiblingProgram {
         var ends: [Int32] = [-1, -1]
         guard let program = find(name), unsafe csys_pipe(&ends) == 0 else { return nil }
         defer { close(ends[0]) }
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + words).map { unsafe strdup($0) }
-        unsafe arguments.append(nil)
-        defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
-        var child: pid_t = 0
-        let code = unsafe posix_spawn(&child, program, &actions, nil, &arguments, csys_environment())
+        let child = start(program, words, output: ends[1])
         close(ends[1])
-        guard code == 0 else { return nil }
+        guard let child else { return nil }
         var output: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
         while true {
@@ -48,9 +36,44 @@ enum SiblingProgram {
             guard count > 0 else { break }
             output += chunk[..<count]
         }
+        return (end(of: child), output)
+    }
+
+    /// Runs it to its end, with this program's environment, output and standard error.
+    /// - Returns: its exit status, as shells have it.
+    /// - Throws: when there is none, or it cannot be run.
+    static func run(_ name: String, _ words: [String]) throws(Failure) -> Int32 {
+        guard let program = find(name) else { throw missing(name) }
+        guard let child = start(program, words, output: STDOUT_FILENO) else {
+            throw .usage(unsafe "cannot run \(program): \(String(cString: strerror(errno)))")
+        }
+        return end(of: child)
+    }
+
+    /// - Returns: the child; nil, and errno, when it cannot be run.
+    private static func start(_ program: String, _ words: [String], output: Int32) -> pid_t? {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe ([program] + words).map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        defer { for index in unsafe arguments.indices { unsafe free(arguments[index]) } }
+        var child: pid_t = 0
+        errno = unsafe posix_spawn(&child, program, &actions, nil, &arguments, csys_environment())
+        return errno == 0 ? child : nil
+    }
+
+    private static func end(of child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
-        return (status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F, output)
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+    }
+
+    private static func missing(_ name: String) -> Failure {
+        Failure(
+            status: .usage, message: "\(name) lies neither beside kura nor in $PATH",
+            hint: "build it: scripts/build \(name)")
     }
 
     private static func find(_ name: String) -> String? {

@@ -9,12 +9,15 @@ import KuraProtocol
 struct StreamView {
     let form: GlobalOptions.Form
     let console: Console
+    /// Of what is told item by item; all when empty.
+    private let wanted: [String]
     /// Of the rows printed last, with their widths so far.
     private var columns: [(name: String, width: Int)] = []
 
-    init(form: GlobalOptions.Form, console: Console) {
+    init(form: GlobalOptions.Form, console: Console, wanted: [String] = []) {
         self.form = form
         self.console = console
+        self.wanted = wanted
     }
 
     /// The reply that opened the subscription.
@@ -43,7 +46,7 @@ struct StreamView {
             if form == .standard, console.output.isTerminal, let object = JSONObject(item) {
                 show(row: object)
             } else {
-                console.print(line: item)
+                console.print(line: wanted.isEmpty ? item : Listing.picked(wanted, of: item))
             }
         }
     }
@@ -64,9 +67,11 @@ struct StreamView {
 
     /// A heading whenever the columns are others than before; widths only grow.
     private mutating func show(row object: JSONObject) {
-        let entries = object.entries
+        let entries =
+            wanted.isEmpty
+            ? object.entries : wanted.compactMap { name in Listing.cell(object, name).map { (name: name, value: $0) } }
         let known = columns.map(\.name)
-        let added = entries.map(\.name).filter { !known.contains($0) }
+        let added = (wanted.isEmpty ? entries.map(\.name) : wanted).filter { !known.contains($0) }
         let cells = { (name: String) in entries.first { $0.name == name }.map { Table.cell($0.value) } ?? "" }
         columns += added.map { ($0, Visible.width($0)) }
         for index in columns.indices {

@@ -17,12 +17,12 @@ struct Subscription {
     /// Waits before each attempt, in milliseconds; the last one again and again.
     private static let delays: [UInt32] = [100, 200, 500, 1000, 2000]
 
-    init(verb: Verb, parameters: Parameters, options: GlobalOptions, console: Console) {
+    init(verb: Verb, parameters: Parameters, columns: [String], options: GlobalOptions, console: Console) {
         self.verb = verb
         self.options = options
         self.console = console
         asked = parameters
-        stream = StreamView(form: options.form, console: console)
+        stream = StreamView(form: options.form, console: console, wanted: columns)
     }
 
     /// Prints what comes, for as long as it comes.

@@ -1,14 +1,16 @@
 import KuraBytes
 import KuraClient
 
-/// Rows under headings, no wider than the terminal: the widest columns give way first, and what is cut ends with an ellipsis.
+/// Rows under headings, no wider than the terminal: the widest columns give way first, and what is cut ends with an ellipsis. What
+/// does not fit even so is a block of lines for each row.
 struct Table {
     private let columns: [String]
     private var rows: [[String]] = []
     /// Columns of numbers stand to the right.
     private var isNumeric: [Bool]
     private static let gap = 2
-    private static let narrowest = 6
+    private static let narrowest = 8
+    private static let comfortable = 12
 
     init(columns: [String]) {
         self.columns = columns
@@ -33,13 +35,26 @@ struct Table {
     }
 
     func rendered(width: Int, style: Style) -> String {
-        if needed > width {
-            // Moments to the minute: cut off they would say less.
+        if let widths = fitted(to: width, least: .max) { return drawn(widths, style) }
+        // Cut off, a moment would say less than to the minute, or the day.
+        for (digits, least) in [(16, Self.comfortable), (10, Self.comfortable), (10, Self.narrowest)] {
             var shorter = self
-            shorter.rows = rows.map { $0.map { Self.isMoment($0) ? $0.prefix(16) + "Z" : $0 } }
-            return shorter.drawn(width: width, style: style)
+            shorter.rows = rows.map { $0.map { Self.isMoment($0) ? $0.prefix(digits) + (digits > 10 ? "Z" : "") : $0 } }
+            if let widths = shorter.fitted(to: width, least: least) { return shorter.drawn(widths, style) }
         }
-        return drawn(width: width, style: style)
+        return blocks(width: width, style: style)
+    }
+
+    /// A line for each cell that has something in it, since the rows would not fit.
+    private func blocks(width: Int, style: Style) -> String {
+        let widest = columns.map(Visible.width).max() ?? 0
+        return rows.map { row in
+            zip(columns, row).filter { !$0.1.isEmpty }.map { name, cell in
+                let room = max(Self.narrowest, width - widest - Self.gap)
+                return style.bold(Visible.padded(name, to: widest)) + String(repeating: " ", count: Self.gap)
+                    + Visible.truncated(cell, to: room) + "\n"
+            }.joined()
+        }.joined(separator: "\n")
     }
 
     /// `2026-01-01T00:00:00.000Z`
@@ -49,8 +64,13 @@ struct Table {
             && zip(cell.utf8, form).allSatisfy { $1 == 0x30 ? (0x30...0x39).contains($0) : $0 == $1 }
     }
 
-    private func drawn(width: Int, style: Style) -> String {
-        let widths = fitted(to: width)
+    /// `2026-01-01T00:00Z`, or the day alone.
+    private static func isShortMoment(_ cell: String) -> Bool {
+        guard [10, 17].contains(cell.utf8.count) else { return false }
+        return isMoment(String(cell.prefix(16)) + (cell.utf8.count == 10 ? "T00:00:00.000Z" : ":00.000Z"))
+    }
+
+    private func drawn(_ widths: [Int], _ style: Style) -> String {
         let heading = line(columns, widths) { style.bold($0) }
         return heading + rows.map { line($0, widths) { $0 } }.joined()
     }
@@ -74,21 +94,28 @@ struct Table {
         }
     }
 
-    /// What all of it would take.
-    private var needed: Int { widest.reduce(0, +) + Self.gap * (columns.count - 1) }
-
-    /// Each column's width: its widest cell's, or what is left of the line for the columns that do not fit.
-    private func fitted(to width: Int) -> [Int] {
+    /// Each column's width: its widest cell's, or what is left of the line for the columns that do not fit. Numbers and moments are
+    /// never cut: they would be others.
+    /// - Parameters:
+    ///   - width: of the line.
+    ///   - least: how narrow a column may become.
+    /// - Returns: nil when that does not do.
+    private func fitted(to width: Int, least: Int) -> [Int]? {
         var widths = widest
         let room = width - Self.gap * (columns.count - 1)
-        while widths.reduce(0, +) > room, let widest = widths.max(), widest > Self.narrowest {
-            // Down to the next narrower one, or as far as it takes, shared among the widest.
-            let sharing = widths.filter { $0 == widest }.count
-            let next = max(widths.filter { $0 < widest }.max() ?? 0, Self.narrowest)
-            let excess = widths.reduce(0, +) - room
-            let target = max(next, widest - (excess + sharing - 1) / sharing)
-            widths = widths.map { $0 == widest ? target : $0 }
+        let mayShrink = columns.indices.map { column in
+            !isNumeric[column] && !rows.contains { Self.isMoment($0[column]) || Self.isShortMoment($0[column]) }
         }
-        return widths
+        while true {
+            let excess = widths.reduce(0, +) - room
+            if excess <= 0 { return widths }
+            let open = widths.indices.filter { mayShrink[$0] && widths[$0] > least }
+            guard let widest = open.map({ widths[$0] }).max() else { return nil }
+            // Down to the next narrower one, or as far as it takes, shared among the widest.
+            let sharing = open.filter { widths[$0] == widest }
+            let next = max(open.map { widths[$0] }.filter { $0 < widest }.max() ?? 0, least)
+            let target = max(next, widest - (excess + sharing.count - 1) / sharing.count)
+            for column in sharing { widths[column] = target }
+        }
     }
 }

@@ -19,7 +19,7 @@ struct ValueReader {
 
     /// The words as one JSON text; there is one word, unless the parameter is a list or an object.
     mutating func json(_ words: [String], of parameter: Verb.Parameter) throws(Failure) -> [UInt8] {
-        let name = parameter.placeholder
+        let name = parameter.isSelector ? parameter.elementPlaceholder : parameter.placeholder
         if parameter.isSelector { return try selector(words, name) }
         switch parameter.field.type {
         case .list(let element, _):

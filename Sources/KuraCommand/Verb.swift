@@ -147,7 +147,7 @@ struct Verb {
             options.append(OwnOption(name: name, value: value, summary: summary))
         }
         if isPaged { add("all", "Follow the cursor to the end.") }
-        if Listing(method) != nil {
+        if Listing(method) != nil || opensSubscription {
             add(
                 "columns", value: "A,B",
                 "Only these, in this order, on a terminal and in lines of JSON; A.C looks into A.")

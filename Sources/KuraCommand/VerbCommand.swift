@@ -25,10 +25,18 @@ struct VerbCommand {
         var session = try Session.open(options, console)
         if wantsAll { return try followCursor(&session) }
         let progress = ProgressLine(console, title: verb.path)
-        let result = try session.result(
-            verb.method, parameters.json, passing: file.descriptor, progress: progress)
+        let result: [UInt8]
+        do throws(Failure) {
+            result = try session.result(
+                verb.method, parameters.json, passing: file.descriptor, progress: progress)
+        } catch {
+            // The daemon's write has failed, and not one of ours: what reads our output has had enough.
+            if parameters.file == "-", verb.method.access == .read { Console.endUnlessRead() }
+            throw error
+        }
         progress.erase()
         if let target = parameters.target {
+            if let object = JSONObject(result), view.isMiss(object) { return miss(object, result, target) }
             try ReceivedFile(session.takeDescriptor()).copy(to: target)
             // Standard output is the content's.
             if target == "-" { return .done }
@@ -42,8 +50,16 @@ struct VerbCommand {
             return .done
         }
         guard verb.opensSubscription else { return view.show(result, asked: parameters) }
-        var subscription = Subscription(verb: verb, parameters: parameters, options: options, console: console)
+        var subscription = Subscription(
+            verb: verb, parameters: parameters, columns: columns, options: options, console: console)
         try subscription.follow(&session, result)
+    }
+
+    /// There is no content to write: the file is not touched, and standard output, when it is the content's, stays empty.
+    private func miss(_ object: JSONObject, _ result: [UInt8], _ target: String) -> ExitCode {
+        guard target == "-" else { return view.show(result, asked: parameters) }
+        console.remark("nothing is there" + (object.string("token").map { "; token \($0)" } ?? ""))
+        return .absent
     }
 
     /// Raw into a pipe or a file; on a terminal somebody may look over the shoulder, so it is asked first.
@@ -79,8 +95,11 @@ struct VerbCommand {
     }
 
     private func absent(_ result: [UInt8]) throws(Failure) -> ExitCode {
-        if options.form != .standard, !console.isQuiet { console.print(line: result) }
-        console.remark("nothing is there")
+        if options.form == .standard {
+            console.remark("nothing is there")
+        } else if !console.isQuiet {
+            console.print(line: result)
+        }
         return .absent
     }
 

@@ -268,7 +268,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     What would be changed, brought back or read in parts is not there. Reading a document that is absent is \
                     no error.
                     """,
-                remedy: "`put` makes a document; `documents.restore` works as long as the tombstone is kept.")
+                remedy: """
+                    `list` and `scopes` show what is there, and `put` makes it; `documents.restore` brings a document back while its \
+                    tombstone is kept.
+                    """)
         case .patchFailed:
             Facts(
                 name: "patchFailed", code: -32051, message: "Patch failed", retryable: false,

@@ -200,4 +200,19 @@ import Testing
 
                 """)
     }
+
+    @Test func `an export that nobody reads to its end is over without a word, as any filter is`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            seq 4000 | sed 's/.*/{"id":"&","value":"\(String(repeating: "a", count: 100))"}/' | kura -q docs import a
+            env --default-signal=PIPE kura docs export a 2>errors | head -1 | cut -c 1-9; echo "${PIPESTATUS[0]}"
+            cat errors
+            # What cannot be written for another reason is told.
+            kura docs export a - >/dev/full 2>errors; echo $?; head -1 errors
+            """)
+        #expect(
+            outcome.output.hasPrefix("{\"id\":\"1\"\n141\n1\nkura: transferFailed: Transfer failed"),
+            "\(outcome.output)")
+    }
 }

@@ -81,6 +81,8 @@ import Testing
             for page in "$work"/man/*; do
                 LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l "$page" 2>&1 >"$work/text" | sed "s|^|$page: |"
                 [[ $page == */kura-docs.1 ]] && grep -c 'docs find COLLECTION' "$work/text"
+                # What apropos and whatis look up.
+                lexgrog "$page" 2>&1 | grep -vE 'kurad?(-[a-z-]+)? - [^ ]'
             done
             """)
         let lines = outcome.output.split(separator: "\n").map(String.init)

@@ -191,6 +191,17 @@ import Testing
                 """)
     }
 
+    @Test func `--columns picks what a subscription tells of each item`() {
+        let columns = ["watch", "--columns", "key,value"]
+        let feed = Self.feed()
+        let lines = pipe.run(["--socket", feed.path] + columns).output
+        #expect(lines.hasPrefix("{\"key\":\"a\",\"value\":1}\n{\"key\":\"bb\"}\n{\"method\":\"changes.overflow\""))
+        let other = Self.feed()
+        #expect(
+            terminal.run(["--socket", other.path] + columns).output.hasPrefix("key  value\na    1\nbb\n{\"method\""))
+        #expect(pipe.run(columns + ["--json"]).status == .usage)
+    }
+
     // MARK: Files
 
     @Test func `a file's descriptor goes with the request`() throws {

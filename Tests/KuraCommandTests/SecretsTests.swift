@@ -77,8 +77,10 @@ import Testing
         let help = CapturedConsole(width: 200).run("secrets", "unlock", "--help").output
         #expect(help.contains("[--passphrase]") && help.contains("never an argument"))
         #expect(!CapturedConsole().run("secrets", "change-passphrase", "--help").output.contains("old words"))
-        let fish = CapturedConsole().run("completions", "fish").output
-        #expect(fish.contains("-l passphrase -d"))
-        #expect(!fish.contains("-l passphrase -x"))
+        let options = CapturedConsole().run("completions", "next", "secrets", "unlock", "--pass").output
+        #expect(options.hasPrefix("words\n--passphrase\t"))
+        // What stands behind it is no value of it: the next word is an option again.
+        let next = CapturedConsole().run("completions", "next", "secrets", "unlock", "--passphrase", "--sock").output
+        #expect(next.contains("--socket"))
     }
 }

@@ -11,7 +11,9 @@ enum ImportCommand {
             .init(
                 name: "into", value: "STORE/NAME",
                 summary: "Where to: settings/DOMAIN, secrets/SERVICE, documents/COLLECTION or blobs/NAMESPACE."),
-            .init(name: "from", value: "KIND", summary: "What FILE is: \(Kind.words); found out when left out."),
+            .init(
+                name: "from", value: "KIND", summary: "What FILE is: \(Kind.words); found out when left out.",
+                choices: Kind.allCases.map(\.rawValue)),
             .init(
                 name: "table", value: "NAME", summary: "Which table of a SQLite database; the only one when left out."),
             .init(name: "id", value: "FIELD", summary: "The member or column that becomes a document's id."),

@@ -29,10 +29,13 @@ enum TopCommand {
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
     ) throws(Failure) -> ExitCode {
         try arguments.check(least: 0, most: 0)
+        guard options.form == .standard else {
+            throw .usage(
+                "top is for people, and has no JSON", hint: "'kura storage stats' and 'kura metrics' are for programs")
+        }
         let socket = options.socket(console.environment)
         let first = try ask(options, console, catalogue)
-        guard console.output.isTerminal, console.isInputTerminal, !arguments.has("once"), options.form == .standard
-        else {
+        guard console.output.isTerminal, console.isInputTerminal, !arguments.has("once") else {
             guard !console.isQuiet else { return .done }
             let lines = TopScreen(now: first, before: nil, socket: socket)
                 .lines(width: console.width, height: .max, style: console.style)

@@ -67,7 +67,8 @@ enum PathsCommand {
         // Wider than terminals are: a block each instead of a row.
         for (index, place) in places.enumerated() {
             if index > 0 { console.print("\n") }
-            console.print(console.style.bold(place[0]) + "  " + place[1] + "\n")
+            console.print(console.style.bold(place[0]) + "\n")
+            console.print("    " + Layout.paragraph(place[1], width: console.width - 1, indent: 4))
             for (column, cell) in zip(columns, place).dropFirst(2) {
                 console.print("    \(Visible.padded(column, to: 17)) \(cell)\n")
             }

@@ -57,19 +57,21 @@ enum RestoreCommand {
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
     ) throws(Failure) -> Never {
         try arguments.check(least: 1, most: 1)
-        if arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil {
-            do throws(Failure) { try compare(arguments, options, console, catalogue) } catch {
-                // Why the file is no good is told by what follows.
-                console.remark("not compared with a running daemon: \(error.message)")
-            }
-        }
         var words = ["restore", arguments.words[0]]
         for (name, value) in arguments.options {
             words.append("--\(name)")
             if name != "dry-run" { words.append(value) }
         }
         if options.form != .standard { words.append("--json") }
-        try SiblingProgram.become("kurad", words)
+        guard arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil else {
+            try SiblingProgram.become("kurad", words)
+        }
+        var failure: Failure?
+        do throws(Failure) { try compare(arguments, options, console, catalogue) } catch { failure = error }
+        let status = try SiblingProgram.run("kurad", words)
+        // Why a file is no good has been told then.
+        if status == 0, let failure { console.remark("not compared with a running daemon: \(failure.message)") }
+        exit(status)
     }
 
     /// Has the running daemon tell what a restore would change.

@@ -27,6 +27,8 @@ struct Tool {
         let summary: String
         /// It may be given several times.
         var repeats = false
+        /// What its value may be; those of `value` when that names them with bars between.
+        var choices: [String] = []
 
         /// Which parts of a backup, or of a bundle, are meant.
         static func parts(
@@ -36,7 +38,7 @@ struct Tool {
             Option(
                 name: name, value: "WHAT",
                 summary: "Only this\(whole): \(stores.joined(separator: ", ")), or a scope such as \(scope). "
-                    + "May be given several times.", repeats: true)
+                    + "May be given several times.", repeats: true, choices: stores)
         }
 
         static func passphraseFile(_ summary: String) -> Option {

@@ -436,7 +436,8 @@ class NotFoundError(ServerError):
     code = -32050
     is_retryable = False
     remedy = (
-        '`put` makes a document; `documents.restore` works as long as the tombstone is kept. '
+        '`list` and `scopes` show what is there, and `put` makes it; `documents.restore` brings a document '
+        'back while its tombstone is kept. '
     )
 
 
