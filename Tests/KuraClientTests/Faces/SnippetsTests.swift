@@ -5,7 +5,7 @@ import Testing
 /// What the articles in KuraClient.docc show, compiled and run: `scripts/check snippets` holds the two together.
 @Suite struct SnippetsTests {
     // snippet: Documents.model
-    struct Task: Codable, Identifiable, Sendable {
+    struct Chore: Codable, Identifiable, Sendable {
         var id: String
         var title: String
         var due: Int
@@ -16,7 +16,7 @@ import Testing
 
     private func download() async throws -> [String] { ["headline"] }
     private func show(_ lines: [String], softly: Bool) {}
-    private func show(_ tasks: [Task]) {}
+    private func show(_ chores: [Chore]) {}
     private func display(_ bytes: RawSpan) {}
 
     @Test func `the article on documents`() async throws {
@@ -25,45 +25,45 @@ import Testing
         let now = 3
 
         // snippet: Documents.collection
-        let tasks = kura.documents("tasks", of: Task.self)
-        try await tasks.put(Task(id: "1", title: "water the plants", due: 2))
-        let task = try await tasks.get("1")
+        let chores = kura.documents("chores", of: Chore.self)
+        try await chores.put(Chore(id: "1", title: "water the plants", due: 2))
+        let chore = try await chores.get("1")
         // end
-        #expect(task?.due == 2)
+        #expect(chore?.due == 2)
 
         // snippet: Documents.find
-        let due = tasks.find({ $0.due <= now && $0.isDone == false }, sort: { [$0.due.ascending] })
-        for try await task in due.limit(20) { print(task.title) }
-        let open = try await tasks.count { $0.isDone == false }
+        let due = chores.find({ $0.due <= now && $0.isDone == false }, sort: { [$0.due.ascending] })
+        for try await chore in due.limit(20) { print(chore.title) }
+        let open = try await chores.count { $0.isDone == false }
         // end
         #expect(open == 1)
 
         // snippet: Documents.mutate
-        try await tasks.mutate("1") { $0.isDone = true }
+        try await chores.mutate("1") { $0.isDone = true }
         // end
 
         // snippet: Documents.conditional
-        if let stored = try await tasks.stored("1") {
-            switch try await tasks.put(Task(id: "1", title: "water", due: 4), ifRev: stored.rev) {
+        if let stored = try await chores.stored("1") {
+            switch try await chores.put(Chore(id: "1", title: "water", due: 4), ifRev: stored.rev) {
             case .done(let rev): print("stored under \(rev)")
             case .conflict(let currentRev): print("somebody was faster: \(currentRev)")
             }
         }
         // end
 
-        let archive = kura.documents("archive", of: Task.self)
+        let archive = kura.documents("archive", of: Chore.self)
         // snippet: Documents.transaction
-        if let done = try await tasks.stored("1") {
+        if let done = try await chores.stored("1") {
             _ = try await kura.apply { changes throws(KuraError) in
                 try changes.put(done.value, in: archive)
-                try changes.delete(done.id, in: tasks, ifRev: done.rev)
+                try changes.delete(done.id, in: chores, ifRev: done.rev)
             }
         }
         // end
         #expect(try await archive.count() == 1)
 
         // snippet: Documents.names
-        let urgent = tasks.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
+        let urgent = chores.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
         // end
         #expect(try await urgent.all().isEmpty)
         await kura.close()
@@ -74,32 +74,32 @@ import Testing
         let kura = try await daemon.client()
 
         // snippet: LiveCollections.show
-        let tasks = try kura.documents("tasks", of: Task.self)
+        let chores = try kura.documents("chores", of: Chore.self)
             .live(on: MainActor.shared, where: { $0.isDone == false }, sort: { [$0.due.ascending] })
-        await tasks.loaded()
+        await chores.loaded()
         // end
 
         // snippet: LiveCollections.edit
-        tasks.put(Task(id: "1", title: "water the plants", due: 2))
-        tasks.update("1") { $0.due += 1 }
-        tasks.values[0].note = "twice"
-        tasks["2"] = nil
+        chores.put(Chore(id: "1", title: "water the plants", due: 2))
+        chores.update("1") { $0.due += 1 }
+        chores.values[0].note = "twice"
+        chores["2"] = nil
         // end
 
-        let follower = _Concurrency.Task {
+        let follower = Task {
             // snippet: LiveCollections.follow
-            for await shown in Observations({ tasks.values }) { show(shown) }
+            for await shown in Observations({ chores.values }) { show(shown) }
             // end
         }
         follower.cancel()
 
         // snippet: LiveCollections.conflicts
-        if try await tasks.flush() == false {
-            for conflict in tasks.conflicts { try tasks.resolve(conflict.id, keeping: .theirs) }
+        if try await chores.flush() == false {
+            for conflict in chores.conflicts { try chores.resolve(conflict.id, keeping: .theirs) }
         }
         // end
-        #expect(try await kura.documents("tasks", of: Task.self).get("1")?.note == "twice")
-        try await tasks.close()
+        #expect(try await kura.documents("chores", of: Chore.self).get("1")?.note == "twice")
+        try await chores.close()
         await kura.close()
     }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from typing import Optional
 
 import pytest
 
@@ -20,12 +21,19 @@ from conftest import CLIENT, Daemon
 from middle import Middle
 
 
-def test_a_daemon_that_is_not_there(tmp_path: os.PathLike[str]) -> None:
+def test_a_daemon_that_is_not_there(tmp_path: os.PathLike[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{tmp_path}/none.sock"
     with pytest.raises(kura.ServerGoneError) as caught:
         kura.connect(path)
     assert isinstance(caught.value, ConnectionError)
     assert f"no daemon listens at {path}: start it" in str(caught.value) and "KURA_SOCKET" in str(caught.value)
+    with monkeypatch.context() as patched:
+        patched.setattr("kura.places.HOST_SOCKET", "/dev/null")
+        with pytest.raises(kura.ServerGoneError, match="or socket=. The host's daemon has its socket at /dev/null$"):
+            kura.connect(path)
+        patched.setattr("kura.places.HOST_SOCKET", f"{tmp_path}/neither.sock")
+        with pytest.raises(kura.ServerGoneError, match="or socket=$"):
+            kura.connect(path)
     # One that has never been connected is not waited for either.
     with pytest.raises(kura.ServerGoneError, match="no daemon listens"):
         kura.Kura(path, patience=1000).storage.ping()
@@ -47,6 +55,32 @@ def test_a_daemon_that_comes_later_is_waited_for(own_daemon: Daemon) -> None:
     with kura.connect(own_daemon.socket, wait=60) as client:
         assert client.storage.ping() == {"pong": True}
     thread.join()
+
+
+@pytest.mark.parametrize(
+    "user, runtime, path",
+    [
+        (0, "/run/user/0", "/run/kura/kura.sock"),
+        (4242, "/run/user/4242", "/run/user/4242/kura/kura.sock"),
+        (4242, "", "/tmp/kura-4242/kura.sock"),
+        (4242, None, "/tmp/kura-4242/kura.sock"),
+    ],
+)
+def test_it_is_looked_for_where_the_daemon_listens(monkeypatch: pytest.MonkeyPatch, user: int, runtime: Optional[str], path: str) -> None:
+    """As SocketPath.standard has it, which daemon and command line use; the worker in bash too."""
+    monkeypatch.delenv("KURA_SOCKET", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    if runtime is not None:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    if os.geteuid() == 0:
+        lines = (CLIENT.parent / "bash" / "thumbnailer").read_text("utf-8").splitlines()
+        told = "\n".join([*(line for line in lines if line.startswith("set ")), 'echo "$directory/kura.sock"'])
+        ended = subprocess.run(["bash", "-c", told], capture_output=True, text=True, user=user)
+        assert ended.stdout == f"{path}\n", ended.stderr
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert kura.Kura().socket == path
+    monkeypatch.setenv("KURA_SOCKET", "/srv/k.sock")
+    assert kura.Kura().socket == "/srv/k.sock"
 
 
 def test_a_path_that_is_too_long() -> None:
