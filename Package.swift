@@ -51,7 +51,7 @@ let package = Package(
             "KuraServer",
             ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraTransport", "KuraStorage", "SQLite"]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraTransport"]),
-        module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol"]),
+        module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
@@ -59,6 +59,9 @@ let package = Package(
         .executableTarget(
             name: "kura-notes", dependencies: ["KuraClient"], path: "Sources/Examples/Notes", exclude: ["origin.py"],
             swiftSettings: strict),
+        // Not a product: another process for tests that need one.
+        .executableTarget(
+            name: "kura-peer", dependencies: ["KuraClient", "KuraTesting"], path: "Tests/Peer", swiftSettings: strict),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
         tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),

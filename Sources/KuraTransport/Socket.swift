@@ -122,6 +122,16 @@ public enum Signals {
         return descriptor
     }
 
+    /// Has other threads take the signals that are sent to the process; for a thread in a process that is not the daemon's, and those it
+    /// starts. A fault of the thread itself is still told to whoever handles it.
+    public static func leaveToOthers() {
+        // Safety: the set is ours, and filled before it is used.
+        var all = sigset_t()
+        unsafe sigfillset(&all)
+        for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS] { unsafe sigdelset(&all, fault) }
+        unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+
     /// The next signal that came; nil when there is none.
     public static func next(_ descriptor: Int32) -> Int32? {
         let number = csys_next_signal(descriptor)
@@ -145,6 +155,14 @@ public enum ProcessLimits {
         // Safety: the limit is of the type that the function writes.
         _ = unsafe csys_raise_descriptor_limit(&limit)
         return Int(clamping: limit)
+    }
+
+    /// Descriptors that the process may have, as it is.
+    public static var descriptors: Int {
+        var limit = rlimit()
+        // Safety: the kernel fills one `rlimit`, which is ours.
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(clamping: limit.rlim_cur)
     }
 
     /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.

@@ -22,7 +22,7 @@ private struct Task: Codable, Identifiable, Sendable {
     private func display(_ bytes: RawSpan) {}
 
     @Test func `the article on documents`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
         let now = 3
 
@@ -60,7 +60,7 @@ private struct Task: Codable, Identifiable, Sendable {
     }
 
     @Test func `the article on live collections`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
 
         let tasks = try kura.documents("tasks", of: Task.self)
@@ -86,7 +86,7 @@ private struct Task: Codable, Identifiable, Sendable {
     }
 
     @Test func `the article on moving to Kura`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
 
         let news = kura.models["news"]
