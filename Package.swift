@@ -58,7 +58,7 @@ let package = Package(
                 "SQLite",
             ]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraSocket"]),
-        module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol"]),
+        module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
         tool("kura", ["KuraCommand"]),
@@ -66,6 +66,9 @@ let package = Package(
         .executableTarget(
             name: "kura-notes", dependencies: ["KuraClient"], path: "Sources/Examples/Notes", exclude: ["origin.py"],
             swiftSettings: strict),
+        // Not a product: another process for tests that need one.
+        .executableTarget(
+            name: "kura-peer", dependencies: ["KuraClient", "KuraTesting"], path: "Tests/Peer", swiftSettings: strict),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
         tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),

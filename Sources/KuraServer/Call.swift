@@ -306,7 +306,9 @@ final class ServerFacts {
     let version: String
     let limits: ServerLimits
     let profile: String
-    let openRPC: [UInt8]
+    /// What `rpc.discover` answers. Made when it is asked for first: a daemon does so as it starts, one inside of a test that nobody asks never does.
+    private(set) lazy var openRPC = OpenRPC.document(table, version: version)
+    private let table: MethodTable
     let importRoots: ImportRoots
     /// In the order of the method table.
     let accessRules: ContiguousArray<AccessRule>
@@ -348,7 +350,7 @@ final class ServerFacts {
     var queues: () -> QueueDepths = { QueueDepths() }
 
     init(
-        version: String, limits: ServerLimits, profile: String, openRPC: [UInt8], importRoots: ImportRoots,
+        version: String, limits: ServerLimits, profile: String, importRoots: ImportRoots,
         accessRules: ContiguousArray<AccessRule>, auditRules: ContiguousArray<AuditRule?>, access: AccessControl,
         table: MethodTable
     ) {
@@ -360,7 +362,7 @@ final class ServerFacts {
         self.limits = limits
         buffers = BufferBudget(limit: limits.bufferBytes)
         self.profile = profile
-        self.openRPC = openRPC
+        self.table = table
         self.importRoots = importRoots
     }
 }

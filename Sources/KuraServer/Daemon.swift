@@ -7,8 +7,7 @@ import SQLite
 
 /// A daemon from its configuration to its exit status.
 ///
-/// Safety: Swift lends the path as a C string for the call; an entry of a directory is read before the next one is
-/// asked for, and its name ends with a zero.
+/// Safety: Swift lends the path as a C string for the call.
 public enum Daemon {
     public static let version = Release.version
 
@@ -76,18 +75,7 @@ public enum Daemon {
         let reload = Reload(try found(configuration, inherited, own)) { () throws(Configuration.Refusal) in
             try found(reread(), inherited, own)
         }
-        var storageConfiguration = StorageConfiguration(dataDirectory: paths.data, profile: configuration.profile)
-        if let bytes = configuration.auditBytes { storageConfiguration.auditBytes = bytes }
-        storageConfiguration.keys = keys
-        if let bytes = configuration.modelBytes { storageConfiguration.modelBytes = bytes }
-        if let bytes = configuration.modelMemoryBytes { storageConfiguration.modelMemoryBytes = bytes }
-        if let bytes = configuration.blobBytes { storageConfiguration.blobBytes = bytes }
-        if let bytes = configuration.blobMemoryBytes { storageConfiguration.blobMemoryBytes = bytes }
-        storageConfiguration.minFreeBytes = configuration.minFreeBytes
-        if let bytes = configuration.retainBytes { storageConfiguration.retentionBytes = bytes }
-        if let seconds = configuration.retainSeconds { storageConfiguration.retentionSeconds = seconds }
-        storageConfiguration.seedBundle = configuration.seedBundle
-        if let attempts = configuration.bootAttempts { storageConfiguration.bootAttempts = attempts }
+        let storageConfiguration = configuration.storage(at: paths.data, keys)
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
         let storage = try Storage(
@@ -117,6 +105,8 @@ public enum Daemon {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
+        // The first who asks for it is not to wait, nor whoever comes behind.
+        _ = server.facts.openRPC
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.scheduledBackups = ScheduledBackups(
@@ -150,16 +140,13 @@ public enum Daemon {
 
     /// Where the keys of the secrets come from.
     private static func keySources(_ configuration: Configuration) throws -> KeySourcesConfiguration {
-        var keys = KeySourcesConfiguration()
+        var keys = configuration.keySources
         if let descriptor = configuration.keyDescriptor { try keys.readKey(from: descriptor) }
         if let directory = SocketPath.environment("CREDENTIALS_DIRECTORY"), !directory.isEmpty,
             unsafe access(directory + "/kura.key", F_OK) == 0
         {
             keys.credentialFile = directory + "/kura.key"
         }
-        keys.keyFile = configuration.secretsKeyFile
-        keys.goesWithout = configuration.goesWithoutSecrets
-        keys.memory = { (HostMemory.limit(), HostMemory.free()) }
         return keys
     }
 
@@ -230,20 +217,7 @@ public enum Daemon {
         }
 
         func cleanUp() {
-            if let temporary { Self.remove(temporary) }
-        }
-
-        private static func remove(_ path: String) {
-            guard let directory = unsafe opendir(path) else { return }
-            while let entry = unsafe readdir(directory) {
-                let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                    unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-                }
-                guard name != ".", name != ".." else { continue }
-                if unsafe unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
-            }
-            unsafe closedir(directory)
-            unsafe rmdir(path)
+            if let temporary { DirectoryTree.remove(temporary) }
         }
     }
 }

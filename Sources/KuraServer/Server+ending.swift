@@ -35,7 +35,7 @@ extension Server {
     private static let mostWaiting = 4096
 
     /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
-    private func drain() {
+    func drain() {
         let time = monotonicNow()
         drainDeadline = time + 5_000_000_000
         newcomersDeadline = time + Self.newcomersTime

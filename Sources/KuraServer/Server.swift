@@ -72,6 +72,8 @@ public final class Server {
     var discardedBytes = 0
     let reload: Reload
     let supervision: Supervision
+    /// How a daemon is ended that gets no signals; nil for one that does.
+    var stopRequest: StopRequest?
     /// nil when none are configured.
     var scheduledBackups: ScheduledBackups?
     /// nil when none are wanted.
@@ -121,7 +123,6 @@ public final class Server {
         keyRules = ContiguousArray(table.methods.map(KeyRule.init))
         facts = ServerFacts(
             version: version, limits: limits, profile: storage.configuration.profile.rawValue,
-            openRPC: OpenRPC.document(table, version: version),
             importRoots: try ImportRoots(importRoots, dataDirectory: storage.configuration.dataDirectory),
             accessRules: ContiguousArray(table.methods.map(AccessRule.init)),
             auditRules: ContiguousArray(table.methods.map(AuditRule.init)), access: access, table: table)
@@ -215,6 +216,7 @@ public final class Server {
         crowd.beginTurn()
         readAt = 0
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
+        if let stopRequest, stopRequest.isMade, drainDeadline == nil { drain() }
         storage.beginTurn()
         if !newcomers.isEmpty { endNewcomers() }
         takeReload(storage)

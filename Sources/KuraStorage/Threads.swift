@@ -46,7 +46,7 @@ public final class Semaphore: @unchecked Sendable {
     }
 }
 
-/// A thread of our own: named, with signals blocked, joined before the process ends.
+/// A thread of our own: named, with signals blocked, joined before the process ends. What it writes is counted as its maker's is.
 public final class WorkerThread: @unchecked Sendable {
     // Written once in `init`, joined once by the owner.
     private var handle = pthread_t()
@@ -54,6 +54,8 @@ public final class WorkerThread: @unchecked Sendable {
     private final class Start {
         let name: String
         let isBackground: Bool
+        /// Of the thread that starts it.
+        let scope = CountingScope.current
         let body: @Sendable () -> Void
         init(name: String, isBackground: Bool, body: @escaping @Sendable () -> Void) {
             self.name = name
@@ -77,7 +79,7 @@ public final class WorkerThread: @unchecked Sendable {
                     _ = csys_schedule_batch()
                     _ = csys_set_thread_nice(10)
                 }
-                start.body()
+                CountingScope.run(start.scope) { start.body() }
                 return nil
             }, unsafe start.toOpaque())
         precondition(result == 0, "pthread_create: \(result)")

@@ -8,7 +8,7 @@ public import KuraClient
 ///     let written = try meter.measure { try model.save(thousandNotes) }
 ///     try baseline.check("saving 1,000 notes", written)
 ///
-/// The daemon is to be one for the test alone (`kurad --ephemeral --socket …`): it counts what everybody has written. Reads `storage.status`, as a role
+/// The daemon is to be one for the test alone (`Kura.inMemory()`, `kurad --ephemeral --socket …`): it counts what everybody has written. Reads `storage.status`, as a role
 /// with `admin` on the store `storage`. Belongs to one thread at a time.
 public final class DiskWriteMeter {
     private var client: Client

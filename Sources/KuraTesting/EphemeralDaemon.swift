@@ -2,14 +2,15 @@ import Glibc
 public import KuraClient
 
 extension Kura {
-    /// A client of a daemon of its own, whose data is in a temporary directory and goes with the client: for previews and unit tests.
+    /// A client of a daemon of its own in a process of its own, whose data is in a temporary directory and goes with the client: where `inMemory` is not enough, as to
+    /// look at the daemon's own process, or to kill it.
     ///
-    /// It is the real `kurad --ephemeral` in a process of its own, so that it behaves as the one in production does, errors included. The program is looked for in `$KURAD`, beside this
-    /// process's own, and in `$PATH`. It ends with the client, and with this process however that ends.
+    /// It is the program `kurad --ephemeral`, which is looked for in `$KURAD`, beside this process's own, and in `$PATH`. It ends with the client, and with this
+    /// process however that ends.
     /// - Parameter options: who the client is, and how long it waits.
     /// - Returns: a client that is connected; `path` names the socket, for further ones.
     /// - Throws: `serverGone` when there is no kurad, or it does not start; what `Kura.connect` throws.
-    public static func inMemory(options: ConnectOptions = .init()) async throws(KuraError) -> Kura {
+    public static func ephemeralDaemon(options: ConnectOptions = .init()) async throws(KuraError) -> Kura {
         let daemon = try EphemeralDaemon()
         var options = options
         options.wait = max(options.wait, .seconds(60))

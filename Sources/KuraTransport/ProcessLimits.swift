@@ -1,4 +1,5 @@
 import CSyscalls
+import Glibc
 
 /// The heap of the process.
 public enum Heap {
@@ -16,6 +17,14 @@ public enum ProcessLimits {
         // Safety: the limit is of the type that the function writes.
         _ = unsafe csys_raise_descriptor_limit(&limit)
         return Int(clamping: limit)
+    }
+
+    /// Descriptors that the process may have, as it is.
+    public static var descriptors: Int {
+        var limit = rlimit()
+        // Safety: the kernel fills one `rlimit`, which is ours.
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(clamping: limit.rlim_cur)
     }
 
     /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.

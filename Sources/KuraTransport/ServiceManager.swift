@@ -27,6 +27,15 @@ public final class ServiceManager {
             isKnown && isOurs ? microseconds.flatMap { $0 > 0 && $0 < 1 << 50 ? $0 * 1000 / 2 : nil } : nil
     }
 
+    private init(address: String?, descriptor: Int32, watchdogInterval: UInt64?) {
+        self.address = address
+        self.descriptor = descriptor
+        self.watchdogInterval = watchdogInterval
+    }
+
+    /// Nobody, whatever the environment says: it is not this daemon's.
+    public static var nobody: ServiceManager { ServiceManager(address: nil, descriptor: -1, watchdogInterval: nil) }
+
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }

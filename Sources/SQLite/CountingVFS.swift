@@ -31,6 +31,10 @@ public enum CountingVFS {
         _ = registered
     }
 
+    /// Closes the descriptors that were kept for reading without waiting, of files beneath a directory.
+    /// `directory`: as the kernel names it, without links; no connection is open to a file in it, nor will be.
+    public static func letGo(beneath directory: String) { NonBlockingReads.letGo(beneath: directory) }
+
     /// What was counted since the process started.
     public static func snapshot() -> WriteCounts {
         var counts = WriteCounts()

@@ -149,6 +149,8 @@ public enum FaultPoints {
 
     @usableFromInline
     static func strike(_ point: FaultPoint, role: FileRole?) -> FaultAction? {
+        // A daemon inside of somebody else's process is not the one that is tried.
+        guard CountingScope.current == nil else { return nil }
         let effect = lock.withLock {
             var first: Rule.Effect?
             // Every rule counts the hit, the first that strikes decides.

@@ -18,24 +18,36 @@ enum NonBlockingReads {
         case failed(errno: Int32)
     }
 
-    /// A descriptor of the database file at `path`, which is never closed, or -1 with `errno` set.
+    /// A descriptor of the database file at `path`, which is kept, or -1 with `errno` set.
     ///
     /// Closing any descriptor of a file drops all POSIX locks that the process holds on it, SQLite's among them
-    /// (fcntl(2)). So one descriptor a file is opened and kept until the process ends. It also keeps the inode
-    /// number from being used again: when the path leads to another inode than the kept descriptor, the file was
+    /// (fcntl(2)). So one descriptor a file is opened and kept until the process ends, or `letGo` is called. It also keeps the
+    /// inode number from being used again: when the path leads to another inode than the kept descriptor, the file was
     /// replaced, and one more is opened. The table grows with replaced files only.
     static func keptDescriptor(path: UnsafePointer<CChar>) -> Int32 {
         kept.withLock { kept in
             var status = stat()
             guard unsafe stat(path, &status) == 0 else { return -1 }
             let file = FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-            if let descriptor = kept[file] { return descriptor }
+            if let known = kept[file] { return known.descriptor }
             let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return -1 }
             guard unsafe fstat(descriptor, &status) == 0 else { return -1 }
             // The path may have been replaced between stat and open; what was opened counts.
-            kept[FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))] = descriptor
+            let opened = FileID(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+            kept[opened] = unsafe Kept(descriptor: descriptor, path: String(cString: path))
             return descriptor
+        }
+    }
+
+    /// Closes what is kept of files beneath a directory, which nobody has open any more.
+    static func letGo(beneath directory: String) {
+        let prefix = directory.hasSuffix("/") ? directory : directory + "/"
+        kept.withLock { kept in
+            for (file, known) in kept where known.path.hasPrefix(prefix) {
+                close(known.descriptor)
+                kept[file] = nil
+            }
         }
     }
 
@@ -75,5 +87,11 @@ enum NonBlockingReads {
         var inode: UInt64
     }
 
-    private static let kept = Mutex<[FileID: Int32]>([:])
+    private struct Kept: Sendable {
+        var descriptor: Int32
+        /// As SQLite names it.
+        var path: String
+    }
+
+    private static let kept = Mutex<[FileID: Kept]>([:])
 }

@@ -153,7 +153,14 @@ final class Counter: Sendable {
         return count
     }
 
-    private static let all = (0..<FileRole.allCases.count * FilePart.allCases.count).map { _ in Counter() }
+    static func makeAll() -> [Counter] {
+        (0..<FileRole.allCases.count * FilePart.allCases.count).map { _ in Counter() }
+    }
+    private static let ofProcess = makeAll()
 
-    static func of(_ role: FileRole, _ part: FilePart) -> Counter { all[WriteCounts.index(role, part)] }
+    /// What the calling thread writes is counted there.
+    static func of(_ role: FileRole, _ part: FilePart) -> Counter {
+        let index = WriteCounts.index(role, part)
+        return CountingScope.current?.counters[index] ?? ofProcess[index]
+    }
 }

@@ -5,8 +5,6 @@ import Testing
 
 /// What a client does, the same over a daemon with a data directory and over the one that applications' tests use.
 @Suite struct BehaviourTests {
-    enum Server: CaseIterable { case inMemory, daemon }
-
     /// A client, and what keeps its daemon.
     static func client(_ server: Server) async throws -> (Kura, DaemonProcess?) {
         switch server {
@@ -243,8 +241,9 @@ import Testing
         #expect(absent.descriptor == nil)
     }
 
-    @Test func `closing tells those who wait`() async throws {
-        let kura = try await Kura.inMemory()
+    @Test(arguments: Server.allCases) func `closing tells those who wait`(server: Server) async throws {
+        let (kura, daemon) = try await Self.client(server)
+        defer { withExtendedLifetime(daemon) {} }
         let waiting = Task {
             try await kura.call(
                 "changes.wait", json: Array(#"{"afterRev":0,"scope":"nobody","timeoutMs":600000}"#.utf8))
@@ -257,13 +256,18 @@ import Testing
         #expect(later?.kind == .closed)
     }
 
-    @Test func `what the role may not do is denied`() async throws {
-        let daemon = try DaemonProcess(
-            configuration: """
-                {"sockets":[{"path":"ROOT/kura.sock","role":"reader"}],
-                 "roles":{"reader":{"grants":[{"store":"settings","scope":"*","allow":["read","list"]}]}}}
-                """)
-        let kura = try await daemon.connect()
+    @Test(arguments: Server.allCases) func `what the role may not do is denied`(server: Server) async throws {
+        let roles = #""roles":{"reader":{"grants":[{"store":"settings","scope":"*","allow":["read","list"]}]}}"#
+        let (kura, daemon): (Kura, DaemonProcess?)
+        switch server {
+        case .inMemory:
+            (kura, daemon) = (try await Kura.inMemory(role: "reader", configuration: "{\(roles)}"), nil)
+        case .daemon:
+            let sockets = #""sockets":[{"path":"ROOT/kura.sock","role":"reader"}]"#
+            let process = try DaemonProcess(configuration: "{\(sockets),\(roles)}")
+            (kura, daemon) = (try await process.connect(), process)
+        }
+        defer { withExtendedLifetime(daemon) {} }
         #expect(kura.server?.role == "reader")
         #expect(try await kura.settings["app"].get("a", as: Int.self) == nil)
         let error = await #expect(throws: KuraError.self) { try await kura.settings["app"].put("a", 1) }

@@ -19,10 +19,12 @@ public final class Kura: Sendable {
 
     /// What has to be there as long as the client.
     private let companion: (any Sendable)?
+    private let whenClosed: (@Sendable () async -> Void)?
 
-    private init(_ link: Link, companion: (any Sendable)?) {
+    private init(_ link: Link, companion: (any Sendable)?, whenClosed: (@Sendable () async -> Void)?) {
         self.link = link
         self.companion = companion
+        self.whenClosed = whenClosed
         var random = SystemRandomNumberGenerator()
         keyPrefix = String(random.next(), radix: 36) + String(random.next(), radix: 36)
     }
@@ -41,12 +43,13 @@ public final class Kura: Sendable {
         try await connect(to: path, options: options, keeping: nil)
     }
 
-    /// The same with something that goes after the client does.
+    /// The same with something that goes after the client does, and something to do when it has been closed.
     package static func connect(
-        to path: String?, options: ConnectOptions, keeping companion: (any Sendable)?
+        to path: String?, options: ConnectOptions, keeping companion: (any Sendable)?,
+        whenClosed: (@Sendable () async -> Void)? = nil
     ) async throws(KuraError) -> Kura {
         let link = try Link(path: path ?? SocketPath.standard(SocketPath.environment), options: options)
-        let kura = Kura(link, companion: companion)
+        let kura = Kura(link, companion: companion, whenClosed: whenClosed)
         link.start()
         let failure = await withTaskCancellationHandler {
             await link.awaitFirst()
@@ -66,7 +69,10 @@ public final class Kura: Sendable {
     public var path: String { link.path }
 
     /// Ends the connection. Calls that are under way throw `closed`, streams of changes end.
-    public func close() async { await link.closed() }
+    public func close() async {
+        await link.closed()
+        await whenClosed?()
+    }
 
     /// Every change of what is asked for, from `afterRev` on.
     /// - Parameters:

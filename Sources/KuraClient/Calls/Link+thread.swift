@@ -246,7 +246,8 @@ extension Link {
     // MARK: Serving
 
     private func serve() {
-        lock.withLock { _ in sleepsUntil = Clock.now() + Self.longestSleep }
+        // A call that was sent since the connection is there may have asked for less.
+        lock.withLock { _ in sleepsUntil = min(sleepsUntil, Clock.now() + Self.longestSleep) }
         while true {
             let (current, isClosed) = lock.withLock { _ in (socket, phase == .closed) }
             guard let current, !isClosed else { return lost() }

@@ -15,8 +15,10 @@ import Testing
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ Int(seed)) }
     }
 
-    @Test func `contents of all sizes come back mapped as they were put`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `contents of all sizes come back mapped as they were put`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let images = kura.blobs["images"]
         #expect(try await images.get("none") == nil)
@@ -40,10 +42,13 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a blob that is held stays readable when it is replaced, and its memory and descriptor go with it`()
+    @Test(arguments: Server.allCases)
+    func `a blob that is held stays readable when it is replaced, and its memory and descriptor go with it`(
+        server: Server
+    )
         async throws
     {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let images = kura.blobs["images"]
         let (old, new) = (Self.bytes(100_000, 1), Self.bytes(100_000, 2))
@@ -63,8 +68,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a file is passed and not read here`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a file is passed and not read here`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let images = kura.blobs["images"]
         let path = daemon.root + "/picture"
@@ -82,8 +87,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a blob that comes in pieces is seen when it is committed`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a blob that comes in pieces is seen when it is committed`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let images = kura.blobs["images"]
         let bytes = Self.bytes(2_000_000)
@@ -115,8 +122,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `variants, listing, lifetimes and deletion`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `variants, listing, lifetimes and deletion`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let covers = kura.blobs["covers"]
         guard case .stored(let parent) = try await covers.put([1, 2, 3], as: "7") else {

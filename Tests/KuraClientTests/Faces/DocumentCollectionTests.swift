@@ -2,8 +2,10 @@ import KuraClient
 import Testing
 
 @Suite struct DocumentCollectionTests {
-    @Test func `plain values are stored, read, counted and deleted`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `plain values are stored, read, counted and deleted`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         #expect(try await cards.get("a") == nil)
@@ -23,8 +25,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `that somebody else was faster is an answer`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `that somebody else was faster is an answer`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let rev = try await cards.put(Card("a"))
@@ -42,8 +44,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `mutate tries again with what others have written, and keeps what it does not know`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases)
+    func `mutate tries again with what others have written, and keeps what it does not know`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let old = kura.documents("cards", of: OldCard.self)
@@ -66,8 +71,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `upsert stores what is not there and changes what is`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `upsert stores what is not there and changes what is`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,8 +85,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a step changes several collections or none`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a step changes several collections or none`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let done = kura.documents("done", of: Card.self)
@@ -100,7 +107,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `ids are texts, numbers, or what is encoded so`() async throws {
+    @Test(arguments: Server.allCases) func `ids are texts, numbers, or what is encoded so`(server: Server) async throws
+    {
         struct Slug: RawRepresentable, Codable, Hashable, Sendable { var rawValue: String }
         struct Page: Codable, Identifiable, Sendable, Equatable { var id: Slug }
         struct Numbered: Codable, Identifiable, Sendable, Equatable { var id: Int }
@@ -108,7 +116,7 @@ import Testing
             struct Key: Codable, Hashable, Sendable { var a: Int }
             var id: Key
         }
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let pages = kura.documents("pages", of: Page.self)
         try await pages.put(Page(id: Slug(rawValue: "home")))

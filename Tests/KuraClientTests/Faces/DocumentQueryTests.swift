@@ -19,8 +19,10 @@ import Testing
         #expect(!expected.isEmpty, "the case tells nothing", sourceLocation: location)
     }
 
-    @Test func `a condition finds what the same expression finds in Swift`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a condition finds what the same expression finds in Swift`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await cards.putMany(Self.cards)
@@ -52,8 +54,8 @@ import Testing
         await kura.close()
     }
 
-    @Test func `order, limits and pages`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `order, limits and pages`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await cards.putMany(Self.cards)
@@ -77,8 +79,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a field that is none throws when the query is made, and says what to write`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a field that is none throws when the query is made, and says what to write`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let all = kura.documents("all", of: Everything.self)
         await #expect(throws: KuraError.self) { try await all.find { $0.isFree == true }.all() }

@@ -5,8 +5,10 @@ import Testing
 @Suite struct ElevenCrashesTests {
     // MARK: Realm
 
-    @Test func `1 thread: a value goes to any thread, and each has its own`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `1 thread: a value goes to any thread, and each has its own`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await cards.put(Card("a", due: 1))
@@ -25,9 +27,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `2 outside of a write: a value is edited anywhere, and nothing is written until it is put`() async throws
+    @Test(arguments: Server.allCases)
+    func `2 outside of a write: a value is edited anywhere, and nothing is written until it is put`(server: Server)
+        async throws
     {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let rev = try await cards.put(Card("a", due: 1))
@@ -42,8 +46,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `3 unknown property: a query for what is no field is an error before anything is asked`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases)
+    func `3 unknown property: a query for what is no field is an error before anything is asked`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let all = kura.documents("all", of: Everything.self)
         do {
@@ -57,8 +64,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `4 deleted object: a value outlives its document`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `4 deleted object: a value outlives its document`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let (kura, other) = (try await daemon.client(), try await daemon.client())
         let cards = kura.documents("cards", of: Card.self)
         try await cards.put(Card("a", due: 5))
@@ -76,8 +85,10 @@ import Testing
         await other.close()
     }
 
-    @Test func `5 unclosed instance: what nobody closes saves itself and ends`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `5 unclosed instance: what nobody closes saves itself and ends`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let observer = try await daemon.client()
         weak var left: LiveCollection<Card>?
         do {
@@ -106,8 +117,10 @@ import Testing
 
     // MARK: Core Data
 
-    @Test func `6 shared context: one collection serves all tasks at once`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `6 shared context: one collection serves all tasks at once`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let live = try cards.live(saving: .immediate)
@@ -151,8 +164,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `8 unknown entity: a collection that nobody has declared is empty and takes documents`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases)
+    func `8 unknown entity: a collection that nobody has declared is empty and takes documents`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let nobody = kura.documents("nobody.declared.this", of: Card.self)
         #expect(try await nobody.count() == 0)
@@ -165,10 +181,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `9 detached object: values stay good when their collection is dropped and their client closed`()
+    @Test(arguments: Server.allCases)
+    func `9 detached object: values stay good when their collection is dropped and their client closed`(server: Server)
         async throws
     {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let (kura, other) = (try await daemon.client(), try await daemon.client())
         let cards = kura.documents("cards", of: Card.self)
         try await cards.put(Card("a", due: 4))
@@ -191,10 +208,13 @@ import Testing
         await other.close()
     }
 
-    @Test func `10 wrong type: a document of another shape is an error that names it, and the others are there`()
+    @Test(arguments: Server.allCases)
+    func `10 wrong type: a document of another shape is an error that names it, and the others are there`(
+        server: Server
+    )
         async throws
     {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await cards.put(Card("a"))
@@ -232,7 +252,9 @@ import Testing
         await kura.close()
     }
 
-    @Test func `11 model mismatch: versions of a model live side by side`() async throws {
+    @Test(arguments: Server.allCases) func `11 model mismatch: versions of a model live side by side`(server: Server)
+        async throws
+    {
         struct NewCard: Codable, Identifiable, Sendable, Equatable {
             var id: String
             var deck: String
@@ -242,7 +264,7 @@ import Testing
             var id: String
             var stars: Int
         }
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         try await kura.documents("cards", of: OldCard.self).put(OldCard(id: "a", deck: "fr"))
         let new = kura.documents("cards", of: NewCard.self)

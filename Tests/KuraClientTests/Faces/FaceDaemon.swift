@@ -1,12 +1,22 @@
 import Glibc
 import KuraClient
+import KuraTesting
 import Testing
 
-/// A daemon of the binary that was built beside the tests, over a directory of its own that goes with it.
+/// Who answers. What holds with one holds with the other: suites run with both.
+enum Server: CaseIterable {
+    /// The one that applications' tests have, in this process.
+    case inMemory
+    /// A process of its own, over a data directory.
+    case daemon
+}
+
+/// A daemon for one test, over a directory that goes with it: that of the binary that was built beside the tests, or one in this process.
 final class FaceDaemon {
     let root: String
     private(set) var pid: pid_t = 0
-    var socket: String { root + "/kura.sock" }
+    private let inside: InMemoryDaemon?
+    var socket: String { inside?.socket() ?? root + "/kura.sock" }
 
     private static let binary: String = {
         var buffer = [CChar](repeating: 0, count: 4096)
@@ -15,11 +25,24 @@ final class FaceDaemon {
         return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) + "/kurad"
     }()
 
-    init(starts: Bool = true) throws {
+    convenience init(_ server: Server) async throws {
+        switch server {
+        case .inMemory: try self.init(inside: try await InMemoryDaemon())
+        case .daemon: try self.init()
+        }
+    }
+
+    /// In a process of its own, which can be killed.
+    convenience init(starts: Bool = true) throws {
+        try self.init(inside: nil)
+        if starts { try start() }
+    }
+
+    private init(inside: InMemoryDaemon?) throws {
+        self.inside = inside
         var template = Array("/tmp/kura-faces-XXXXXX".utf8CString)
         try #require(mkdtemp(&template) != nil)
         root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        if starts { try start() }
     }
 
     deinit {

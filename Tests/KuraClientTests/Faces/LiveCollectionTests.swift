@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 
 @Suite struct LiveCollectionTests {
-    @Test func `what others change shows by itself, in order`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `what others change shows by itself, in order`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.putMany([Card("a", due: 3), Card("b", due: 1), Card("c", due: 2)])
@@ -23,8 +23,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `a live query shows what matches, and no longer what does not`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a live query shows what matches, and no longer what does not`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.putMany([Card("a", due: 3), Card("b", due: 10)])
@@ -40,8 +42,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `an edit of what matches no more is saved all the same, and no conflict`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `an edit of what matches no more is saved all the same, and no conflict`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.put(Card("a", due: 3))
@@ -59,8 +63,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `edits show at once and are saved in one step, member by member`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `edits show at once and are saved in one step, member by member`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.putMany([Card("a", note: "kept"), Card("b"), Card("c"), Card("d")])
@@ -86,8 +92,8 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `edits of the array are edits of what differs`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `edits of the array are edits of what differs`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         let rev = try await others.putMany([Card("a"), Card("b"), Card("c")])
@@ -121,8 +127,10 @@ import Testing
         await mine.close()
     }
 
-    @Test func `edits are saved by themselves, at most one step an interval`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `edits are saved by themselves, at most one step an interval`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         let first = try await others.put(Card("a"))
@@ -141,8 +149,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `an edit and another's change of other members are both kept`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `an edit and another's change of other members are both kept`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.put(Card("a"))
@@ -158,8 +168,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `a conflict is a value, overwrites nothing, and ends as it is told`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a conflict is a value, overwrites nothing, and ends as it is told`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let others = theirs.documents("cards", of: Card.self)
         try await others.putMany([Card("a"), Card("b"), Card("c"), Card("d")])
@@ -195,8 +207,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `a refused value stays in sight, is told, and holds up nothing else`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a refused value stays in sight, is told, and holds up nothing else`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         _ = try await kura.call(
@@ -245,8 +259,8 @@ import Testing
         await other.close()
     }
 
-    @Test func `letting go of it saves what is not saved`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `letting go of it saves what is not saved`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         try await cards.put(Card("a"))
@@ -264,8 +278,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `observers are told, on the actor that they wish`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `observers are told, on the actor that they wish`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let (mine, theirs) = (try await daemon.client(), try await daemon.client())
         let live = try mine.documents("cards", of: Card.self).live(on: MainActor.shared)
         await live.loaded()
@@ -290,8 +306,10 @@ import Testing
         await theirs.close()
     }
 
-    @Test func `many tasks in several clients end with the same`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `many tasks in several clients end with the same`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         var clients: [Kura] = []
         for _ in 0..<3 { clients.append(try await daemon.client()) }
         let lives = try clients.map { try $0.documents("cards", of: Card.self).live(saving: .immediate) }

@@ -6,8 +6,9 @@ import Testing
     private struct Away: Error {}
     private struct TooMany: RetryLater { var retryAfter: Duration { .seconds(60) } }
 
-    @Test func `values are put, read, invalidated and deleted`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `values are put, read, invalidated and deleted`(server: Server) async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let feed = kura.models["feed"]
         #expect(try await feed.get("home", as: News.self) == nil)
@@ -29,8 +30,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `what is stale comes first, what is fetched next, and what is fresh alone`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `what is stale comes first, what is fetched next, and what is fresh alone`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let feed = kura.models["feed"]
         let fetches = Counter()
@@ -52,8 +55,9 @@ import Testing
         await kura.close()
     }
 
-    @Test func `of many callers in several clients one fetches, and all have what it brought`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases)
+    func `of many callers in several clients one fetches, and all have what it brought`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
         let clients = [try await daemon.client(), try await daemon.client(), try await daemon.client()]
         for isStale in [false, true] {
             let fetches = Counter()
@@ -86,8 +90,10 @@ import Testing
         for client in clients { await client.close() }
     }
 
-    @Test func `what came while the stale value was looked at is the next`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `what came while the stale value was looked at is the next`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let clients = [try await daemon.client(), try await daemon.client()]
         try await clients[0].models["feed"].put(0, for: "a", lifetime: .init(fresh: .zero, stale: .seconds(600)))
         let values = clients.map {
@@ -103,8 +109,10 @@ import Testing
         for client in clients { await client.close() }
     }
 
-    @Test func `a failed fetch is its own caller's error, and the next one fetches`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `a failed fetch is its own caller's error, and the next one fetches`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let feed = kura.models["feed"]
         try await feed.put(1, for: "a", lifetime: .init(fresh: .zero, stale: .seconds(600)))
@@ -133,8 +141,11 @@ import Testing
         await kura.close()
     }
 
-    @Test func `a source that knows versions says that nothing has changed, and nothing is written`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases)
+    func `a source that knows versions says that nothing has changed, and nothing is written`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let feed = kura.models["feed"]
         let values = feed.value(for: "a", as: String.self, lifetime: .init(fresh: .seconds(3600))) { known in
@@ -156,8 +167,10 @@ import Testing
         await kura.close()
     }
 
-    @Test func `what is cached in another shape is fetched anew`() async throws {
-        let daemon = try FaceDaemon()
+    @Test(arguments: Server.allCases) func `what is cached in another shape is fetched anew`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let feed = kura.models["feed"]
         try await feed.put(["old": 1], for: "a")

@@ -20,7 +20,7 @@ import Testing
     private func display(_ bytes: RawSpan) {}
 
     @Test func `the article on documents`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
         let now = 3
 
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `the article on live collections`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
 
         // snippet: LiveCollections.show
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `the article on moving to Kura`() async throws {
-        let daemon = try FaceDaemon()
+        let daemon = try await FaceDaemon(.inMemory)
         let kura = try await daemon.client()
 
         // snippet: MovingToKura.models

@@ -1,0 +1,30 @@
+import KuraStorage
+
+/// What a configuration says to the storage.
+extension Configuration {
+    /// Where the keys of the secrets come from, as far as the configuration says it.
+    var keySources: KeySourcesConfiguration {
+        var keys = KeySourcesConfiguration()
+        keys.keyFile = secretsKeyFile
+        keys.goesWithout = goesWithoutSecrets
+        keys.memory = { (HostMemory.limit(), HostMemory.free()) }
+        return keys
+    }
+
+    /// A storage's own configuration, for data in `directory`.
+    func storage(at directory: String, _ keys: KeySourcesConfiguration) -> StorageConfiguration {
+        var storage = StorageConfiguration(dataDirectory: directory, profile: profile)
+        storage.keys = keys
+        if let auditBytes { storage.auditBytes = auditBytes }
+        if let modelBytes { storage.modelBytes = modelBytes }
+        if let modelMemoryBytes { storage.modelMemoryBytes = modelMemoryBytes }
+        if let blobBytes { storage.blobBytes = blobBytes }
+        if let blobMemoryBytes { storage.blobMemoryBytes = blobMemoryBytes }
+        storage.minFreeBytes = minFreeBytes
+        if let retainBytes { storage.retentionBytes = retainBytes }
+        if let retainSeconds { storage.retentionSeconds = retainSeconds }
+        storage.seedBundle = seedBundle
+        if let bootAttempts { storage.bootAttempts = bootAttempts }
+        return storage
+    }
+}
