@@ -364,7 +364,11 @@ extension Link {
                 if let failure { give(call, .failed, failure) } else { give(call, .lost) }
                 if call.subscription != nil { retire(call) }
             }
-            for subscription in subscriptions.values { subscription.isBegun = false }
+            for subscription in subscriptions.values {
+                subscription.isBegun = false
+                // It may be another's over the next connection.
+                subscription.number = nil
+            }
             sleepsUntil = .max
         }
         forgetInput()
