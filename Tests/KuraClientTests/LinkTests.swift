@@ -1,6 +1,9 @@
-import KuraClient
+import CSyscalls
+import Glibc
 import Synchronization
 import Testing
+
+@testable import KuraClient
 
 /// What a client does where a connection begins and ends.
 @Suite struct LinkTests {
@@ -13,6 +16,79 @@ import Testing
     }
 
     private static let patient = ConnectOptions(timeout: .seconds(120), patience: .seconds(120))
+
+    // The thread looks up by itself every 30 seconds: what it does not know of is late by so much.
+
+    @Test func `a call that has waited for a connection has its time all the same`() async throws {
+        let fake = try FakeDaemon { number, connection in
+            guard connection.hello(), connection.line() != nil, number > 1 else { return }
+            while connection.line() != nil {}
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let start = ContinuousClock.now
+        let error = await #expect(throws: KuraError.self) {
+            try await kura.settings["app"].get("a", as: Int.self, options: CallOptions(timeout: .seconds(1)))
+        }
+        #expect(error?.kind == .noReply)
+        #expect(ContinuousClock.now - start < .seconds(30))
+        await kura.close()
+    }
+
+    @Test func `a call has its time while a daemon takes the connection and says nothing`() async throws {
+        let fake = try FakeDaemon { number, connection in
+            guard number == 1 else {
+                while connection.line() != nil {}
+                return
+            }
+            guard connection.hello() else { return }
+            _ = connection.line()
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let start = ContinuousClock.now
+        let error = await #expect(throws: KuraError.self) {
+            try await kura.settings["app"].get("a", as: Int.self, options: CallOptions(timeout: .seconds(1)))
+        }
+        #expect(error?.kind == .noReply)
+        #expect(ContinuousClock.now - start < .seconds(60))
+        await kura.close()
+    }
+
+    @Test func `patience counts from when the daemon went, not from when the call was made`() async throws {
+        let fake = try FakeDaemon { number, connection in
+            // The first answers nothing for longer than the client's patience, the second goes before it says hello.
+            guard number != 2, connection.hello(), let line = connection.line() else { return }
+            if number == 1 {
+                usleep(1_500_000)
+            } else {
+                connection.send(Self.reply(line, #"{"value":3,"rev":1}"#))
+                _ = connection.line()
+            }
+        }
+        let options = ConnectOptions(timeout: .seconds(120), patience: .milliseconds(1_400))
+        let kura = try await Kura.connect(to: fake.path, options: options)
+        // A machine that is so slow that the second attempt comes after all patience says nothing.
+        let start = ContinuousClock.now
+        let value = try? await kura.settings["app"].get("a", as: Int.self)
+        #expect(value == 3 || ContinuousClock.now - start > .milliseconds(2_900))
+        await kura.close()
+    }
+
+    @Test func `a daemon that closes every connection is not connected to without a pause`() async throws {
+        let connections = Mutex(0)
+        let fake = try FakeDaemon { _, connection in
+            connections.withLock { $0 += 1 }
+            _ = connection.hello()
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let stream = kura.changes()
+        let start = ContinuousClock.now
+        try await Task.sleep(for: .seconds(2))
+        let count = connections.withLock { $0 }
+        // Between them 20 ms, 40, 80, then 160, half of each at least.
+        #expect(count < 6 + Int((ContinuousClock.now - start) / .milliseconds(80)))
+        withExtendedLifetime(stream) {}
+        await kura.close()
+    }
 
     @Test func `a stream that ends after a reconnect takes no other's number along`() async throws {
         let fake = try FakeDaemon { number, connection in
@@ -94,5 +170,62 @@ import Testing
         }
         #expect(resync == Resync(reason: .epochChanged, rev: 510, epoch: "two"))
         await kura.close()
+    }
+
+    @Test func `a value that speaks of descriptors takes no other call's`() async throws {
+        var template = Array("/tmp/kura-link-XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        try #require(file >= 0 && write(file, "hello", 5) == 5)
+        unlink(template)
+        let held = OwnedDescriptor(owning: file)
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello(), let one = connection.line(), let other = connection.line() else { return }
+            let (put, get) = one.contains("settings.put") ? (one, other) : (other, one)
+            // Both in one message, as the kernel may join them.
+            let blob =
+                #"{"found":true,"bytes":5,"digest":"d","createdAt":"2030-01-01T00:00:00.000Z","expiresAt":"2030-01-01T00:00:00.000Z"}"#
+            let both = Self.reply(put, #"{"rev":7}"#) + "\n" + Self.reply(get, blob) + "\n"
+            let bytes = Array(both.utf8)
+            _ = csys_send_descriptor(connection.descriptor, bytes, bytes.count, held.number)
+            _ = connection.line()
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        async let rev = kura.settings["app"].put("x", ["as": "fd"])
+        async let blob = kura.blobs["n"].get("k")
+        #expect(try await rev == 7)
+        #expect(try await blob?.copy() == Array("hello".utf8))
+        await kura.close()
+    }
+
+    @Test func `no call has the number of the introduction, however many there are`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() { connection.send(Self.reply(line, #"{"value":3,"rev":1}"#)) }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        kura.link.lock.withLock { _ in kura.link.counter = 0xFFF_FFFE }
+        for _ in 0..<4 {
+            let options = CallOptions(timeout: .seconds(30))
+            #expect(try await kura.settings["app"].get("a", as: Int.self, options: options) == 3)
+        }
+        await kura.close()
+    }
+
+    @Test func `options that would let no call through let one through`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() { connection.send(Self.reply(line, #"{"value":3,"rev":1}"#)) }
+        }
+        var options = ConnectOptions(timeout: .seconds(30))
+        options.maximumInFlight = 0
+        options.maximumOutputBytes = 0
+        let kura = try await Kura.connect(to: fake.path, options: options)
+        #expect(try await kura.settings["app"].get("a", as: Int.self) == 3)
+        await kura.close()
+    }
+
+    @Test func `what cannot be had now is no reason to give up, and a bad path is`() {
+        for code in [EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ECONNRESET] { #expect(!Link.isForGood(code)) }
+        for code in [ENAMETOOLONG, ENOTSOCK, EPROTOTYPE, ELOOP] { #expect(Link.isForGood(code)) }
     }
 }
