@@ -16,6 +16,11 @@ extension KuraError {
         KuraError(.invalidParams, message, advice: "Use a text, a number, or what is encoded as one of them.")
     }
 
+    static func otherID(_ message: String) -> KuraError {
+        KuraError(
+            .invalidParams, message, advice: "Put it under its own id; delete the other document if it is to go.")
+    }
+
     static func unknownField(_ message: String) -> KuraError {
         KuraError(.invalidParams, message, advice: "Nothing was asked for.")
     }

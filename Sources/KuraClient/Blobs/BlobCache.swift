@@ -36,7 +36,7 @@ public struct BlobCache: Sendable {
     ///   - orParent: for want of the variant, the blob itself; `info.isParent` tells.
     ///   - verify: hash all of it first; damaged, it is not there.
     /// - Returns: the blob, mapped.
-    /// - Throws: `noSpace` when it cannot be mapped.
+    /// - Throws: `noSpace` when it cannot be mapped; `descriptorMissing` when this process can have no more descriptors.
     public func get(
         _ key: String, variant: String? = nil, orParent: Bool = false, verify: Bool = false
     ) async throws(KuraError) -> Blob? {
@@ -47,8 +47,12 @@ public struct BlobCache: Sendable {
         let reply = try await kura.call("blobs.get", json: parameters.object)
         guard let answer = JSONObject(reply.result) else { throw .badAnswer("blobs.get") }
         guard answer.boolean("found") == true else { return nil }
-        guard let descriptor = reply.descriptor, let info = BlobInfo(answer, key: key, variant: variant) else {
-            throw .badAnswer("blobs.get")
+        guard let info = BlobInfo(answer, key: key, variant: variant) else { throw .badAnswer("blobs.get") }
+        guard let descriptor = reply.descriptor else {
+            throw KuraError(
+                .descriptorMissing, "the blob's descriptor could not be received", method: "blobs.get",
+                advice:
+                    "The process may have no more: let other blobs go, or raise the number of open files (ulimit -n).")
         }
         return try Blob(info: info, descriptor: descriptor)
     }

@@ -57,12 +57,15 @@ public actor BlobWriter {
     /// Makes what has come the blob.
     /// - Parameter digest: BLAKE2b-256 that it has to have, in hexadecimal.
     /// - Returns: whether the cache took it.
-    /// - Throws: `digestMismatch`; what has come is gone then.
+    /// - Throws: `digestMismatch`, or what a piece was refused with; what has come is gone then.
     @discardableResult
     public func commit(digest: String? = nil) async throws(KuraError) -> BlobCache.Outcome {
         guard !hasEnded else { throw ended }
         hasEnded = true
-        if let last { try await last.value.get() }
+        if let last, case .failure(let error) = await last.value {
+            await Self.abort(upload, cache)
+            throw error
+        }
         var parameters = ParameterText()
         parameters.add("upload", upload)
         parameters.add("digest", digest)
@@ -80,7 +83,8 @@ public actor BlobWriter {
     private static func abort(_ upload: String, _ cache: BlobCache) async {
         var parameters = ParameterText()
         parameters.add("upload", upload)
-        _ = try? await cache.call("blobs.abortUpload", parameters)
+        // Also for a task that was cancelled.
+        await Task { [parameters] in _ = try? await cache.call("blobs.abortUpload", parameters) }.value
     }
 
     private var ended: KuraError {

@@ -74,7 +74,10 @@ extension Kura {
         }
         call.request.append("}\n")
         call.passing = descriptor
-        call.wantsDescriptor = params.withBytes { $0.contains(text: "\"as\":\"fd\"") }
+        // By the parameter: what a value has within is not asked for.
+        call.wantsDescriptor =
+            rule.bringsDescriptor && params.withBytes { $0.contains(text: "\"as\":\"fd\"") }
+            && JSONObject(params)?.string("as") == "fd"
         let isKeyed = key.name != nil
         let isSafe =
             isKeyed
@@ -167,6 +170,8 @@ extension Kura {
         }
         var reported: KuraError?
         for attempt in 0..<Self.attempts {
+            // Patience is with a daemon that has gone, and begins when it goes.
+            if attempt > 0 { call.queuedAt = Clock.now() }
             let outcome = await link.exchange(call)
             if outcome == .result { return }
             let again = try judge(outcome, call, manner, &reported, isLast: attempt == Self.attempts - 1)

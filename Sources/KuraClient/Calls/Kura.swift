@@ -50,16 +50,17 @@ public final class Kura: Sendable {
     ) async throws(KuraError) -> Kura {
         let link = try Link(path: path ?? SocketPath.standard(SocketPath.environment), options: options)
         let kura = Kura(link, companion: companion, whenClosed: whenClosed)
-        link.start()
+        try link.start()
         let failure = await withTaskCancellationHandler {
             await link.awaitFirst()
         } onCancel: {
             link.close()
         }
-        if let failure {
-            guard Task.isCancelled, failure.kind == .closed else { throw failure }
+        // Cancelled, the link is closed, though it may have connected before.
+        if Task.isCancelled, failure == nil || failure?.kind == .closed {
             throw KuraError(.cancelled, "the task was cancelled before the client was connected")
         }
+        if let failure { throw failure }
         return kura
     }
 

@@ -14,11 +14,13 @@ import Synchronization
 extension Link {
     /// Longest that the thread sleeps: a call with the usual timeout need not wake it to be watched.
     private static let longestSleep: Int64 = 30_000_000_000
+    /// A connection that has lasted so long was a good one.
+    private static let steadyTime: Int64 = 1_000_000_000
     /// Room for what one read brings.
     private static let readBytes = 256 << 10
 
     /// Safety: the thread takes over the one reference that is passed to it, and lets go of it at its end.
-    func start() {
+    func start() throws(KuraError) {
         let start = unsafe Unmanaged.passRetained(self)
         #if canImport(Glibc)
             var thread = pthread_t()
@@ -34,7 +36,12 @@ extension Link {
                 link.run()
                 return nil
             }, unsafe start.toOpaque())
-        precondition(result == 0, "pthread_create: \(result)")
+        guard result == 0 else {
+            unsafe start.release()
+            throw KuraError(
+                .serverGone, "no thread can be started (error \(result))",
+                advice: "Raise the number of processes and threads (ulimit -u).")
+        }
         #if canImport(Glibc)
             pthread_detach(thread)
         #else
@@ -49,13 +56,19 @@ extension Link {
         while awaitDemand() {
             do throws(KuraError) {
                 try open()
-                attempt = 0
+                let start = Clock.now()
                 serve()
+                if Clock.now() - start >= Self.steadyTime {
+                    attempt = 0
+                    continue
+                }
+                // A daemon that lets everybody in and drops them is not asked without a pause.
+                attempt = min(attempt, 3)
             } catch {
                 guard failed(error, since: begun) else { break }
-                pause(attempt)
-                attempt += 1
             }
+            pause(attempt)
+            attempt += 1
         }
         end()
     }
@@ -131,6 +144,8 @@ extension Link {
         // A daemon that refuses a connection says why before it closes it: the answer is looked for all the same.
         _ = shared.socket.send(line.bytes)
         let limit = Clock.deadline(after: timeout, from: Clock.now())
+        // Calls wait for this connection, and not for longer than they were given.
+        expire(Clock.now())
         while true {
             if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
                 let text = Array(received.bytes(0..<newline))
@@ -145,10 +160,12 @@ extension Link {
                     .serverGone, "somebody listens at \(path) and does not answer",
                     advice: "The daemon may be stopped, or it is none of ours.")
             }
-            if sleep(shared, until: limit), !receive(shared) {
+            let until = min(limit, lock.withLock { _ in sleepsUntil })
+            if sleep(shared, until: until), !receive(shared) {
                 throw KuraError(
                     .serverGone, "the daemon at \(path) closes connections at once", advice: "Look at its log.")
             }
+            if Clock.now() >= until { expire(Clock.now()) }
         }
     }
 
@@ -157,8 +174,20 @@ extension Link {
         let known = LineConnection.connectError(error, path: path)
         switch known.code {
         case .notAllowed: return KuraError(.notAllowed, known.message)
-        case .badPath: return KuraError(.badPath, known.message)
+        case .badPath where isForGood(error.code): return KuraError(.badPath, known.message)
+        case .badPath:
+            return KuraError(
+                .serverGone, known.message, advice: "It is tried again; see what the process or the system is short of."
+            )
         default: return KuraError(.serverGone, known.message)
+        }
+    }
+
+    /// Whether it is the path that is wrong, and not something that is wanting now: descriptors, memory, room in the daemon's queue.
+    static func isForGood(_ code: Int32) -> Bool {
+        switch code {
+        case ENAMETOOLONG, ENOTSOCK, EPROTOTYPE, ELOOP, EINVAL: true
+        default: false
         }
     }
 
@@ -246,8 +275,8 @@ extension Link {
     // MARK: Serving
 
     private func serve() {
-        // A call that was sent since the connection is there may have asked for less.
-        lock.withLock { _ in sleepsUntil = min(sleepsUntil, Clock.now() + Self.longestSleep) }
+        // Those that have waited for this connection are watched as well.
+        expire(Clock.now())
         while true {
             let (current, isClosed) = lock.withLock { _ in (socket, phase == .closed) }
             guard let current, !isClosed else { return lost() }
@@ -365,7 +394,11 @@ extension Link {
                 if let failure { give(call, .failed, failure) } else { give(call, .lost) }
                 if call.subscription != nil { retire(call) }
             }
-            for subscription in subscriptions.values { subscription.isBegun = false }
+            for subscription in subscriptions.values {
+                subscription.isBegun = false
+                // It may be another's over the next connection.
+                subscription.number = nil
+            }
             sleepsUntil = .max
         }
         forgetInput()

@@ -64,7 +64,8 @@ final class Link: @unchecked Sendable {
     var firstOutcome: KuraError??
     var endings: [Waiter<Void>] = []
     var hasEnded = false
-    private var counter: Int64 = 0
+    /// Of the newest call's id, 1 to 2^28 − 1: 0 is the introduction's.
+    var counter: Int64 = 0
 
     // MARK: The sending role's
 
@@ -88,6 +89,9 @@ final class Link: @unchecked Sendable {
 
     init(path: String, options: ConnectOptions) throws(KuraError) {
         self.path = path
+        var options = options
+        options.maximumInFlight = min(max(1, options.maximumInFlight), 1 << 16)
+        options.maximumOutputBytes = max(1, options.maximumOutputBytes)
         self.options = options
         timeout = Clock.nanoseconds(options.timeout)
         patience = Clock.nanoseconds(options.patience)
@@ -201,7 +205,7 @@ final class Link: @unchecked Sendable {
 
     /// Gives a call an id of its own: its place, under a number that counts on.
     func number(_ call: PendingCall) {
-        counter = (counter + 1) & 0xFFF_FFFF
+        counter = counter == 0xFFF_FFFF ? 1 : counter + 1
         call.id = counter << 24 | Int64(call.place)
     }
 

@@ -13,10 +13,13 @@ struct MethodRule: Sendable {
     let hasSecrets: Bool
     /// It can ask the daemon to wait for something.
     let waits: Bool
+    /// Its result may bring a descriptor.
+    let bringsDescriptor: Bool
 
     /// Of a method that this client does not know: sent once.
     static let unknown = MethodRule(
-        isRead: false, takesKey: false, repeats: false, isSlow: false, hasSecrets: false, waits: false)
+        isRead: false, takesKey: false, repeats: false, isSlow: false, hasSecrets: false, waits: false,
+        bringsDescriptor: true)
     static let all: [String: MethodRule] = Dictionary(
         uniqueKeysWithValues: Method.all.map { method in
             let isRead = method.access == .read
@@ -26,7 +29,8 @@ struct MethodRule: Sendable {
                     isRead: isRead, takesKey: method.requestKeyPosition != nil,
                     repeats: repeated.contains(method.name) || isRead && !notRepeated.contains(method.name),
                     isSlow: slow.contains(method.name), hasSecrets: method.hasSecrets,
-                    waits: method.parameters.contains { $0.name == "timeoutMs" || $0.name == "waitMs" })
+                    waits: method.parameters.contains { $0.name == "timeoutMs" || $0.name == "waitMs" },
+                    bringsDescriptor: method.parameters.contains { $0.name == "as" })
             )
         })
 

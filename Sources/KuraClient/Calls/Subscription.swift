@@ -99,6 +99,8 @@ final class Subscription: @unchecked Sendable {
     }
 
     private func forget() {
+        // A `resync` that was not read is told again, by beginning where the daemon is: what was read before may be of another history.
+        for case .resync(let resync) in backlog[first...] { missed = resync.reason }
         backlog = []
         first = 0
         bytes = 0
@@ -201,7 +203,9 @@ extension Link {
         guard let number = subscription.number else { return }
         subscription.number = nil
         subscription.isBegun = false
-        guard told.removeValue(forKey: number) != nil, phase == .connected else { return }
+        guard told[number] === subscription else { return }
+        told[number] = nil
+        guard phase == .connected else { return }
         output.append("{\"jsonrpc\":\"2.0\",\"method\":\"")
         output.append(number.family.name)
         output.append(".unwatch\",\"params\":{\"subscription\":")

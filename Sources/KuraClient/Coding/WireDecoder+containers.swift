@@ -185,7 +185,7 @@ private struct Unkeyed: UnkeyedDecodingContainer {
     mutating func decode(_ type: Double.Type) throws -> Double { try number(type) }
     mutating func decode(_ type: Float.Type) throws -> Float { try number(type) }
 
-    private mutating func number<T: LosslessStringConvertible>(_ type: T.Type) throws -> T {
+    private mutating func number<T: LosslessStringConvertible & BinaryFloatingPoint>(_ type: T.Type) throws -> T {
         let value = try current(type).number(type, path)
         advance()
         return value

@@ -204,8 +204,11 @@ struct WireValue {
         throw mismatch(type, path())
     }
 
-    func number<T: LosslessStringConvertible>(_ type: T.Type, _ path: @autoclosure () -> [any CodingKey]) throws -> T {
-        guard node.kind == .number, let value = T(String(decoding: text, as: UTF8.self)) else {
+    func number<T: LosslessStringConvertible & BinaryFloatingPoint>(
+        _ type: T.Type, _ path: @autoclosure () -> [any CodingKey]
+    ) throws -> T {
+        // One that is too large would be infinite.
+        guard node.kind == .number, let value = T(String(decoding: text, as: UTF8.self)), value.isFinite else {
             throw mismatch(type, path())
         }
         return value

@@ -82,9 +82,7 @@ private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func child(_ name: String, _ key: any CodingKey) -> WireNodeEncoder {
-        // A name that comes twice here cannot be told: the daemon refuses it.
-        try? node.add(name: name, codingPath)
-        return WireNodeEncoder(node: node.child(), codingPath: codingPath + [key])
+        WireNodeEncoder(node: node.child(name: name, codingPath), codingPath: codingPath + [key])
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedEncodingContainer<

@@ -1,8 +1,9 @@
 /// Makes compact JSON text of `Encodable` values, without Foundation.
 ///
 /// Integers keep every digit, `Double` and `Float` get the shortest text that reads back as the same number, and members stand in the order in which they
-/// are encoded. Bytes (`[UInt8]`) become base64 text, as the protocol has them. Other types are as they encode themselves: a `Date` of Foundation's is a
-/// number of seconds since 2001, its `Data` an array of numbers. NaN, infinities and an object that is given a name twice are refused.
+/// are encoded. Dictionaries and sets, which have no order, are written in that of their members' texts: equal values have equal texts, so that what has not
+/// changed is not written. Bytes (`[UInt8]`) become base64 text, as the protocol has them. Other types are as they encode themselves: a `Date` of Foundation's is a
+/// number of seconds since 2001, its `Data` an array of numbers. NaN, infinities, an object that is given a name twice and more than 512 levels are refused.
 public struct WireEncoder: Sendable {
     public init() {}
 
@@ -75,6 +76,12 @@ final class WireNode {
     var text: [UInt8] = []
     var children: [(offset: Int, node: WireNode)] = []
     var count = 0
+    /// Where its elements begin, when they are yet to be put in order.
+    private var starts: [Int]?
+    /// Containers within that were asked for by name.
+    private var named: [(name: String, node: WireNode)] = []
+    /// What was wrong where nothing could be thrown.
+    private var fault: EncodingError?
     private var names: [String] = []
     /// The same, once there are many.
     private var manyNames: Set<String> = []
@@ -101,7 +108,17 @@ final class WireNode {
             node.kind = .scalar
             node.text = text
         } else {
+            guard path.count < JSONDocument.maximumDepth else {
+                throw EncodingError.invalidValue(
+                    value,
+                    EncodingError.Context(
+                        codingPath: Array(path.prefix(4)), debugDescription: "it goes on too deep, or without an end"))
+            }
+            let unordered = T.self as? any UnorderedValue.Type
+            if unordered != nil { node.starts = [] }
             try value.encode(to: WireNodeEncoder(node: node, codingPath: path))
+            if let fault = node.firstFault { throw fault }
+            if let unordered { node.putInOrder(by: node.kind == .array ? unordered.elementsOfArray : 1) }
             // A type that encodes nothing is an object without members.
             if node.kind == .empty { node.kind = .object }
         }
@@ -140,7 +157,19 @@ final class WireNode {
 
     func addElement() {
         if count > 0 { text.append(UInt8(ascii: ",")) }
+        starts?.append(text.count)
         count += 1
+    }
+
+    /// Puts elements, so many of which belong together, in the order of their texts.
+    private func putInOrder(by width: Int) {
+        guard let starts, count > width, children.isEmpty else { return }
+        let ends = starts.dropFirst().map { $0 - 1 } + [text.count]
+        let parts = stride(from: 0, to: starts.count, by: width).map { first in
+            text[starts[first]..<ends[min(first + width, starts.count) - 1]]
+        }
+        let sorted = parts.sorted { $0.lexicographicallyPrecedes($1) }
+        text = Array(sorted.joined(separator: [UInt8(ascii: ",")]))
     }
 
     /// Puts a value behind what is there.
@@ -161,6 +190,24 @@ final class WireNode {
         return node
     }
 
+    /// The same of a name; whoever asks for it again gets the same one.
+    func child(name: String, _ path: [any CodingKey]) -> WireNode {
+        if let known = named.first(where: { $0.name == name }) { return known.node }
+        do { try add(name: name, path) } catch {
+            fault = fault ?? error as? EncodingError
+            return WireNode()
+        }
+        let node = child()
+        named.append((name, node))
+        return node
+    }
+
+    private var firstFault: EncodingError? {
+        if let fault { return fault }
+        for child in children { if let fault = child.node.firstFault { return fault } }
+        return nil
+    }
+
     func write(to output: inout [UInt8]) {
         switch kind {
         case .empty: output.append(contentsOf: "null".utf8)
@@ -177,4 +224,19 @@ final class WireNode {
             output.append(kind == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
         }
     }
+}
+
+/// What has elements in no order.
+private protocol UnorderedValue {
+    /// How many elements of an array belong together, when it is encoded as one.
+    static var elementsOfArray: Int { get }
+}
+
+extension Set: UnorderedValue {
+    static var elementsOfArray: Int { 1 }
+}
+
+extension Dictionary: UnorderedValue {
+    /// Key and value.
+    static var elementsOfArray: Int { 2 }
 }

@@ -234,7 +234,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var after = before.value
         change(&after)
         guard try DocumentKey.text(after.id) == row.key else {
-            throw .unusableID("a change of document \(row.key) of \(name) has given it another id")
+            throw .otherID("a change of document \(row.key) of \(name) has given it another id")
         }
         let outcome = try await save(
             key: row.key, from: try FaceCoding.encode(before.value), of: row, to: try FaceCoding.encode(after))

@@ -80,7 +80,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
     }
 
-    /// One value, by its id; nil when there is none. To set nil deletes it.
+    /// One value, by its id; nil when there is none. To set nil deletes it; a value with another id is refused (`lastProblem`).
     public subscript(id: Model.ID) -> Model? {
         get {
             registrar.access(self, keyPath: \.values)
@@ -96,7 +96,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     /// Whether the documents have been read for the first time.
     public var isLoaded: Bool { core.state.withLock { $0.isLoaded } }
 
-    /// Waits until the documents have been read for the first time, or the collection is closed.
+    /// Waits until the documents have been read for the first time, or that is refused (`lastProblem` says why), or the collection is closed, or
+    /// the task cancelled: `isLoaded` tells.
     public func loaded() async { await core.loaded() }
 
     /// Whether everything that is shown is saved.
@@ -111,13 +112,13 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
     }
 
-    /// Edits a value.
+    /// Edits a value, not its id: that is refused (`lastProblem`).
     /// - Returns: false when there is none, and `change` was not called.
     @discardableResult
     public func update(_ id: Model.ID, _ change: (inout Model) -> Void) -> Bool {
         guard var value = self[id] else { return false }
         change(&value)
-        put(value)
+        self[id] = value
         return true
     }
 
@@ -192,7 +193,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     /// Has `lastProblem` be nil until there is another.
     public func forgetProblem() { core.forgetProblem() }
 
-    /// What cannot be done from now on. Each has all of them; it ends with the collection.
+    /// What cannot be done from now on. Each has all of them, of those that it does not read the newest 1,000; it ends with the collection.
     public var problems: AsyncStream<LiveProblem<Model>> { core.problems() }
 
     /// Edits that are not saved because somebody else has changed the same.

@@ -26,8 +26,10 @@ extension LiveCore {
                 }
                 return
             } catch {
-                guard !Task.isCancelled, error.kind != .closed else { return }
+                guard !Task.isCancelled, error.kind != .closed else { return letGo() }
                 await tellProblem(.notFollowed(error), isolation: actor)
+                // Asked again it would be refused again, until somebody changes what is behind that.
+                if error.code != 0, !error.isRetryable { letGo() }
             }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(10))
@@ -60,10 +62,15 @@ extension LiveCore {
             state.entries.stored.filter { !keys.contains($0) }
         }
         try await absorbAll(gone.map { News(key: $0, row: nil, rev: first ?? 0, isOut: selector != nil) })
+        state.withLock { $0.isLoaded = true }
+        letGo()
+    }
+
+    /// Nobody waits for the first reading any more.
+    private func letGo() {
         let waiters = state.withLock { state in
-            defer { state.loadWaiters = [] }
-            state.isLoaded = true
-            return state.loadWaiters
+            defer { state.loadWaiters = [:] }
+            return state.loadWaiters.values
         }
         for waiter in waiters { waiter.resume() }
     }
@@ -160,30 +167,37 @@ extension LiveCore {
 
     /// Waits until the documents have been read for the first time, or that is given up.
     func loaded() async {
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.isLoaded || state.isClosed { return true }
-                state.loadWaiters.append(continuation)
-                return false
+        let number = state.withLock { state in
+            state.waiterCount += 1
+            return state.waiterCount
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isLoaded || state.isClosed || Task.isCancelled { return true }
+                    state.loadWaiters[number] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isOver { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.loadWaiters.removeValue(forKey: number) }?.resume()
         }
     }
 
     /// Follows no more, and saves what waits for its interval.
     func stop() {
-        let (follower, waiters, listeners) = state.withLock { state in
+        let (follower, listeners) = state.withLock { state in
             state.isClosed = true
             state.timer?.cancel()
             defer {
                 state.follower = nil
-                state.loadWaiters = []
                 state.listeners = [:]
             }
-            return (state.follower, state.loadWaiters, Array(state.listeners.values))
+            return (state.follower, Array(state.listeners.values))
         }
         follower?.cancel()
-        for waiter in waiters { waiter.resume() }
+        letGo()
         for listener in listeners { listener.finish() }
     }
 }

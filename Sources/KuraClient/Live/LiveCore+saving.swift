@@ -71,9 +71,10 @@ extension LiveCore {
                 }
             } catch {
                 finish(writes, nil)
-                guard let operation = JSONObject(error.data)?.integer("operation").map({ Int($0) }),
-                    writes.indices.contains(operation), !error.isRetryable
-                else { return error }
+                var operation = JSONObject(error.data)?.integer("operation").map { Int($0) }
+                // What is larger than the rest may be goes alone.
+                if error.kind == .lineTooLong, writes.count == 1 { operation = 0 }
+                guard let operation, writes.indices.contains(operation), !error.isRetryable else { return error }
                 await refuse(writes[operation].key, error, isolation: actor)
             }
         }

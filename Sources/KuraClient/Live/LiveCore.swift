@@ -18,7 +18,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var listeners: [Int: AsyncStream<LiveProblem<Model>>.Continuation] = [:]
         var listenerCount = 0
         var isLoaded = false
-        var loadWaiters: [CheckedContinuation<Void, Never>] = []
+        var loadWaiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waiterCount = 0
         /// Nothing is followed any more.
         var isClosed = false
         /// The client is closed: nothing can be saved any more.
@@ -96,6 +97,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     }
 
     func show(_ value: Model, _ key: String) throws(KuraError) -> Entry.Shown {
+        let own = try DocumentKey.text(value.id)
+        guard own == key else { throw .otherID("a value with the id \(own) in the place of \(key)") }
         let text = try FaceCoding.encode(value)
         return Entry.Shown(value: value, text: text, sortValues: order.values(key: key, text: text))
     }
@@ -119,13 +122,18 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
 
     func forgetProblem() { announcing(.lastProblem) { state.withLock { $0.lastProblem = nil } } }
 
+    /// For somebody who does not read them.
+    private static var keptProblems: Int { 1000 }
+
     func problems() -> AsyncStream<LiveProblem<Model>> {
-        AsyncStream { continuation in
-            let number = state.withLock { state in
+        AsyncStream(bufferingPolicy: .bufferingNewest(Self.keptProblems)) { continuation in
+            let number = state.withLock { state -> Int? in
+                if state.isClosed { return nil }
                 state.listenerCount += 1
                 state.listeners[state.listenerCount] = continuation
                 return state.listenerCount
             }
+            guard let number else { return continuation.finish() }
             continuation.onTermination = { [weak self] _ in
                 _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
             }

@@ -141,14 +141,25 @@ actor FetchFlow<Value: Codable & Sendable> {
             parameters.add("etag", etag)
             if !request.tags.isEmpty { parameters.add("tags", strings: request.tags) }
             if !request.store { parameters.add("store", json: Array("false".utf8)) }
-            // It has been fetched, and that is what was asked for: a cache that is away or declines takes nothing from it.
-            _ = try? await cache.call("models.put", parameters)
-            claim.forget()
+            await handOver("models.put", parameters)
             return CachedValue(value: value, isFresh: true, age: .zero, etag: etag)
         case .notModified:
-            _ = try? await cache.call("models.touch", parameters)
-            claim.forget()
+            await handOver("models.touch", parameters)
             return known.map { CachedValue(value: $0.value, isFresh: true, age: .zero, etag: $0.etag) }
+        }
+    }
+
+    /// Gives the others what was fetched. That is what was asked for: a cache that is away or declines takes nothing from it. Also for a task
+    /// that was cancelled meanwhile: others wait. What the cache refuses gives the right to fetch back.
+    private func handOver(_ method: String, _ parameters: ParameterText) async {
+        let cache = request.cache
+        let error: KuraError? = await Task {
+            do throws(KuraError) { _ = try await cache.call(method, parameters) } catch { return error }
+            return nil
+        }.value
+        switch error?.kind {
+        case nil, .serverGone, .connectionLost, .outcomeUnknown, .noReply, .closed: claim.forget()
+        default: await claim.fail(retryAfter: nil)
         }
     }
 

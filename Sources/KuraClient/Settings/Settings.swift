@@ -75,6 +75,11 @@ public struct DomainSettings: Sendable {
 
     /// All values that show, by name, as JSON; those whose name begins so.
     public func list(prefix: String? = nil) async throws(KuraError) -> [String: RawJSON] {
+        try await listing(prefix: prefix).values
+    }
+
+    /// The same, with the revision that all of them are as of, or newer.
+    func listing(prefix: String?) async throws(KuraError) -> (values: [String: RawJSON], rev: Int64) {
         struct Params: Encodable {
             let domain: String
             let prefix: String?
@@ -82,13 +87,15 @@ public struct DomainSettings: Sendable {
         }
         var values: [String: RawJSON] = [:]
         var cursor: String?
+        var first: Int64?
         repeat {
             let page: Page = try await kura.call(
                 "settings.list", Params(domain: domain, prefix: prefix, cursor: cursor))
             values.merge(page.values) { _, later in later }
             cursor = page.cursor
+            first = first ?? page.rev
         } while cursor != nil
-        return values
+        return (values, first ?? 0)
     }
 
     // MARK: Writing

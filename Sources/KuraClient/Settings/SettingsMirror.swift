@@ -53,6 +53,12 @@ public final class SettingsMirror: Sendable {
         (try? value(key.name, as: Value.self)) ?? key.defaultValue
     }
 
+    /// Why a key's default shows although there is a value: it is of another type. nil when it is not so.
+    public func mismatch<Value>(_ key: SettingKey<Value>) -> KuraError? {
+        do throws(KuraError) { _ = try value(key.name, as: Value.self) } catch { return error }
+        return nil
+    }
+
     /// The value under a name; nil when none shows.
     /// - Throws: `wrongType` when something else is stored.
     public func value<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws(KuraError) -> Value? {
@@ -103,7 +109,7 @@ public final class SettingsMirror: Sendable {
         do throws(KuraError) {
             let page: Page = try await settings.kura.call(
                 "changes.list", Params(afterRev: from, epoch: epoch, scope: settings.domain))
-            try await apply(page.changes, rev: page.rev)
+            try await apply(page.changes, rev: page.rev, of: epoch)
             if !page.hasMore, page.rev < wanted {
                 throw KuraError(
                     .invalidParams, "revision \(wanted) has not been given out yet: it comes from another history",
@@ -123,42 +129,44 @@ public final class SettingsMirror: Sendable {
     private static func follow(_ iterator: ChangeStream.AsyncIterator, _ mirror: () -> SettingsMirror?) async {
         do {
             while let event = try await iterator.next() {
-                guard let mirror = mirror() else { return }
-                try await mirror.take(event)
+                let epoch = ChangeStream(feed: iterator.feed).place?.epoch ?? ""
+                // A daemon that is away comes back, and the event is still to be applied then; nobody holds the mirror meanwhile.
+                var attempt = 0
+                while try await mirror()?.take(event, of: epoch) == false {
+                    try await Task.sleep(for: .nanoseconds(Link.longestPause(attempt)))
+                    attempt += 1
+                }
             }
             mirror()?.end(KuraError(.closed, "the client was closed"))
-        } catch {
+        } catch let error as KuraError {
             mirror()?.end(error)
-        }
+        } catch {}
     }
 
     private func end(_ failure: KuraError) { state.withLock { $0.failure = failure } }
 
-    private func take(_ event: ChangeEvent) async throws(KuraError) {
-        var attempt = 0
-        while true {
-            do throws(KuraError) {
-                switch event {
-                case .progress(let rev): reach(rev)
-                case .changes(let changes, let rev): try await apply(changes, rev: rev)
-                case .resync(let resync): try await load(rev: resync.rev, epoch: resync.epoch)
-                }
-                return
-            } catch {
-                // A daemon that is away comes back; the event is still to be applied then.
-                switch error.kind {
-                case .serverGone, .connectionLost, .noReply, .overloaded, .shuttingDown: break
-                default: throw error
-                }
-                try? await Task.sleep(for: .nanoseconds(Link.longestPause(attempt)))
-                if Task.isCancelled { throw error }
-                attempt += 1
+    /// - Returns: false when the daemon is away.
+    private func take(_ event: ChangeEvent, of epoch: String) async throws(KuraError) -> Bool {
+        do throws(KuraError) {
+            switch event {
+            case .progress(let rev): reach(rev, of: epoch)
+            case .changes(let changes, let rev): try await apply(changes, rev: rev, of: epoch)
+            case .resync(let resync): try await load(rev: resync.rev, epoch: resync.epoch)
+            }
+            return true
+        } catch {
+            switch error.kind {
+            case .serverGone, .connectionLost, .noReply, .overloaded, .shuttingDown: return false
+            default: throw error
             }
         }
     }
 
-    /// Reads what has changed as it is now; then everything up to `rev` is in the mirror.
-    private func apply(_ changes: [Change], rev: Int64) async throws(KuraError) {
+    // The stream and `refreshed` may read at the same time, and what was read first may be taken in last. So each reading counts by its own
+    // revision, and a revision only for the history that it is of.
+
+    /// Reads what has changed as it is now; then everything up to `rev` of that history is in the mirror.
+    private func apply(_ changes: [Change], rev: Int64, of epoch: String) async throws(KuraError) {
         var names: [String] = []
         for change in changes {
             guard let name = change.key else { return try await reload() }
@@ -167,20 +175,27 @@ public final class SettingsMirror: Sendable {
         var rest = names[...]
         while !rest.isEmpty {
             let some = Array(rest.prefix(1000))
-            rest = rest.dropFirst(1000)
+            let known = self.epoch
             let (values, readAt) = try await settings.getMany(some)
-            state.withLock { state in
-                // Two may read at once: the later reading counts.
+            let isTaken = state.withLock { state in
+                guard state.epoch == known else { return false }
                 for name in some where state.readAt[name, default: 0] <= readAt {
                     state.values[name] = values[name]
                     state.readAt[name] = readAt
                 }
+                return true
             }
+            // The history has changed meanwhile, and of which one these values are is not known: they are read again.
+            if isTaken { rest = rest.dropFirst(1000) }
         }
-        reach(rev)
+        reach(rev, of: epoch)
     }
 
-    private func reach(_ rev: Int64) { state.withLock { $0.rev = max($0.rev, rev) } }
+    private func reach(_ rev: Int64, of epoch: String) {
+        state.withLock { state in
+            if state.epoch == epoch { state.rev = max(state.rev, rev) }
+        }
+    }
 
     private func reload() async throws(KuraError) {
         let epoch = settings.kura.server?.epoch ?? ""
@@ -190,12 +205,16 @@ public final class SettingsMirror: Sendable {
 
     /// Reads the whole domain, which is as of `rev` or later.
     private func load(rev: Int64, epoch: String) async throws(KuraError) {
-        let values = try await settings.list()
+        let (values, readAt) = try await settings.listing(prefix: nil)
         state.withLock { state in
-            state.values = values
-            state.readAt = [:]
-            state.rev = rev
-            state.epoch = epoch
+            guard state.epoch == epoch else {
+                (state.values, state.readAt, state.rev, state.epoch) = (values, [:], rev, epoch)
+                return
+            }
+            let newer = state.readAt.filter { $0.value > readAt }
+            var merged = values
+            for name in newer.keys { merged[name] = state.values[name] }
+            (state.values, state.readAt, state.rev) = (merged, newer, max(state.rev, rev))
         }
     }
 }
@@ -221,6 +240,8 @@ public struct Setting<Value: Codable & Sendable>: Sendable {
     /// The value that shows, as of `mirror.rev` or later.
     public var wrappedValue: Value { mirror[key] }
     public var projectedValue: Setting<Value> { self }
+    /// Why the default shows although there is a value: it is of another type. nil when it is not so.
+    public var mismatch: KuraError? { mirror.mismatch(key) }
 
     /// Writes a value, and returns when the property shows it, or what somebody has written since.
     /// - Returns: the revision of the setting's last change.

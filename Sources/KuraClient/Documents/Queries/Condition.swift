@@ -27,7 +27,17 @@ public struct Condition<Model>: Sendable {
     public static var nothing: Condition { Condition(.any([])) }
 
     /// A selector in the daemon's dialect (proto-docs/queries.md), for what cannot be said with fields. The daemon judges it.
-    public init(selector json: String) { node = .selector(Array(json.utf8), isNegated: false) }
+    /// What is no JSON object has the query throw `notEncodable`.
+    public init(selector json: String) {
+        do throws(KuraError) {
+            let selector = try RawJSON(json)
+            guard selector.text.first == UInt8(ascii: "{") else {
+                throw KuraError(
+                    .notEncodable, "a selector is a JSON object", advice: "See proto-docs/queries.md.")
+            }
+            node = .selector(selector.text, isNegated: false)
+        } catch { node = .fault(error) }
+    }
 
     /// The selector for `where`; nil when every document has it.
     /// - Throws: what was wrong with a field or a value.
