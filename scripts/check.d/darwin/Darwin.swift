@@ -21,6 +21,10 @@ public var EINTR: Int32 { 4 }
 public var EACCES: Int32 { 13 }
 public var ENOTDIR: Int32 { 20 }
 public var EAGAIN: Int32 { 35 }
+public var ENOTSOCK: Int32 { 38 }
+public var EPROTOTYPE: Int32 { 41 }
+public var ELOOP: Int32 { 62 }
+public var EINVAL: Int32 { 22 }
 public var ECONNREFUSED: Int32 { 61 }
 public var ENAMETOOLONG: Int32 { 63 }
 
