@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
 import tarfile
 import zipfile
@@ -63,6 +64,10 @@ def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
     project = _project()
     base = f"{project['name']}-{project['version']}"
     with tarfile.open(Path(sdist_directory) / f"{base}.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        about = _metadata(project).encode()
+        entry = tarfile.TarInfo(f"{base}/PKG-INFO")
+        entry.size = len(about)
+        archive.addfile(entry, io.BytesIO(about))
         for name in ("pyproject.toml", "README.md", "backend", "src"):
             archive.add(ROOT / name, f"{base}/{name}", filter=lambda part: None if "__pycache__" in part.name else part)
     return f"{base}.tar.gz"

@@ -61,6 +61,13 @@ def test_all_of_it_is_python_3_9() -> None:
         ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 9))
 
 
+def test_python_3_9_can_read_all_of_it() -> None:
+    """Its grammar; what runs there is found by running the tests there (PYTHON=python3.9 scripts/test-python)."""
+    for folder in ("src", "examples", "backend"):
+        for path in CLIENT.glob(f"{folder}/**/*.py"):
+            ast.parse(path.read_text("utf-8"), str(path), feature_version=(3, 9))
+
+
 def test_files_that_are_written_are_of_one_idea() -> None:
     for path in [*CLIENT.glob("src/kura/*.py"), *CLIENT.glob("src/kura/aio/*.py"), *CLIENT.glob("tests/*.py"), *CLIENT.glob("generator/*.py")]:
         lines = path.read_text("utf-8").splitlines()

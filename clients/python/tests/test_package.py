@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -40,6 +41,21 @@ def test_the_wheel_has_all_of_the_package(daemon: Daemon, tmp_path: Path) -> Non
     sources = [str(path.relative_to(CLIENT / "src")) for path in (CLIENT / "src").glob("kura/**/*.py")]
     assert {*sources, "kura/py.typed"} == {name for name in names if not name.startswith("kura-0.1.0")}
     check(tmp_path / "site", daemon)
+
+
+def test_the_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
+    wheel = tmp_path / kura_build.build_wheel(str(tmp_path))
+    with tarfile.open(tmp_path / kura_build.build_sdist(str(tmp_path))) as archive:
+        names = archive.getnames()
+        archive.extractall(tmp_path / "source")
+    base = "kura-0.1.0"
+    assert {f"{base}/PKG-INFO", f"{base}/pyproject.toml", f"{base}/src/kura/py.typed"} <= set(names) and all(name.startswith(base) for name in names)
+    assert (tmp_path / "source" / base / "PKG-INFO").read_text("utf-8").startswith("Metadata-Version: 2.1\nName: kura\nVersion: 0.1.0\n")
+    again = tmp_path / "again"
+    again.mkdir()
+    build = "import kura_build; kura_build.build_wheel(%r)" % str(again)
+    subprocess.run([sys.executable, "-c", build], cwd=tmp_path / "source" / base / "backend", check=True)
+    assert (again / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 @pytest.mark.skipif(not has_pip(), reason="this Python has no pip")
