@@ -178,7 +178,8 @@ def module(store: str, methods: List[Schema]) -> str:
         name = f"{'Async' if is_async else ''}{capital(store)}Methods"
         classes += ["", "", f"class {name}:", f'    """{about or "Methods of " + store + "."}"""', ""]
         classes += [f"    def __init__(self, caller: {'AsyncCaller' if is_async else 'Caller'}) -> None:",
-                    "        self._caller = caller"]
+                    "        self._caller = caller", "",
+                    "    def __repr__(self) -> str:", '        return f"<{type(self).__name__} of {self._caller!r}>"']
         for method in methods:
             if not is_async:
                 schema = method["result"]["schema"]

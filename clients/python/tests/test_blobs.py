@@ -59,7 +59,7 @@ def test_a_file_is_passed_by_its_descriptor(client: kura.Kura, tmp_path: os.Path
         file.write(b"x" * 50_000)
     with open(path, "rb") as file:
         assert client.blobs["files"].put("a", file).size == 50_000
-    with pytest.raises(TypeError, match="give its .read()"):
+    with pytest.raises(TypeError, match="encode text, open paths"):
         client.blobs["files"].put("b", "text")  # type: ignore[arg-type]
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import threading
 from typing import List
 
 import pytest
 
 import kura
-from conftest import Daemon
+from conftest import PATIENCE, Daemon
 
 
 def test_a_domain_is_a_mapping(client: kura.Kura) -> None:
@@ -25,6 +26,55 @@ def test_a_domain_is_a_mapping(client: kura.Kura) -> None:
         del app["theme"]
     app.clear()
     assert dict(app) == {}
+
+
+def test_a_domain_does_what_a_dict_does(client: kura.Kura) -> None:
+    app = client.settings["dict"]
+    app |= {"a": 1}
+    client.settings["dict"] |= {"b": 2}
+    app |= [("c", 3)]
+    assert app | {"c": 4} == {"a": 1, "b": 2, "c": 4} and {"c": 4} | app == {"a": 1, "b": 2, "c": 3}
+    assert app == {"a": 1, "b": 2, "c": 3} and {"a": 1, "b": 2, "c": 3} == app and app != {"a": 1} and bool(app)
+    assert app.pop("c") == 3 and app.pop("c", "none") == "none" and app.pop("c", None) is None
+    with pytest.raises(KeyError):
+        app.pop("c")
+    assert dict([app.popitem(), app.popitem()]) == {"a": 1, "b": 2} and not app
+    with pytest.raises(KeyError):
+        app.popitem()
+    with pytest.raises(TypeError, match="update"):
+        client.settings["dict"] = {"a": 1}
+    with pytest.raises(TypeError, match="update"):
+        client.settings["dict"] = client.settings["another"]
+
+
+def test_what_is_registered_is_not_stored_and_not_popped(client: kura.Kura) -> None:
+    app = client.settings["popped"]
+    app.register({"size": 10})
+    assert app.pop("size", None) is None and app["size"] == 10
+    app["size"] = 12
+    assert app.popitem() == ("size", 12) and app["size"] == 10
+    with pytest.raises(KeyError):
+        app.popitem()
+
+
+def test_of_several_who_pop_at_once_one_gets_it(daemon: Daemon) -> None:
+    with kura.Kura(daemon.socket, timeout=PATIENCE) as client:
+        app = client.settings["crowd"]
+        app.put_many({f"{number}": number for number in range(50)})
+        got: List[int] = []
+
+        def work() -> None:
+            for number in range(50):
+                value = app.pop(f"{number}", None)
+                if value is not None:
+                    got.append(value)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(got) == list(range(50)) and not app
 
 
 def test_null_is_a_value_and_no_value_is_none(client: kura.Kura) -> None:

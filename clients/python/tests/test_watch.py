@@ -118,6 +118,7 @@ def test_what_is_no_longer_kept_is_told() -> None:
 
     class Client:
         timeout = 1.0
+        decimals = False
 
         def perform(self, request: Any, *_: Any) -> Any:
             asked.append(request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Optional, Protocol, Union
+from typing import Any, Dict, Optional, Protocol, Union
 
 from .values import JSON
 
@@ -11,6 +11,12 @@ class HasFileno(Protocol):
     """A file, a socket: what has a descriptor."""
 
     def fileno(self) -> int: ...
+
+
+class Readable(Protocol):
+    """A stream: what is read from it is bytes, or is to be awaited for them."""
+
+    def read(self, size: int, /) -> Any: ...
 
 
 Descriptor = Union[int, HasFileno]

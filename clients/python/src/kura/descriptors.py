@@ -1,4 +1,4 @@
-"""Contents that pass by descriptor: into the daemon from memory or a file, out of it as mapped memory."""
+"""Contents that pass by descriptor: into the daemon from memory, out of it as mapped memory."""
 
 from __future__ import annotations
 
@@ -45,20 +45,6 @@ def descriptor_of(data: Union[BytesLike, Descriptor]) -> Iterator[int]:
         os.close(number)
 
 
-def has_descriptor(data: Any) -> bool:
-    """Whether it is a file, or a descriptor's number."""
-    if isinstance(data, int):
-        return True
-    if not hasattr(data, "fileno"):
-        return False
-    try:
-        data.fileno()
-        return True
-    except OSError:
-        # An io.BytesIO has the method and no file.
-        return False
-
-
 class Contents:
     """Bytes as they lie in the daemon's file or memory, mapped and not copied; nothing can be written through them.
 
@@ -76,10 +62,11 @@ class Contents:
             self._map = mmap.mmap(descriptor, end, access=mmap.ACCESS_READ) if end > begin else None
         finally:
             os.close(descriptor)
+        self._length = max(0, end - begin)
         self.view = memoryview(self._map)[begin:] if self._map is not None else memoryview(b"")
 
     def __len__(self) -> int:
-        return self.view.nbytes
+        return self._length
 
     def __bool__(self) -> bool:
         # What is there is true, however short it is.
@@ -97,6 +84,12 @@ class Contents:
             # Somebody has a view of it, and keeps it.
             pass
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} bytes>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("mapped contents are neither pickled nor copied: bytes(contents) are")
+
     def __enter__(self: "Contents") -> "Contents":
         return self
 
@@ -106,4 +99,4 @@ class Contents:
         self.close()
 
 
-__all__ = ["BytesLike", "Contents", "HasFileno", "descriptor_of", "has_descriptor", "number_of", "INLINE_BYTES"]
+__all__ = ["BytesLike", "Contents", "HasFileno", "descriptor_of", "number_of", "INLINE_BYTES"]

@@ -36,6 +36,10 @@ class ServerError(KuraError):
             self.is_retryable = bool(self.data.get("retryable", False))
         super().__init__(self._text())
 
+    def __reduce__(self) -> Any:
+        # What goes to another process (of a pool, say) arrives as what it was.
+        return type(self), (self.method, self.message, self.data, self.code, self.request_key)
+
     @property
     def current_rev(self) -> Optional[int]:
         """Of a conflict: the item's revision now; 0 when it is absent."""
@@ -115,6 +119,9 @@ class FetchFailedError(KuraError):
         super().__init__(text)
         self.retry_after = retry_after
 
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.retry_after)
+
 
 class RetryLater(Exception):
     """Raised by a cached function: its source asks to be left alone for so many seconds."""
@@ -122,6 +129,9 @@ class RetryLater(Exception):
     def __init__(self, seconds: float, text: str = "") -> None:
         super().__init__(text or f"not before {seconds} seconds are over")
         self.seconds = seconds
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.seconds, str(self))
 
 
 class Lost(Exception):

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, ItemsView, Iterator, KeysView, Mapping, MutableMapping, Optional, ValuesView
+from typing import Any, Dict, ItemsView, Iterator, KeysView, Mapping, MutableMapping, Optional, Tuple, TypeVar, ValuesView
 
-from .values import JSON
+from .values import JSON, UNSET
+
+
+DomainType = TypeVar("DomainType", bound="DomainMapping")
+
+
+class AsyncDomains:
+    """With asyncio nothing is assigned."""
+
+
+class Domains:
+    """What `client.settings["app"] |= {…}` needs: Python assigns what came of it."""
+
+    def __setitem__(self, domain: str, value: object) -> None:
+        if not isinstance(value, DomainMapping) or getattr(value, "name", None) != domain:
+            raise TypeError(f"a domain is not replaced by assigning: settings[{domain!r}].update(…) adds, .clear() removes")
 
 
 class AsyncDomainMapping:
@@ -65,6 +80,24 @@ class DomainMapping(MutableMapping[str, JSON]):
     def update(self, other: Any = (), /, **values: JSON) -> None:
         """Stores all of them in one step."""
         self.put_many(dict(other, **values))
+
+    def popitem(self) -> Tuple[str, JSON]:
+        """Removes one that is stored, and returns it. Raises KeyError when there is none."""
+        for key in self.all():
+            value = self.pop(key, UNSET)
+            if value is not UNSET:
+                return key, value
+        raise KeyError("the domain has nothing that is stored")
+
+    def __or__(self, other: Mapping[str, JSON]) -> Dict[str, JSON]:
+        return {**self.all(), **other} if isinstance(other, Mapping) else NotImplemented
+
+    def __ror__(self, other: Mapping[str, JSON]) -> Dict[str, JSON]:
+        return {**other, **self.all()} if isinstance(other, Mapping) else NotImplemented
+
+    def __ior__(self: DomainType, other: Any) -> DomainType:  # type: ignore[misc]
+        self.update(other)
+        return self
 
     def clear(self) -> None:
         """Removes everything that is stored, in one step; defaults show again."""

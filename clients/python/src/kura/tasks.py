@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import array
 import asyncio
+import inspect
 import os
 import socket
 import time
-from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
 
+from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
+from .sources import piece_of
 from .threads import forked, receive
 from .wire import Backlog, Exchange, Item, Request
 
-__all__ = ["Connection", "Lock", "forked", "sleep", "spawn"]
+__all__ = ["Connection", "Lock", "beside", "forked", "items_of", "pieces_of", "sleep", "spawn"]
 
 sleep = asyncio.sleep
 # Beyond so much that is not sent yet, who sends waits.
@@ -30,6 +33,35 @@ def spawn(function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
     # The loop itself keeps no task alive.
     _spawned.add(task)
     task.add_done_callback(_spawned.discard)
+
+
+async def beside(function: Callable[[], None]) -> None:
+    """Has something done that may wait for the disk, while the loop goes on."""
+    await asyncio.get_running_loop().run_in_executor(None, function)
+
+
+async def pieces_of(data: Any, size: int) -> AsyncIterator[BytesLike]:
+    """What is read from a stream, so many bytes at once, or iterated over; what is to be awaited is."""
+    if hasattr(data, "read"):
+        while True:
+            piece = data.read(size)
+            piece = await piece if inspect.isawaitable(piece) else piece
+            if not piece:
+                return
+            yield piece_of(piece)
+    else:
+        async for piece in items_of(data):
+            yield piece_of(piece)
+
+
+async def items_of(data: Any) -> AsyncIterator[Any]:
+    """What an iterable has, or an asynchronous one."""
+    if hasattr(data, "__aiter__"):
+        async for item in data:
+            yield item
+    else:
+        for item in data:
+            yield item
 
 
 class Lock:
@@ -61,10 +93,10 @@ class _Piece(NamedTuple):
 class Connection:
     """One socket, used from one event loop."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, decimals: bool = False) -> None:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
-        self.exchange = Exchange()
+        self.exchange = Exchange(decimals)
         self._futures: Dict[Item, asyncio.Future[None]] = {}
         self._output: List[_Piece] = []
         self._output_bytes = 0
@@ -73,14 +105,14 @@ class Connection:
         self._loop.add_reader(sock.fileno(), self._read)
 
     @classmethod
-    async def open(cls, path: str, deadline: Optional[float]) -> Connection:
+    async def open(cls, path: str, deadline: Optional[float], decimals: bool = False) -> Connection:
         """Connects. Raises OSError."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
         try:
             seconds = None if deadline is None else max(0.001, deadline - time.monotonic())
             await asyncio.wait_for(asyncio.get_running_loop().sock_connect(sock, path), seconds)
-            return cls(sock)
+            return cls(sock, decimals)
         except asyncio.TimeoutError:
             sock.close()
             raise OSError("nobody has accepted the connection in time") from None

@@ -13,9 +13,11 @@ import select
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
+from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
+from .sources import piece_of
 from .wire import Backlog, Exchange, Item, Request
 
 Lock = threading.Lock
@@ -29,6 +31,21 @@ ANCILLARY = socket.CMSG_SPACE(64 * array.array("i").itemsize)
 def spawn(function: Callable[..., Any], *arguments: Any) -> None:
     """Runs it besides; what it raises is told by threading.excepthook."""
     threading.Thread(target=function, args=arguments, daemon=True).start()
+
+
+def beside(function: Callable[[], None]) -> None:
+    """Has something done that may wait for the disk."""
+    function()
+
+
+def pieces_of(data: Any, size: int) -> Iterator[BytesLike]:
+    """What is read from a stream, so many bytes at once, or iterated over."""
+    for piece in iter(lambda: data.read(size) or b"", b"") if hasattr(data, "read") else data:
+        yield piece_of(piece)
+
+
+def items_of(data: Any) -> Iterator[Any]:
+    return iter(data)
 
 
 def receive(sock: socket.socket, exchange: Exchange) -> bytes:
@@ -51,10 +68,10 @@ def _milliseconds(deadline: Optional[float]) -> Optional[float]:
 class Connection:
     """One socket, shared by threads. All methods may be called by any thread."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, decimals: bool = False) -> None:
         sock.setblocking(False)
         self._sock = sock
-        self.exchange = Exchange()
+        self.exchange = Exchange(decimals)
         # Guards the exchange and what follows; never held while something waits.
         self._lock = threading.Lock()
         # Held by whoever writes, so that lines stay whole.
@@ -70,13 +87,13 @@ class Connection:
         self._either.register(sock, select.POLLIN | select.POLLOUT)
 
     @classmethod
-    def open(cls, path: str, deadline: Optional[float]) -> Connection:
+    def open(cls, path: str, deadline: Optional[float], decimals: bool = False) -> Connection:
         """Connects. Raises OSError."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             sock.settimeout(None if deadline is None else max(0.001, deadline - time.monotonic()))
             sock.connect(path)
-            return cls(sock)
+            return cls(sock, decimals)
         except BaseException:
             sock.close()
             raise

@@ -5,34 +5,45 @@ Nothing here waits or reads; `threads.py` and `tasks.py` do, and tell whom `disp
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple, Union
 
 from .errors import Lost, ProtocolError
-from .values import JSON, encoded, repeated_name
+from .values import JSON, decoded, encoded, repeated_name
 
 # Changes that a subscription keeps for a client that does not ask for them; beyond, it is ended and begun again from
 # its place when somebody does.
 BACKLOG_CHANGES = 10_000
-_decode = json.JSONDecoder().raw_decode
+# Told how far something is, and of how much; the latter is None when nobody knows.
+Progress = Callable[[int, Optional[int]], object]
 
 
 class Request:
     """One call: its text, and what becomes of it."""
 
     __slots__ = (
-        "method", "body", "id", "descriptor", "wants_descriptor", "backlog", "result", "error", "failure", "is_ready",
-        "is_sent", "is_abandoned", "exchange",
+        "method", "body", "id", "descriptor", "wants_descriptor", "backlog", "progress", "news", "result", "error", "failure",
+        "is_ready", "is_sent", "is_abandoned", "exchange",
     )  # fmt: skip
 
-    def __init__(self, method: str, params: Dict[str, JSON], descriptor: Optional[int] = None, wants_descriptor: bool = False) -> None:
+    def __init__(
+        self,
+        method: str,
+        params: Dict[str, JSON],
+        descriptor: Optional[int] = None,
+        wants_descriptor: bool = False,
+        decimals: bool = False,
+        progress: Optional[Progress] = None,
+    ) -> None:
         self.method = method
-        self.body = b',"method":"%s","params":%s}\n' % (method.encode(), encoded(params, ""))
+        self.body = b',"method":"%s","params":%s}\n' % (method.encode(), encoded(params, "", decimals))
         self.descriptor = descriptor
         self.wants_descriptor = wants_descriptor
         self.backlog: Optional[Backlog] = None
+        # Called by whoever waits for the request; `news` has what it has not been told yet.
+        self.progress = progress
+        self.news: Optional[Backlog] = None
         self.begin(0)
 
     def begin(self, number: int) -> None:
@@ -44,6 +55,7 @@ class Request:
         self.is_ready = False
         self.is_sent = False
         self.is_abandoned = False
+        self.news = None if self.progress is None else Backlog("progress")
         # Of which connection it is.
         self.exchange: Optional[Exchange] = None
 
@@ -87,9 +99,10 @@ Item = Union[Request, Backlog]
 
 
 class Exchange:
-    """What one connection is about."""
+    """What one connection is about. `decimals`: numbers that are no whole ones become Decimals."""
 
-    def __init__(self) -> None:
+    def __init__(self, decimals: bool = False) -> None:
+        self._decimals = decimals
         self.pending: Dict[int, Request] = {}
         self.backlogs: Dict[Tuple[str, int], Backlog] = {}
         # Requests, told in lines, that nobody waits for any more or that end what was too much.
@@ -139,7 +152,7 @@ class Exchange:
             raise ProtocolError("a line from the socket is no UTF-8: is this Kura's socket?") from None
         for text in texts:
             try:
-                message, end = _decode(text)
+                message, end = decoded(text, self._decimals)
             except ValueError:
                 end = -1
             if end != len(text):
@@ -162,6 +175,11 @@ class Exchange:
                 if request is not None:
                     self._answer(request, message)
                     told.append(request)
+                    if request.news is not None:
+                        request.news.is_lost = True
+                        told.append(request.news)
+            elif message.get("method") == "progress":
+                told += self._progress(message.get("params", {}))
             elif "method" in message:
                 backlog = self._notify(message["method"], message.get("params", {}))
                 if backlog is not None:
@@ -178,6 +196,9 @@ class Exchange:
         for request in self.pending.values():
             request.failure = self.failure
             request.is_ready = True
+            if request.news is not None:
+                request.news.is_lost = True
+                told.append(request.news)
         self.pending = {}
         for backlog in self.backlogs.values():
             backlog.is_lost = True
@@ -243,6 +264,13 @@ class Exchange:
             self.backlogs.pop((family, backlog.number), None)
         return backlog
 
+    def _progress(self, params: Dict[str, Any]) -> List[Item]:
+        request = self.pending.get(params.get("id", -1))
+        if request is None or request.news is None:
+            return []
+        request.news.events.append(("progress", params))
+        return [request.news]
+
     def _blame(self, error: Dict[str, Any]) -> List[Item]:
         """An error under id null is about a line of ours that the daemon could not read: finds whose it was."""
         kind = error.get("data", {}).get("kind")
@@ -258,15 +286,21 @@ class Exchange:
             guilty = waiting
         if not guilty:
             # About the connection as a whole: too many, no role, no memory.
+            told: List[Item] = list(waiting)
             for request in waiting:
                 request.error = error
                 request.is_ready = True
+                if request.news is not None:
+                    request.news.is_lost = True
+                    told.append(request.news)
             self.pending = {}
-            return list(waiting)
+            return told
         request = guilty[0]
         del self.pending[request.id]
         self._answer(request, {"error": error})
-        return [request]
+        if request.news is not None:
+            request.news.is_lost = True
+        return [request] if request.news is None else [request, request.news]
 
 
 def _carries(result: Dict[str, Any]) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Mapping, NamedTuple, Optional, Union
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Mapping, NamedTuple, Optional
 
-from ..caller import AsyncCaller, Descriptor
-from ..descriptors import INLINE_BYTES, BytesLike, Contents, descriptor_of, has_descriptor
+from ..caller import AsyncCaller
+from ..descriptors import BytesLike, Contents
 from ..methods.blobs import AsyncBlobsMethods
 from ..values import JSON
+from ..wire import Progress
+from .contents import Source, pass_on
 
 
 class AsyncBlobs(AsyncBlobsMethods):
@@ -87,7 +88,7 @@ class AsyncBlobNamespace:
     async def put(
         self,
         key: str,
-        data: Union[BytesLike, Descriptor],
+        data: Source,
         *,
         variant: Optional[str] = None,
         variant_of: Optional[str] = None,
@@ -95,9 +96,12 @@ class AsyncBlobNamespace:
         ttl_seconds: Optional[int] = None,
         if_absent: Optional[bool] = None,
         token: Optional[str] = None,
+        progress: Optional[Progress] = None,
     ) -> Stored:
-        """Stores bytes, or a file that is passed by its descriptor and copied by the kernel.
+        """Stores bytes; a file, whole, which is passed by its descriptor and copied by the kernel; or what can be read or
+        iterated over for bytes, of any length: an HTTP response, a pipe, gzip.open(…), a generator.
 
+        `progress(done, total)` is called as it is read; total is None until it is known.
         `variant_of`: the digest of the blob that the variant was made from; it is declined when that is another one by now.
         """
         options: Dict[str, Any] = {
@@ -108,14 +112,11 @@ class AsyncBlobNamespace:
             "if_absent": if_absent,
             "token": token,
         }
-        is_bytes = isinstance(data, (bytes, bytearray, memoryview))
-        if not is_bytes and not has_descriptor(data):
-            raise TypeError(f"a blob is bytes, or an open file with a descriptor, not {type(data).__name__}: give its .read()")
-        if isinstance(data, (bytes, bytearray, memoryview)) and memoryview(data).nbytes <= INLINE_BYTES:
-            text = base64.b64encode(data).decode()
-            return _stored(await self._methods.put(self.name, key, data=text, **options))
-        with descriptor_of(data) as descriptor:
-            return _stored(await self._methods.put(self.name, key, fd=descriptor, **options))
+
+        async def call(**contents: Any) -> Stored:
+            return _stored(await self._methods.put(self.name, key, **contents, **options))
+
+        return await pass_on(data, call, progress)
 
     async def get_or_make(
         self, key: str, make: Callable[[], Awaitable[BytesLike]], *, content_type: Optional[str] = None, ttl_seconds: Optional[int] = None

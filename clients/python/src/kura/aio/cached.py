@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import time
+import types
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optional, Sequence, TypeVar, Union, cast
 
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
 from ..methods.models import ModelsGetResult
 from ..tasks import spawn
-from ..values import JSON, encoded
+from ..values import JSON, decoded, encoded
 
 if TYPE_CHECKING:
     from .client import AsyncKura
@@ -28,9 +28,12 @@ def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
     if isinstance(only, str) and only and only[0] not in "=#":
         text = only
     else:
-        text = "=" + encoded(list(arguments)).decode()
-        if named:
-            text += encoded(dict(sorted(named.items()))).decode()
+        try:
+            text = "=" + encoded(list(arguments), "arguments", True).decode()
+            if named:
+                text += encoded(dict(sorted(named.items())), "", True).decode()
+        except NotJSONError as error:
+            raise NotJSONError(f"{error}; or tell what makes a key of the arguments (key=…), of `self` too") from None
     if len(text.encode()) <= KEY_BYTES and text.isprintable():
         return text
     return "#" + hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
@@ -87,6 +90,17 @@ class AsyncCached(Generic[Result]):
         self._cache = cache
         self._function = function
         functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
+        # As a method: `self` is its first argument, of which key= has to make a part of the key, or nothing.
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        # By its name, as functions are.
+        return str(getattr(self._function, "__qualname__"))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {getattr(self._function, '__qualname__', self._function)} in {self._cache.namespace!r}>"
 
     def key(self, *arguments: Any, **named: Any) -> str:
         """What a call's result is called in the cache."""
@@ -150,7 +164,8 @@ class AsyncCached(Generic[Result]):
         try:
             value = await self._function(*arguments, **named)
             # What everybody else will get of it.
-            text = encoded(cache.encode(value))
+            decimals = cache.client().decimals
+            text = encoded(cache.encode(value), decimals=decimals)
         except NotJSONError:
             await self._fail(token, 0)
             raise
@@ -164,7 +179,7 @@ class AsyncCached(Generic[Result]):
             # Interrupted: the next one may try at once.
             await self._fail(token, 0)
             raise
-        stored = json.loads(text)
+        stored, _ = decoded(text.decode(), decimals)
         tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
         try:
             await cache.client().models.put(

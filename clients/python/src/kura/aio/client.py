@@ -22,7 +22,6 @@ from ..errors import (
     ServerGoneError,
     VersionMismatchError,
 )
-from ..methods.backups import AsyncBackupsMethods
 from ..methods.changes import AsyncChangesMethods
 from ..methods.kinds import KINDS, LineTooLongError, OutcomeUnknownError, OverloadedError, ShuttingDownError
 from ..methods.models import AsyncModelsMethods
@@ -33,7 +32,8 @@ from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
 from ..tasks import Connection, Lock, forked, sleep
 from ..values import JSON, UNSET, repeated_name
-from ..wire import Request
+from ..wire import Progress, Request
+from .backups import AsyncBackups
 from .blobs import AsyncBlobs
 from .cached import AsyncCache
 from .documents import AsyncDocuments
@@ -72,6 +72,7 @@ class AsyncKura:
     `timeout`: seconds for which a call waits for its reply.
     `patience`: seconds for which a daemon that has gone away is waited for.
     `request_keys`: False sends writes without keys: they are sent once, and relaxed domains stay relaxed.
+    `decimals`: numbers that are no whole ones are read as decimal.Decimal, digit by digit, and may be written so.
     """
 
     def __init__(
@@ -85,15 +86,17 @@ class AsyncKura:
         timeout: float = 30.0,
         patience: float = 10.0,
         request_keys: bool = True,
+        decimals: bool = False,
     ) -> None:
         self.socket = socket or default_socket()
         self.timeout = timeout
         self.patience = patience
         self.request_keys = request_keys
+        self.decimals = decimals
         self.rpc = AsyncRpcMethods(self)
         self.session = AsyncSessionMethods(self)
         self.storage = AsyncStorageMethods(self)
-        self.backups = AsyncBackupsMethods(self)
+        self.backups = AsyncBackups(self)
         self.transaction = AsyncTransactions(self)
         self.settings = AsyncSettings(self)
         self.secrets = AsyncSecrets(self)
@@ -124,6 +127,12 @@ class AsyncKura:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.socket}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a client is neither pickled nor copied: all of a process may share one, and a forked child too; another process "
+            "makes its own (kura.connect, or kura.default_client() within the function that needs it)"
+        )
 
     async def open(self, timeout: Optional[float] = None) -> None:
         """Connects now, rather than at the first call. With `timeout` it waits so long for a daemon to be there."""
@@ -189,12 +198,16 @@ class AsyncKura:
         *,
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
+        progress: Optional[Progress] = None,
     ) -> JSON:
-        """Calls any method by its name; the methods of the stores do it so."""
+        """Calls any method by its name; the methods of the stores do it so.
+
+        `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
-        request = Request(method, params, number, wants_descriptor)
+        request = Request(method, params, number, wants_descriptor, self.decimals, progress)
         result, _ = await self.perform(request, key, self.deadline(about, params, timeout))
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
@@ -249,6 +262,8 @@ class AsyncKura:
             try:
                 if not is_sent:
                     await connection.send(request, deadline)
+                if request.news is not None:
+                    await self._follow(request, connection, deadline)
                 is_told = await connection.wait(request, deadline)
             except Lost:
                 is_told = True
@@ -285,6 +300,17 @@ class AsyncKura:
         raise reported or ServerGoneError(
             f"the daemon at {self.socket} has closed the connection {ATTEMPTS} times during {request.method}: look at its log"
         )
+
+    async def _follow(self, request: Request, connection: Connection, deadline: Optional[float]) -> None:
+        """Tells how far the request is, until it is answered."""
+        assert request.news is not None and request.progress is not None
+        is_over = False
+        while not is_over:
+            is_over = request.is_ready or not await connection.wait(request.news, deadline) or connection.is_lost
+            event = request.news.take()
+            while event is not None:
+                request.progress(event[1]["done"], event[1].get("total"))
+                event = request.news.take()
 
     async def _pause(self, attempt: int, deadline: Optional[float]) -> None:
         seconds = min(1.0, 0.02 * 2**attempt) * (0.5 + random.random())
@@ -327,7 +353,7 @@ class AsyncKura:
         limit = time.monotonic() + self.timeout
         deadline = limit if deadline is None else min(deadline, limit)
         try:
-            connection = await Connection.open(self.socket, deadline)
+            connection = await Connection.open(self.socket, deadline, self.decimals)
         except OSError as error:
             raise ServerGoneError(why_unreachable(self.socket, error)) from None
         try:
@@ -357,7 +383,7 @@ class AsyncKura:
         return connection
 
     async def _ask(self, connection: Connection, method: str, params: Dict[str, JSON], deadline: float) -> Dict[str, JSON]:
-        request = Request(method, params)
+        request = Request(method, params, decimals=self.decimals)
         await connection.send(request, deadline)
         if not await connection.wait(request, deadline):
             raise NoReplyError(method)

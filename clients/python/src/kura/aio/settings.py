@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Callable, Dict, Mapping, Optional, Sequence
 
 from ..caller import AsyncCaller
-from ..mappings import AsyncDomainMapping
+from ..mappings import AsyncDomainMapping, AsyncDomains
 from ..methods.kinds import ConflictError
 from ..methods.settings import AsyncSettingsMethods, SettingsGetResult
-from ..values import JSON
+from ..values import JSON, UNSET
 
 
-class AsyncSettings(AsyncSettingsMethods):
+class AsyncSettings(AsyncDomains, AsyncSettingsMethods):
     """All methods of settings; `settings["app"]` is one domain."""
 
     def __getitem__(self, domain: str) -> AsyncDomain:
@@ -88,6 +88,21 @@ class AsyncDomain(AsyncDomainMapping):
             return default
         except ConflictError:
             return await self.get(key, default)
+
+    async def pop(self, key: str, default: JSON = UNSET) -> JSON:
+        """Removes what is stored, and returns it: of several who pop at once one gets it. Where nothing is stored the default, or
+        a KeyError."""
+        while True:
+            found = await self._methods.get(self.name, key)
+            if found["rev"] == 0 or "value" not in found:
+                if default is UNSET:
+                    raise KeyError(key)
+                return default
+            try:
+                if (await self._methods.delete(self.name, key, if_rev=found["rev"]))["deleted"]:
+                    return found["value"]
+            except ConflictError:
+                pass
 
     async def register(self, defaults: Mapping[str, JSON]) -> None:
         """Values that show where nothing is stored, for all who read the domain: say so at each start."""

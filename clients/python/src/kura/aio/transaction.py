@@ -78,6 +78,9 @@ class AsyncTransaction(Methods):
         # Of all changes, once they are made.
         self.rev: Optional[int] = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} " + (f"of {len(self._recorder.calls)} calls>" if self.rev is None else f"made, rev {self.rev}>")
+
     async def __aenter__(self) -> AsyncTransaction:
         return self
 
@@ -110,6 +113,9 @@ class AsyncPipeline(Methods):
         self._client = client
         self.errors: Dict[int, KuraError] = {}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._recorder.calls)} calls>"
+
     async def __aenter__(self) -> AsyncPipeline:
         return self
 
@@ -127,7 +133,7 @@ class AsyncPipeline(Methods):
         client = self._client
         deadline = time.monotonic() + (client.timeout if timeout is None else timeout)
         keys = [client.key_of(call["method"], call["params"]) for call in calls]
-        requests = [Request(call["method"], call["params"]) for call in calls]
+        requests = [Request(call["method"], call["params"], decimals=client.decimals) for call in calls]
         connection = await client.connected(deadline)
         try:
             await connection.send_all(requests, deadline)

@@ -135,6 +135,9 @@ class BackupsMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def list(self, *, timeout: Optional[float] = None) -> BackupsListResult:
         """Lists the backups in the data directory, the newest first.
 
@@ -240,6 +243,9 @@ class AsyncBackupsMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def list(self, *, timeout: Optional[float] = None) -> BackupsListResult:
         """Lists the backups in the data directory, the newest first.

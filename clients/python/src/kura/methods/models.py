@@ -226,6 +226,9 @@ class ModelsMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def get(
         self,
         namespace: str,
@@ -588,6 +591,9 @@ class AsyncModelsMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def get(
         self,

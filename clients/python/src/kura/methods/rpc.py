@@ -30,6 +30,9 @@ class RpcMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def discover(self, *, timeout: Optional[float] = None) -> RpcDiscoverResult:
         """Describes every method as an OpenRPC document."""
         sent: Dict[str, JSON] = {}
@@ -51,6 +54,9 @@ class AsyncRpcMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def discover(self, *, timeout: Optional[float] = None) -> RpcDiscoverResult:
         """Describes every method as an OpenRPC document."""

@@ -647,6 +647,9 @@ class SecretsMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def put(
         self,
         service: str,
@@ -1728,6 +1731,9 @@ class AsyncSecretsMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def put(
         self,

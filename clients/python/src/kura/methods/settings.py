@@ -330,6 +330,9 @@ class SettingsMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def get(
         self,
         domain: str,
@@ -752,6 +755,9 @@ class AsyncSettingsMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def get(
         self,

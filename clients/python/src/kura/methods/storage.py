@@ -949,6 +949,9 @@ class StorageMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def ping(self, *, timeout: Optional[float] = None) -> StoragePingResult:
         """Answers at once, without looking at any store."""
         sent: Dict[str, JSON] = {}
@@ -1140,6 +1143,9 @@ class AsyncStorageMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def ping(self, *, timeout: Optional[float] = None) -> StoragePingResult:
         """Answers at once, without looking at any store."""

@@ -36,6 +36,9 @@ class TransactionMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
+
     def apply(
         self,
         operations: Sequence[TransactionApplyOperations],
@@ -64,6 +67,9 @@ class AsyncTransactionMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._caller!r}>"
 
     async def apply(
         self,

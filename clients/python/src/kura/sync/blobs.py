@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, Iterator, Awaitable, Callable, Dict, Mapping, NamedTuple, Optional, Union
+from typing import Any, Iterator, Awaitable, Callable, Dict, Mapping, NamedTuple, Optional
 
-from ..caller import Caller, Descriptor
-from ..descriptors import INLINE_BYTES, BytesLike, Contents, descriptor_of, has_descriptor
+from ..caller import Caller
+from ..descriptors import BytesLike, Contents
 from ..methods.blobs import BlobsMethods
 from ..values import JSON
+from ..wire import Progress
+from .contents import Source, pass_on
 
 
 class Blobs(BlobsMethods):
@@ -89,7 +90,7 @@ class BlobNamespace:
     def put(
         self,
         key: str,
-        data: Union[BytesLike, Descriptor],
+        data: Source,
         *,
         variant: Optional[str] = None,
         variant_of: Optional[str] = None,
@@ -97,9 +98,12 @@ class BlobNamespace:
         ttl_seconds: Optional[int] = None,
         if_absent: Optional[bool] = None,
         token: Optional[str] = None,
+        progress: Optional[Progress] = None,
     ) -> Stored:
-        """Stores bytes, or a file that is passed by its descriptor and copied by the kernel.
+        """Stores bytes; a file, whole, which is passed by its descriptor and copied by the kernel; or what can be read or
+        iterated over for bytes, of any length: an HTTP response, a pipe, gzip.open(…), a generator.
 
+        `progress(done, total)` is called as it is read; total is None until it is known.
         `variant_of`: the digest of the blob that the variant was made from; it is declined when that is another one by now.
         """
         options: Dict[str, Any] = {
@@ -110,14 +114,11 @@ class BlobNamespace:
             "if_absent": if_absent,
             "token": token,
         }
-        is_bytes = isinstance(data, (bytes, bytearray, memoryview))
-        if not is_bytes and not has_descriptor(data):
-            raise TypeError(f"a blob is bytes, or an open file with a descriptor, not {type(data).__name__}: give its .read()")
-        if isinstance(data, (bytes, bytearray, memoryview)) and memoryview(data).nbytes <= INLINE_BYTES:
-            text = base64.b64encode(data).decode()
-            return _stored(self._methods.put(self.name, key, data=text, **options))
-        with descriptor_of(data) as descriptor:
-            return _stored(self._methods.put(self.name, key, fd=descriptor, **options))
+
+        def call(**contents: Any) -> Stored:
+            return _stored(self._methods.put(self.name, key, **contents, **options))
+
+        return pass_on(data, call, progress)
 
     def get_or_make(
         self, key: str, make: Callable[[], BytesLike], *, content_type: Optional[str] = None, ttl_seconds: Optional[int] = None

@@ -24,7 +24,6 @@ from ..errors import (
     ServerGoneError,
     VersionMismatchError,
 )
-from ..methods.backups import BackupsMethods
 from ..methods.changes import ChangesMethods
 from ..methods.kinds import KINDS, LineTooLongError, OutcomeUnknownError, OverloadedError, ShuttingDownError
 from ..methods.models import ModelsMethods
@@ -35,7 +34,8 @@ from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
 from ..threads import Connection, Lock, forked, sleep
 from ..values import JSON, UNSET, repeated_name
-from ..wire import Request
+from ..wire import Progress, Request
+from .backups import Backups
 from .blobs import Blobs
 from .cached import Cache
 from .documents import Documents
@@ -74,6 +74,7 @@ class Kura:
     `timeout`: seconds for which a call waits for its reply.
     `patience`: seconds for which a daemon that has gone away is waited for.
     `request_keys`: False sends writes without keys: they are sent once, and relaxed domains stay relaxed.
+    `decimals`: numbers that are no whole ones are read as decimal.Decimal, digit by digit, and may be written so.
     """
 
     def __init__(
@@ -87,15 +88,17 @@ class Kura:
         timeout: float = 30.0,
         patience: float = 10.0,
         request_keys: bool = True,
+        decimals: bool = False,
     ) -> None:
         self.socket = socket or default_socket()
         self.timeout = timeout
         self.patience = patience
         self.request_keys = request_keys
+        self.decimals = decimals
         self.rpc = RpcMethods(self)
         self.session = SessionMethods(self)
         self.storage = StorageMethods(self)
-        self.backups = BackupsMethods(self)
+        self.backups = Backups(self)
         self.transaction = Transactions(self)
         self.settings = Settings(self)
         self.secrets = Secrets(self)
@@ -126,6 +129,12 @@ class Kura:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.socket}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a client is neither pickled nor copied: all of a process may share one, and a forked child too; another process "
+            "makes its own (kura.connect, or kura.default_client() within the function that needs it)"
+        )
 
     def open(self, timeout: Optional[float] = None) -> None:
         """Connects now, rather than at the first call. With `timeout` it waits so long for a daemon to be there."""
@@ -191,12 +200,16 @@ class Kura:
         *,
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
+        progress: Optional[Progress] = None,
     ) -> JSON:
-        """Calls any method by its name; the methods of the stores do it so."""
+        """Calls any method by its name; the methods of the stores do it so.
+
+        `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
-        request = Request(method, params, number, wants_descriptor)
+        request = Request(method, params, number, wants_descriptor, self.decimals, progress)
         result, _ = self.perform(request, key, self.deadline(about, params, timeout))
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
@@ -251,6 +264,8 @@ class Kura:
             try:
                 if not is_sent:
                     connection.send(request, deadline)
+                if request.news is not None:
+                    self._follow(request, connection, deadline)
                 is_told = connection.wait(request, deadline)
             except Lost:
                 is_told = True
@@ -287,6 +302,17 @@ class Kura:
         raise reported or ServerGoneError(
             f"the daemon at {self.socket} has closed the connection {ATTEMPTS} times during {request.method}: look at its log"
         )
+
+    def _follow(self, request: Request, connection: Connection, deadline: Optional[float]) -> None:
+        """Tells how far the request is, until it is answered."""
+        assert request.news is not None and request.progress is not None
+        is_over = False
+        while not is_over:
+            is_over = request.is_ready or not connection.wait(request.news, deadline) or connection.is_lost
+            event = request.news.take()
+            while event is not None:
+                request.progress(event[1]["done"], event[1].get("total"))
+                event = request.news.take()
 
     def _pause(self, attempt: int, deadline: Optional[float]) -> None:
         seconds = min(1.0, 0.02 * 2**attempt) * (0.5 + random.random())
@@ -329,7 +355,7 @@ class Kura:
         limit = time.monotonic() + self.timeout
         deadline = limit if deadline is None else min(deadline, limit)
         try:
-            connection = Connection.open(self.socket, deadline)
+            connection = Connection.open(self.socket, deadline, self.decimals)
         except OSError as error:
             raise ServerGoneError(why_unreachable(self.socket, error)) from None
         try:
@@ -359,7 +385,7 @@ class Kura:
         return connection
 
     def _ask(self, connection: Connection, method: str, params: Dict[str, JSON], deadline: float) -> Dict[str, JSON]:
-        request = Request(method, params)
+        request = Request(method, params, decimals=self.decimals)
         connection.send(request, deadline)
         if not connection.wait(request, deadline):
             raise NoReplyError(method)

@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
-import base64
-from typing import TYPE_CHECKING, Any, Iterator, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Iterator, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ..caller import Caller, Descriptor
-from ..descriptors import INLINE_BYTES, BytesLike, Contents, descriptor_of
+from ..descriptors import Contents, descriptor_of
 from ..events import Document, Found
-from ..methods.documents import DocumentsMethods, DocumentsPutManyDocuments
+from ..methods.documents import DocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
 from ..methods.kinds import ConflictError
-from ..values import JSON, UNSET
+from ..sources import NewFile, Spool, stream_of
+from ..threads import beside, items_of, pieces_of
+from ..values import JSON, UNSET, encoded
+from ..wire import Progress
+from .contents import PIECE_BYTES, Source, pass_on
 from .watch import LiveQuery, Watch
 
 if TYPE_CHECKING:
@@ -24,6 +29,15 @@ class Put(NamedTuple):
 
     id: str
     rev: int
+
+
+def _line(record: Any, decimals: bool) -> bytes:
+    """A line of an import."""
+    if isinstance(record, (bytes, str)):
+        return (record.encode() if isinstance(record, str) else record).rstrip(b"\n") + b"\n"
+    if isinstance(record, tuple) and len(record) in (2, len(Document._fields)):
+        record = {"id": record[0], "value": record[1]}
+    return encoded(record, "the record", decimals) + b"\n"
 
 
 class Documents(DocumentsMethods):
@@ -124,7 +138,7 @@ class Collection:
             size = page if left is None else min(page, left)
             result = self._methods.search(self.name, query, where=where, limit=size, cursor=cursor)
             for part in result["documents"]:
-                yield Found(part["id"], part["value"], part["rev"], part["rank"], part.get("snippets", {}))
+                yield Found(part["id"], part["value"], part["rev"], float(part["rank"]), part.get("snippets", {}))
             left = None if left is None else left - len(result["documents"])
             cursor = result.get("cursor")
             if cursor is None:
@@ -172,17 +186,100 @@ class Collection:
 
     # MARK: Attachments
 
-    def attach(self, id: str, name: str, data: Union[BytesLike, Descriptor], content_type: Optional[str] = None) -> int:
-        """Gives a document an attachment: bytes, or a file that is passed by its descriptor. Returns the revision."""
-        if isinstance(data, (bytes, bytearray, memoryview)) and len(data) <= INLINE_BYTES:
-            text = base64.b64encode(data).decode()
-            return (self._methods.attach(self.name, id, name, content_type=content_type, data=text))["rev"]
-        with descriptor_of(data) as descriptor:
-            return (self._methods.attach(self.name, id, name, content_type=content_type, fd=descriptor))["rev"]
+    def attach(
+        self,
+        id: str,
+        name: str,
+        data: Source,
+        content_type: Optional[str] = None,
+        *,
+        if_rev: Optional[int] = None,
+        progress: Optional[Progress] = None,
+    ) -> int:
+        """Gives a document an attachment: bytes; a file, whole, which is passed by its descriptor; or what can be read or iterated
+        over for bytes. Returns the revision."""
+
+        def call(**contents: Any) -> int:
+            return (self._methods.attach(self.name, id, name, content_type=content_type, if_rev=if_rev, **contents))["rev"]
+
+        return pass_on(data, call, progress)
 
     def attachment(self, id: str, name: str) -> Contents:
         """An attachment, mapped and not copied. Raises NotFoundError."""
         return Contents((self._methods.attachment(self.name, id, name, as_="fd"))["fd"])
+
+    # MARK: As a whole
+
+    def export_to(
+        self, target: Union[str, "os.PathLike[str]", Descriptor], *, attachments: bool = False, replace: bool = False,
+        progress: Optional[Progress] = None,
+    ) -> DocumentsExportResult:  # fmt: skip
+        """Writes all documents to a file, a line of JSON each: `{"id":…,"value":…}`, as they are stored, digit by digit.
+
+        A path becomes a file when all of it is there; one that is there is left alone (FileExistsError) unless `replace`.
+        """
+        if isinstance(target, (str, os.PathLike)):
+            with NewFile(target, replace) as file:
+                result = self._export(file, attachments, progress)
+                beside(file.finish)
+            return result
+        return self._export(target, attachments, progress)
+
+    def export_lines(self, *, attachments: bool = False) -> Iterator[bytes]:
+        """The same lines one after the other, from a temporary file: for gzip, a socket, a filter."""
+        with tempfile.TemporaryFile(prefix="kura-") as file:
+            self._export(file, attachments, None)
+            file.seek(0)
+            for line in file:
+                yield line
+
+    def import_from(
+        self,
+        source: Union[str, "os.PathLike[str]", Source, Iterable[Any]],
+        *,
+        id_field: Optional[str] = None,
+        skip_bad: bool = False,
+        attachments: bool = False,
+        progress: Optional[Progress] = None,
+    ) -> DocumentsImportResult:
+        """Stores documents from lines of JSON, or one array: a path, a file from where it stands, a pipe, whatever can be read for
+        bytes; or from what is iterated over: Documents, (id, value), values, lines; a dict by its ids.
+
+        Each line is `{"id":…,"value":…}`, or a value, which gets the id in its `id_field`, or a new one. A bad line ends the
+        import (BadRecordError; what came before it is stored), or with `skip_bad` is passed over and told in `errors`. An import
+        that was cut off (OutcomeUnknownError) can be made again: what has ids is not stored twice.
+        """
+        params: Dict[str, Any] = {"collection": self.name, "fd": True}
+        options = {"idField": id_field, "onError": "skip" if skip_bad else None, "attachments": attachments or None}
+        params.update({key: value for key, value in options.items() if value is not None})
+        if isinstance(source, (str, os.PathLike)):
+            with open(source, "rb") as file:
+                return self._import(file, params, progress)
+        number = stream_of(source)
+        if number is not None:
+            return self._import(number, params, progress)
+        with Spool() as spool:
+            if isinstance(source, (bytes, bytearray, memoryview)):
+                spool.add(source)
+            elif hasattr(source, "read"):
+                for piece in pieces_of(source, PIECE_BYTES):
+                    spool.add(piece)
+            else:
+                for record in items_of(source.items() if isinstance(source, Mapping) else source):
+                    spool.add(_line(record, self._client().decimals))
+            with descriptor_of(spool.contents()) as descriptor:
+                return self._import(descriptor, params, progress)
+
+    def _export(self, target: Descriptor, attachments: bool, progress: Optional[Progress]) -> DocumentsExportResult:
+        params: Dict[str, Any] = {"collection": self.name, "fd": True}
+        if attachments:
+            params["attachments"] = True
+        result: DocumentsExportResult = self._client().call("documents.export", params, descriptor=target, progress=progress)
+        return result
+
+    def _import(self, source: Any, params: Dict[str, Any], progress: Optional[Progress]) -> DocumentsImportResult:
+        result: DocumentsImportResult = self._client().call("documents.import", params, descriptor=source, progress=progress)
+        return result
 
     # MARK: Following
 

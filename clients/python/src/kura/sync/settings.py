@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Callable, Dict, Mapping, Optional, Sequence
 
 from ..caller import Caller
-from ..mappings import DomainMapping
+from ..mappings import DomainMapping, Domains
 from ..methods.kinds import ConflictError
 from ..methods.settings import SettingsMethods, SettingsGetResult
-from ..values import JSON
+from ..values import JSON, UNSET
 
 
-class Settings(SettingsMethods):
+class Settings(Domains, SettingsMethods):
     """All methods of settings; `settings["app"]` is one domain."""
 
     def __getitem__(self, domain: str) -> Domain:
@@ -90,6 +90,21 @@ class Domain(DomainMapping):
             return default
         except ConflictError:
             return self.get(key, default)
+
+    def pop(self, key: str, default: JSON = UNSET) -> JSON:
+        """Removes what is stored, and returns it: of several who pop at once one gets it. Where nothing is stored the default, or
+        a KeyError."""
+        while True:
+            found = self._methods.get(self.name, key)
+            if found["rev"] == 0 or "value" not in found:
+                if default is UNSET:
+                    raise KeyError(key)
+                return default
+            try:
+                if (self._methods.delete(self.name, key, if_rev=found["rev"]))["deleted"]:
+                    return found["value"]
+            except ConflictError:
+                pass
 
     def register(self, defaults: Mapping[str, JSON]) -> None:
         """Values that show where nothing is stored, for all who read the domain: say so at each start."""

@@ -80,6 +80,9 @@ class Transaction(Methods):
         # Of all changes, once they are made.
         self.rev: Optional[int] = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} " + (f"of {len(self._recorder.calls)} calls>" if self.rev is None else f"made, rev {self.rev}>")
+
     def __enter__(self) -> Transaction:
         return self
 
@@ -112,6 +115,9 @@ class Pipeline(Methods):
         self._client = client
         self.errors: Dict[int, KuraError] = {}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._recorder.calls)} calls>"
+
     def __enter__(self) -> Pipeline:
         return self
 
@@ -129,7 +135,7 @@ class Pipeline(Methods):
         client = self._client
         deadline = time.monotonic() + (client.timeout if timeout is None else timeout)
         keys = [client.key_of(call["method"], call["params"]) for call in calls]
-        requests = [Request(call["method"], call["params"]) for call in calls]
+        requests = [Request(call["method"], call["params"], decimals=client.decimals) for call in calls]
         connection = client.connected(deadline)
         try:
             connection.send_all(requests, deadline)

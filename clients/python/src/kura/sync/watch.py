@@ -50,7 +50,7 @@ class Subscription:
                 params["afterRev"] = self.rev
                 if self.epoch is not None:
                     params["epoch"] = self.epoch
-            request = Request(self._method, params)
+            request = Request(self._method, params, decimals=self._client.decimals)
             request.backlog = backlog = Backlog(self._method.split(".")[0])
             try:
                 result, connection = self._client.perform(request, None, deadline, patience)
@@ -99,6 +99,9 @@ class Watch:
         self._coming: Deque[Event] = deque()
         # The place that has been reached when what is coming has been given out.
         self._reached: Optional[int] = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} after rev {self.rev}>"
 
     @property
     def rev(self) -> int:
@@ -178,6 +181,9 @@ class LiveQuery:
         self._subscription = Subscription(client, "documents.watch", params, patience)
         self._list = LiveList()
         self._backlog: Optional[Backlog] = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.documents)} documents>"
 
     @property
     def documents(self) -> List[Document]:
