@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from typing import Optional
 
 import pytest
 
@@ -47,6 +48,32 @@ def test_a_daemon_that_comes_later_is_waited_for(own_daemon: Daemon) -> None:
     with kura.connect(own_daemon.socket, wait=60) as client:
         assert client.storage.ping() == {"pong": True}
     thread.join()
+
+
+@pytest.mark.parametrize(
+    "user, runtime, path",
+    [
+        (0, "/run/user/0", "/run/kura/kura.sock"),
+        (4242, "/run/user/4242", "/run/user/4242/kura/kura.sock"),
+        (4242, "", "/tmp/kura-4242/kura.sock"),
+        (4242, None, "/tmp/kura-4242/kura.sock"),
+    ],
+)
+def test_it_is_looked_for_where_the_daemon_listens(monkeypatch: pytest.MonkeyPatch, user: int, runtime: Optional[str], path: str) -> None:
+    """As SocketPath.standard has it, which daemon and command line use; the worker in bash too."""
+    monkeypatch.delenv("KURA_SOCKET", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    if runtime is not None:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    if os.geteuid() == 0:
+        lines = (CLIENT.parent / "bash" / "thumbnailer").read_text("utf-8").splitlines()
+        told = "\n".join([*(line for line in lines if line.startswith("set ")), 'echo "$directory/kura.sock"'])
+        ended = subprocess.run(["bash", "-c", told], capture_output=True, text=True, user=user)  # type: ignore[call-overload,unused-ignore]
+        assert ended.stdout == f"{path}\n", ended.stderr
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert kura.Kura().socket == path
+    monkeypatch.setenv("KURA_SOCKET", "/srv/k.sock")
+    assert kura.Kura().socket == "/srv/k.sock"
 
 
 def test_a_path_that_is_too_long() -> None:

@@ -15,8 +15,8 @@ def default_socket() -> str:
         return named
     if os.geteuid() == 0:
         return "/run/kura/kura.sock"
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}"
-    return os.path.join(runtime, "kura", "kura.sock")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return f"{runtime}/kura/kura.sock" if runtime.startswith("/") else f"/tmp/kura-{os.geteuid()}/kura.sock"
 
 
 def _user(number: int) -> str:
