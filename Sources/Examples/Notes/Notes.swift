@@ -13,7 +13,7 @@ enum Notes {
     static let usage = """
         usage: kura-notes ui | fetcher URL [SECONDS] | worker
 
-        ui       lists the notes and follows them; reads commands: add TEXT, done NUMBER, delete NUMBER, quit
+        ui       lists the notes and follows them; reads commands: add TEXT, edit NUMBER TEXT, done NUMBER, delete NUMBER, quit
         fetcher  keeps the headlines at URL in the model cache, asking again after SECONDS (60); the server's token is the
                  secret 'token' of the service 'headlines', when there is one
         worker   keeps a picture of each note as a blob

@@ -30,7 +30,8 @@ def written(tmp_path: Path) -> Path:
 
 def unflushed(tmp_path: Path) -> Any:
     file = open(tmp_path / "unflushed", "w+b")
-    file.write(CONTENT)
+    file.write(CONTENT[:-5])
+    file.write(CONTENT[-5:])
     return file
 
 

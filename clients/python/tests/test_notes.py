@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
+import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
-from typing import Iterator, List
+from typing import Iterator, List, Union
 
 import pytest
 
 import kura
 from conftest import CLIENT, KURAD, PATIENCE, Daemon
+from middle import Middle
+from terminal import Terminal
 from test_example import until
 
 PROGRAM = Path(KURAD).parent / "kura-notes"
@@ -24,7 +31,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="kura-notes is not 
 class Process:
     """A program whose lines are kept as they come."""
 
-    def __init__(self, daemon: Daemon, *words: str) -> None:
+    def __init__(self, daemon: Union[Daemon, Middle], *words: str) -> None:
         self.lines: List[str] = []
         self.process = subprocess.Popen(
             words,
@@ -103,7 +110,7 @@ def test_three_processes_show_what_each_of_them_does(application: Application) -
 
     # What another program writes, and what is done here, over a kill of the daemon.
     client.documents["notes"].put({"id": "z", "text": "a\nb"}, "z")
-    until(lambda: screen.shows("2. [ ] a", "b  |█                       |"))
+    until(lambda: screen.shows("2. [ ] a b  |█                       |"))
     application.daemon.restart()
     screen.type("done 1")
     until(lambda: [note.value.get("isDone") for note in client.documents["notes"].each()] == [True, None])
@@ -137,18 +144,87 @@ def test_what_is_confirmed_is_not_fetched_again_and_a_wrong_token_is_told(applic
     }
 
 
-def test_the_worker_goes_on_where_the_one_in_python_has_stopped(application: Application) -> None:
+def test_any_worker_goes_on_where_another_has_stopped_and_makes_the_same(application: Application) -> None:
     client = opened(application.daemon)
     notes = client.documents["notes"]
-    notes.put({"text": "first"}, "a")
+    text = "one line\n\n  and  another of more than forty-eight characters, which is cut\n" + "x\n" * 40
+    notes.put({"text": text}, "a")
     environment = {**os.environ, "KURA_SOCKET": application.daemon.socket, "PYTHONPATH": str(CLIENT / "src")}
-    subprocess.run([sys.executable, str(CLIENT / "examples" / "thumbnailer.py"), "--once"], env=environment, check=True)
-    notes.put({"text": "second"}, "b")
+    subprocess.run([CLIENT / "examples" / "thumbnailer.py", "--once"], env=environment, check=True)
+    notes.put({"text": text}, "b")
     worker = application.part("worker")
     until(lambda: len(worker.lines) > 0)
     assert worker.lines == ["b: 3145 bytes"]
-    first = client.blobs["thumbnails"].stat("a")
-    assert first is not None and first.content_type == "image/png"
+    worker.end()
+    ids = ["a", "b"]
+    if shutil.which("socat") and shutil.which("jq"):
+        notes.put({"text": text}, "c")
+        # The worker's place was kept before it was ended, or it does the last one again.
+        subprocess.run([CLIENT.parent / "bash" / "thumbnailer", "--once"], env=environment, check=True)
+        ids.append("c")
+    pictures = [client.blobs["thumbnails"].get(id) for id in ids]
+    assert len({bytes(picture) for picture in pictures if picture is not None}) == 1 and None not in pictures
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals here")
+def test_on_a_terminal_drawing_leaves_the_line_that_is_typed_alone(application: Application) -> None:
+    client = opened(application.daemon)
+    notes = client.documents["notes"]
+    near, far = os.openpty()
+    fcntl.ioctl(far, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 60, 0, 0))
+    process = subprocess.Popen(
+        [PROGRAM, "ui"], env={**os.environ, "KURA_SOCKET": application.daemon.socket}, stdin=far, stdout=far, stderr=far
+    )
+    os.close(far)
+    screen = Terminal(near, 12, 60)
+    try:
+        until(lambda: screen.line(0) == "no notes: add TEXT" and screen.line(10) == ">")
+        assert screen.line(9).startswith("add TEXT, edit NUMBER TEXT")
+        os.write(near, b"add half ty")
+        until(lambda: screen.line(10) == "> add half ty")
+        notes.put({"id": "a", "text": "from elsewhere \x1b[2J" + "long " * 30}, "a")
+        until(lambda: screen.line(0).startswith("1. [ ] from elsewhere  [2Jlong"))
+        assert screen.line(10) == "> add half ty" and screen.line(0).endswith("…") and screen.line(1) == ""
+        os.write(near, b"ped\n")
+        until(lambda: screen.line(1) == "2. [ ] half typed" and screen.line(10) == ">")
+        notes.put_many({f"b{number:02}": {"id": f"b{number:02}", "text": f"note {number}"} for number in range(20)})
+        until(lambda: screen.line(7).endswith("half typed") and screen.line(0) == "… 15 before these")
+        application.daemon.end(signal.SIGKILL)
+        until(lambda: screen.line(9).startswith("no daemon answers: what is typed is saved"))
+        os.write(near, b"edit 22 while it is away\n")
+        until(lambda: screen.line(7).endswith("while it is away"))
+        application.daemon.start()
+        until(lambda: screen.line(9).startswith("add TEXT"))
+        until(lambda: any(note.value["text"] == "while it is away" for note in notes.each()))
+        os.write(near, b"quit\n")
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+        screen.close()
+
+
+def test_what_two_have_edited_is_shown_and_one_is_kept(application: Application) -> None:
+    client = opened(application.daemon)
+    notes = client.documents["notes"]
+    notes.put({"id": "a", "text": "first"}, "a")
+    # Nothing that is written here arrives, until somebody else has written.
+    held = [b'"documents.put"', b'"documents.patch"', b'"documents.putMany"', b'"transaction.apply"']
+    with Middle(application.daemon.socket, lambda direction, line: "cut" if any(word in line for word in held) else "pass") as middle:
+        screen = Process(middle, str(PROGRAM), "ui")
+        application.processes.append(screen)
+        until(lambda: screen.shows("1. [ ] first"))
+        screen.type("edit 1 mine")
+        until(lambda: screen.shows("1. [ ] mine"))
+        notes.put({"id": "a", "text": "of another"}, "a")
+        held.clear()
+        until(lambda: screen.shows("1. [ ] mine  (theirs: of another; keep 1 mine|theirs)"))
+        screen.type("keep 1 neither")
+        until(lambda: "keep NUMBER mine, or keep NUMBER theirs" in screen.lines)
+        screen.type("keep 1 mine")
+        until(lambda: [note.value["text"] for note in notes.each()] == ["mine"])
+        screen.type("keep 1 mine")
+        until(lambda: "nobody else has changed it" in screen.lines)
 
 
 @pytest.mark.parametrize("words", [[], ["ui", "x"], ["fetcher"], ["fetcher", "http://127.0.0.1:1/", "soon"], ["paint"]])
