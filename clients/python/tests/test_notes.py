@@ -8,7 +8,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import threading
 from pathlib import Path
@@ -78,7 +77,7 @@ class Application:
         return self.start(str(PROGRAM), *arguments)
 
     def server(self) -> "tuple[Process, str]":
-        server = self.start(sys.executable, str(ORIGIN), "--token", "t1")
+        server = self.start(str(ORIGIN), "--token", "t1")
         until(lambda: len(server.lines) > 0)
         return server, server.lines[0]
 
