@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import asyncio
 import gc
+import inspect
 import os
 import shutil
 import signal
@@ -179,6 +180,31 @@ def test_of_many_tasks_one_fetches(daemon: Daemon) -> None:
         assert await asyncio.gather(*(square(7) for _ in range(20))) == [49] * 20 and calls == [7]
         await square.invalidate(7)
         assert await square(7) == 49 and calls == [7, 7]
+
+    run(daemon, work)
+
+
+def test_a_decorated_function_is_known_as_one_to_be_awaited(daemon: Daemon) -> None:
+    async def work(client: AsyncKura) -> None:
+        @kura.cached("known", client=client)
+        async def inner(number: int) -> int:
+            return number + 1
+
+        class Called:
+            async def __call__(self, number: int) -> int:
+                return number + 2
+
+        called = kura.cached("called", client=client, key=str)(Called())
+        outer = kura.cached("outer", client=client, key=str)(inner)
+        for function in (inner, outer, called):
+            assert asyncio.iscoroutinefunction(function) or inspect.iscoroutinefunction(function)
+        assert await outer(1) == 2 and await called(1) == 3
+
+        @kura.cached("blocking")
+        def blocking() -> int:
+            return 1
+
+        assert not inspect.iscoroutinefunction(blocking)
 
     run(daemon, work)
 

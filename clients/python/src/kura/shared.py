@@ -85,7 +85,8 @@ def cached(namespace: str, *, client: Union[None, Kura, AsyncKura] = None, **opt
         return client if isinstance(client, AsyncKura) else _async_client()
 
     def decorate(function: Callable[..., Any]) -> Any:
-        if inspect.iscoroutinefunction(function):
+        # Also an object that is called with await, such as another decorator has made.
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):
             if isinstance(client, Kura):
                 raise TypeError("a function of `async def` needs an AsyncKura (kura.aio.connect) as its client")
             return AsyncCache(awaited, namespace, **options)(function)

@@ -19,7 +19,7 @@ from .sources import piece_of
 from .threads import forked, receive
 from .wire import Backlog, Exchange, Item, Request
 
-__all__ = ["Connection", "Lock", "beside", "forked", "items_of", "pieces_of", "sleep", "spawn"]
+__all__ = ["Connection", "Lock", "beside", "forked", "items_of", "mark", "pieces_of", "sleep", "spawn"]
 
 sleep = asyncio.sleep
 # Beyond so much that is not sent yet, who sends waits.
@@ -33,6 +33,15 @@ def spawn(function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
     # The loop itself keeps no task alive.
     _spawned.add(task)
     task.add_done_callback(_spawned.discard)
+
+
+def mark(function: Any) -> None:
+    """Has it known as what is awaited when it is called, by those who ask `iscoroutinefunction`."""
+    if hasattr(inspect, "markcoroutinefunction"):
+        inspect.markcoroutinefunction(function)
+    else:
+        # Before Python 3.12 only asyncio's can be told.
+        function._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
 
 async def beside(function: Callable[[], None]) -> None:

@@ -33,6 +33,10 @@ def spawn(function: Callable[..., Any], *arguments: Any) -> None:
     threading.Thread(target=function, args=arguments, daemon=True).start()
 
 
+def mark(function: Any) -> None:
+    """It is called as functions are."""
+
+
 def beside(function: Callable[[], None]) -> None:
     """Has something done that may wait for the disk."""
     function()

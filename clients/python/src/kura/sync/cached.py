@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optio
 
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
 from ..methods.models import ModelsGetResult
-from ..threads import spawn
+from ..threads import mark, spawn
 from ..values import JSON, decoded, encoded
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class Cached(Generic[Result]):
         self._cache = cache
         self._function = function
         functools.update_wrapper(self, function)
+        mark(self)
 
     def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
         # As a method: `self` is its first argument, of which key= has to make a part of the key, or nothing.
