@@ -125,7 +125,9 @@ def test_attachments_go_along_when_asked_to(client: kura.Kura) -> None:
 class Slow:
     """A daemon with an answer to hello, and to the first call twice what it says of its progress before the reply."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, holds: bool = False) -> None:
+        # It tells how far it is, and does not answer.
+        self.holds = holds
         self.socket = f"{folder}/s.sock"
         self.seen: List[Dict[str, Any]] = []
         self.listener = socket.socket(socket.AF_UNIX)
@@ -143,11 +145,12 @@ class Slow:
             if message["method"] == "session.hello":
                 told: List[Any] = [{"id": number, "result": {"server": "kurad", "protocol": 1, "limits": {}}}]
             elif message["method"] == "rpc.cancel":
-                told = [{"id": message["params"]["id"], "error": {"code": -32000, "message": "Cancelled", "data": {"kind": "cancelled"}}}]
                 self.is_over.set()
+                return
             else:
                 news = [{"id": number, "done": 3, "total": 9}, {"id": number + 1, "done": 4}, {"id": number, "done": 5}]
-                told = [*({"method": "progress", "params": params} for params in news), {"id": number, "result": {"imported": 1}}]
+                told = [{"method": "progress", "params": params} for params in news]
+                told += [] if self.holds else [{"id": number, "result": {"imported": 1}}]
             peer.sendall("".join(json.dumps({"jsonrpc": "2.0", **part}) + "\n" for part in told).encode())
 
 
@@ -170,14 +173,16 @@ def test_asyncio_is_told_as_well(tmp_path: Path) -> None:
 
 
 def test_who_is_told_can_stop_it(tmp_path: Path) -> None:
-    daemon = Slow(tmp_path)
+    daemon = Slow(tmp_path, holds=True)
 
     def stop(done: int, total: Optional[int]) -> None:
         raise KeyboardInterrupt
 
-    with kura.Kura(daemon.socket, timeout=PATIENCE) as client, pytest.raises(KeyboardInterrupt):
-        # What comes behind has not been read when the first is told.
+    client = kura.Kura(daemon.socket, timeout=PATIENCE)
+    with pytest.raises(KeyboardInterrupt):
         client.documents["a"].import_from([1], progress=stop)
+    assert daemon.is_over.wait(PATIENCE)
+    assert [message["method"] for message in daemon.seen] == ["session.hello", "documents.import", "rpc.cancel"]
 
 
 def test_a_long_import_tells_its_bytes(client: kura.Kura) -> None:
