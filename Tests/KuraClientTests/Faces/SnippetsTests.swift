@@ -7,7 +7,7 @@ import Testing
 // its indentation.
 
 // A plain value: nothing of Kura's is on it.
-private struct Task: Codable, Identifiable, Sendable {
+struct Chore: Codable, Identifiable, Sendable {
     var id: String
     var title: String
     var due: Int
@@ -18,7 +18,7 @@ private struct Task: Codable, Identifiable, Sendable {
 @Suite struct SnippetsTests {
     private func download() async throws -> [String] { ["headline"] }
     private func show(_ lines: [String], softly: Bool) {}
-    private func show(_ tasks: [Task]) {}
+    private func show(_ chores: [Chore]) {}
     private func display(_ bytes: RawSpan) {}
 
     @Test func `the article on documents`() async throws {
@@ -26,35 +26,35 @@ private struct Task: Codable, Identifiable, Sendable {
         let kura = try await daemon.client()
         let now = 3
 
-        let tasks = kura.documents("tasks", of: Task.self)
-        try await tasks.put(Task(id: "1", title: "water the plants", due: 2))
-        let task = try await tasks.get("1")
-        #expect(task?.due == 2)
+        let chores = kura.documents("chores", of: Chore.self)
+        try await chores.put(Chore(id: "1", title: "water the plants", due: 2))
+        let chore = try await chores.get("1")
+        #expect(chore?.due == 2)
 
-        let due = tasks.find({ $0.due <= now && $0.isDone == false }, sort: { [$0.due.ascending] })
-        for try await task in due.limit(20) { print(task.title) }
-        let open = try await tasks.count { $0.isDone == false }
+        let due = chores.find({ $0.due <= now && $0.isDone == false }, sort: { [$0.due.ascending] })
+        for try await chore in due.limit(20) { print(chore.title) }
+        let open = try await chores.count { $0.isDone == false }
         #expect(open == 1)
 
-        try await tasks.mutate("1") { $0.isDone = true }
+        try await chores.mutate("1") { $0.isDone = true }
 
-        if let stored = try await tasks.stored("1") {
-            switch try await tasks.put(Task(id: "1", title: "water", due: 4), ifRev: stored.rev) {
+        if let stored = try await chores.stored("1") {
+            switch try await chores.put(Chore(id: "1", title: "water", due: 4), ifRev: stored.rev) {
             case .done(let rev): print("stored under \(rev)")
             case .conflict(let currentRev): print("somebody was faster: \(currentRev)")
             }
         }
 
-        let archive = kura.documents("archive", of: Task.self)
-        if let done = try await tasks.stored("1") {
+        let archive = kura.documents("archive", of: Chore.self)
+        if let done = try await chores.stored("1") {
             _ = try await kura.apply { changes throws(KuraError) in
                 try changes.put(done.value, in: archive)
-                try changes.delete(done.id, in: tasks, ifRev: done.rev)
+                try changes.delete(done.id, in: chores, ifRev: done.rev)
             }
         }
         #expect(try await archive.count() == 1)
 
-        let urgent = tasks.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
+        let urgent = chores.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
         #expect(try await urgent.all().isEmpty)
         await kura.close()
     }
@@ -63,25 +63,25 @@ private struct Task: Codable, Identifiable, Sendable {
         let daemon = try FaceDaemon()
         let kura = try await daemon.client()
 
-        let tasks = try kura.documents("tasks", of: Task.self)
+        let chores = try kura.documents("chores", of: Chore.self)
             .live(on: MainActor.shared, where: { $0.isDone == false }, sort: { [$0.due.ascending] })
-        await tasks.loaded()
+        await chores.loaded()
 
-        tasks.put(Task(id: "1", title: "water the plants", due: 2))
-        tasks.update("1") { $0.due += 1 }
-        tasks.values[0].note = "twice"
-        tasks["2"] = nil
+        chores.put(Chore(id: "1", title: "water the plants", due: 2))
+        chores.update("1") { $0.due += 1 }
+        chores.values[0].note = "twice"
+        chores["2"] = nil
 
-        let follower = _Concurrency.Task {
-            for await shown in Observations({ tasks.values }) { show(shown) }
+        let follower = Task {
+            for await shown in Observations({ chores.values }) { show(shown) }
         }
         follower.cancel()
 
-        if try await tasks.flush() == false {
-            for conflict in tasks.conflicts { try tasks.resolve(conflict.id, keeping: .theirs) }
+        if try await chores.flush() == false {
+            for conflict in chores.conflicts { try chores.resolve(conflict.id, keeping: .theirs) }
         }
-        #expect(try await kura.documents("tasks", of: Task.self).get("1")?.note == "twice")
-        try await tasks.close()
+        #expect(try await kura.documents("chores", of: Chore.self).get("1")?.note == "twice")
+        try await chores.close()
         await kura.close()
     }
 
