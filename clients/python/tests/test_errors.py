@@ -21,12 +21,19 @@ from conftest import CLIENT, Daemon
 from middle import Middle
 
 
-def test_a_daemon_that_is_not_there(tmp_path: os.PathLike[str]) -> None:
+def test_a_daemon_that_is_not_there(tmp_path: os.PathLike[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{tmp_path}/none.sock"
     with pytest.raises(kura.ServerGoneError) as caught:
         kura.connect(path)
     assert isinstance(caught.value, ConnectionError)
     assert f"no daemon listens at {path}: start it" in str(caught.value) and "KURA_SOCKET" in str(caught.value)
+    with monkeypatch.context() as patched:
+        patched.setattr("kura.places.HOST_SOCKET", "/dev/null")
+        with pytest.raises(kura.ServerGoneError, match="or socket=. The host's daemon has its socket at /dev/null$"):
+            kura.connect(path)
+        patched.setattr("kura.places.HOST_SOCKET", f"{tmp_path}/neither.sock")
+        with pytest.raises(kura.ServerGoneError, match="or socket=$"):
+            kura.connect(path)
     # One that has never been connected is not waited for either.
     with pytest.raises(kura.ServerGoneError, match="no daemon listens"):
         kura.Kura(path, patience=1000).storage.ping()

@@ -8,13 +8,16 @@ import pwd
 import stat
 
 
+HOST_SOCKET = "/run/kura/kura.sock"
+
+
 def default_socket() -> str:
     """KURA_SOCKET, or where the daemon of this user listens, as with `kura` and `kurad`."""
     named = os.environ.get("KURA_SOCKET")
     if named:
         return named
     if os.geteuid() == 0:
-        return "/run/kura/kura.sock"
+        return HOST_SOCKET
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     return f"{runtime}/kura/kura.sock" if runtime.startswith("/") else f"/tmp/kura-{os.geteuid()}/kura.sock"
 
@@ -29,9 +32,10 @@ def _user(number: int) -> str:
 def why_unreachable(path: str, error: OSError) -> str:
     """A sentence for whoever cannot connect, with what to do."""
     if error.errno == errno.ENOENT:
+        host = f". The host's daemon has its socket at {HOST_SOCKET}" if path != HOST_SOCKET and os.path.exists(HOST_SOCKET) else ""
         return (
             f"no daemon listens at {path}: start it (`kurad`, or `kurad --socket {path}`), "
-            "or say where it listens with KURA_SOCKET or socket="
+            f"or say where it listens with KURA_SOCKET or socket={host}"
         )
     if error.errno == errno.ECONNREFUSED:
         return f"{path} is there, but no daemon listens any more: it has been killed. Start it again (`kurad`)"
