@@ -120,7 +120,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.what)
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.what for mistake in MISTAKES])
 def test_the_error_says_what_to_do(place: Place, mistake: Mistake) -> None:
     with pytest.raises(mistake.error) as caught:
         mistake.do(place)
@@ -131,13 +131,14 @@ def test_the_error_says_what_to_do(place: Place, mistake: Mistake) -> None:
 
 
 def test_no_error_tells_what_was_in_a_value(place: Place) -> None:
-    for mistake in (
+    mistakes: List[Callable[[], object]] = [
         lambda: place.client.settings["a"].put("b", "s3cr3t" * 200_000),
         lambda: place.client.documents["a"].put("s3cr3t" * 2_000_000),
         lambda: place.reader.settings["a"].put("b", "s3cr3t"),
         lambda: place.client.secrets["mail"].put("ada", "s3cr3t" * 400_000),
         lambda: place.client.secrets["mail"].put("", "s3cr3t"),
-    ):
+    ]
+    for mistake in mistakes:
         with pytest.raises(kura.KuraError) as caught:
             mistake()
         assert "s3cr3t" not in str(caught.value) and "s3cr3t" not in repr(caught.value.__dict__)

@@ -16,7 +16,7 @@ import pytest
 
 import kura
 from conftest import PATIENCE, Daemon, open_descriptors
-from kura import sources
+from kura.sources import Spool
 from kura.aio import AsyncKura
 
 CONTENT = bytes(range(256)) * 12_000
@@ -136,7 +136,8 @@ def test_asyncio_awaits_streams_and_generators_of_its_own(daemon: Daemon) -> Non
 
     async def main() -> None:
         async with AsyncKura(daemon.socket, timeout=PATIENCE) as client:
-            for key, source in (("stream", Stream()), ("generator", generator())):
+            sources: List[Tuple[str, Any]] = [("stream", Stream()), ("generator", generator())]
+            for key, source in sources:
                 await client.blobs["aio"].put(key, source)
                 blob = await client.blobs["aio"].get(key)
                 assert blob is not None and blob.view == CONTENT
@@ -150,7 +151,8 @@ def test_how_far_it_is_is_told(client: kura.Kura, tmp_path: Path) -> None:
     blobs.put("read", pieces(tmp_path), progress=lambda done, total: told.append((done, total)))
     assert told[-2:] == [(0, len(CONTENT)), (len(CONTENT), len(CONTENT))] and len(told) > 40
     assert [done for done, total in told[:-2]] == sorted(done for done, total in told[:-2]) and told[-3] == (len(CONTENT), None)
-    for source in (open(written(tmp_path), "rb"), CONTENT):
+    sources: List[Any] = [open(written(tmp_path), "rb"), CONTENT]
+    for source in sources:
         told.clear()
         blobs.put("copied", source, progress=lambda done, total: told.append((done, total)))
         assert told == [(0, len(CONTENT)), (len(CONTENT), len(CONTENT))]
@@ -168,11 +170,11 @@ def test_a_source_that_fails_stores_nothing_and_leaves_nothing_open(client: kura
 
 
 def test_a_long_one_is_not_kept_in_memory() -> None:
-    with sources.Spool() as spool:
+    with Spool() as spool:
         for _ in range(5):
             spool.add(bytes(300_000))
         assert not isinstance(spool.contents(), bytearray) and spool.size == 1_500_000
-    with sources.Spool() as spool:
+    with Spool() as spool:
         spool.add(b"abc")
         assert bytes(spool.contents()) == b"abc"  # type: ignore[arg-type]
 

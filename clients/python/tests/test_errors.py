@@ -75,7 +75,7 @@ def test_it_is_looked_for_where_the_daemon_listens(monkeypatch: pytest.MonkeyPat
     if os.geteuid() == 0:
         lines = (CLIENT.parent / "bash" / "thumbnailer").read_text("utf-8").splitlines()
         told = "\n".join([*(line for line in lines if line.startswith("set ")), 'echo "$directory/kura.sock"'])
-        ended = subprocess.run(["bash", "-c", told], capture_output=True, text=True, user=user)  # type: ignore[call-overload,unused-ignore]
+        ended = subprocess.run(["bash", "-c", told], capture_output=True, text=True, user=user)
         assert ended.stdout == f"{path}\n", ended.stderr
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert kura.Kura().socket == path

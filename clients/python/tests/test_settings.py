@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -34,7 +34,9 @@ def test_a_domain_does_what_a_dict_does(client: kura.Kura) -> None:
     client.settings["dict"] |= {"b": 2}
     app |= [("c", 3)]
     assert app | {"c": 4} == {"a": 1, "b": 2, "c": 4} and {"c": 4} | app == {"a": 1, "b": 2, "c": 3}
-    assert app == {"a": 1, "b": 2, "c": 3} and {"a": 1, "b": 2, "c": 3} == app and app != {"a": 1} and bool(app)
+    same: Any = {"a": 1, "b": 2, "c": 3}
+    other: Any = {**same, "d": 4}
+    assert app == same and same == app and app != other and bool(app)
     assert app.pop("c") == 3 and app.pop("c", "none") == "none" and app.pop("c", None) is None
     with pytest.raises(KeyError):
         app.pop("c")
