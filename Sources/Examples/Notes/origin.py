@@ -39,4 +39,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
 print(f"http://127.0.0.1:{server.server_address[1]}/", flush=True)
-server.serve_forever()
+try:
+    server.serve_forever()
+except KeyboardInterrupt:
+    pass
