@@ -12,6 +12,30 @@ import Testing
         ("kura docs list c --limit many", 2, ["LIMIT is a whole number, not 'many'"]),
         ("kura docs count c 5", 2, ["hint: write FIELD=VALUE"]),
         ("kura exec --setting A=app -- echo never", 2, ["'app' names no setting", "hint: write DOMAIN/KEY"]),
+        ("kura docs find c '{\"a\":'", 2, ["CONDITION is a JSON object", "ends too early"]),
+        // Words that nobody knows.
+        ("kura setings list app", 2, ["unknown command 'setings'", "hint: did you mean settings?"]),
+        ("kura get app theme", 2, ["hint: a noun comes first: 'kura settings get'"]),
+        ("kura docs fnd c", 2, ["docs has no verb 'fnd'", "hint: did you mean find?"]),
+        ("kura docs find c --limt 5", 2, ["no option --limt", "hint: did you mean --limit?"]),
+        ("kura docs list c --columns ids", 2, ["no column 'ids'", "hint: did you mean id?"]),
+        ("kura docs list", 2, ["docs list needs COLLECTION", "hint: usage: kura docs list COLLECTION"]),
+        ("kura docs list c d", 2, ["does not know what to do with 'd'", "hint: usage:"]),
+        ("kura top --json", 2, ["top is for people", "'kura storage stats'"]),
+        // Files.
+        ("kura docs import c nowhere.ndjson", 2, ["cannot open nowhere.ndjson: No such file"]),
+        ("echo not JSON | kura docs import c", 1, ["kura: badRecord", "line 1, offset 0", "hint: no JSON"]),
+        ("touch there; kura backup there", 2, ["there is there already", "hint: it takes no other file's place"]),
+        ("kura import config.json --from plst", 2, ["hint: did you mean plist?"]),
+        // Somebody else was first; and not there at all.
+        (
+            "kura settings put app theme x --if-rev 99", 4,
+            ["kura: conflict", "currentRev", "hint: Read the item again"]
+        ),
+        (
+            "kura docs patch c nobody '{\"a\":1}'", 1,
+            ["kura: notFound", "hint: `list` and `scopes` show what is there"]
+        ),
         // Absent.
         (
             "kura exec --setting A=app/theme --setting B=app/none -- touch never", 7,

@@ -28,6 +28,15 @@ import Testing
         #expect(all.contains("a-long-address/of-an-image.png  300000") && all.contains("  2026-11-22T15:48:11.418Z  "))
     }
 
+    @Test func `a long number stays whole where a text beside it is as long`() {
+        let scopes =
+            #"{"scopes":[{"domain":"org.example.a-long-name","count":2,"bytes":1234567890123456,"rev":5}],"rev":5}"#
+        let server = FakeServer { [$0.result(scopes)] }
+        #expect(
+            terminal(40).run("settings", "scopes", on: server).output
+                == "domain      count             bytes  rev\norg.examp…      2  1234567890123456    5\n")
+    }
+
     @Test func `rows that do not fit are blocks of lines`() {
         let server = FakeServer { [$0.result(Self.blobs)] }
         #expect(
