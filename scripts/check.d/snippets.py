@@ -45,16 +45,17 @@ def snippets_of(root):
                 name = begins[1]
                 if places.setdefault(name, relative) != relative:
                     problems.append(f"{place}: {name} is in {places[name]}, too")
-                found.setdefault(name, [])
+                found.setdefault(name, []).append([])
             elif END.match(line):
                 if not name:
                     problems.append(f"{place}: nothing has begun that could end")
                 name = None
             elif name:
-                found[name].append(line)
+                found[name][-1].append(line)
         if name:
             problems.append(f"{relative}: {name} does not end")
-    return {name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in found.items()}, places, problems
+    texts = {name: [textwrap.dedent("\n".join(lines)) for lines in parts] for name, parts in found.items()}
+    return {name: "\n".join(parts).strip("\n") for name, parts in texts.items()}, places, problems
 
 
 def blocks_of(text):

@@ -122,4 +122,38 @@ import Testing
         // end
         await kura.close()
     }
+
+    // snippet: README.swift
+    struct Card: Codable, Identifiable, Sendable { var id: String, due: Int, isDone = false }
+    // end
+
+    /// Compiled, and not run: it would find a daemon of somebody's.
+    private func connect() async throws -> Kura {
+        // snippet: README.swift
+        let kura = try await Kura.connect()
+        // end
+        return kura
+    }
+
+    @Test(arguments: Server.allCases) func `the first page`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
+        let (kura, other) = (try await daemon.client(), try await daemon.client())
+        let theirs = other.documents("cards", of: Card.self)
+        // snippet: README.swift
+        let cards = try kura.documents("cards", of: Card.self).live(where: { !$0.isDone }, sort: { [$0.due.ascending] })
+        cards.put(Card(id: "rice", due: 3))  // shown at once, saved within a second
+        // end
+        let follower = Task {
+            // snippet: README.swift
+            for await due in Observations({ cards.values }) { print(due) }  // whatever process has changed them
+            // end
+        }
+        try await eventually("it is saved") { try await theirs.get("rice")?.due == 3 }
+        try await theirs.put(Card(id: "tea", due: 1))
+        try await theirs.mutate("rice") { $0.isDone = true }
+        try await eventually("others' changes show") { cards.values.map(\.id) == ["tea"] }
+        follower.cancel()
+        await kura.close()
+        await other.close()
+    }
 }

@@ -56,3 +56,31 @@ private func compares<Model, FieldValue>(
     case .success(let text): field.test(name, text, on: field.idField(of: text), isLess: isLess)
     }
 }
+
+// A field that is true or false is what it says: `!$0.isDone && $0.due < now`. One that stands alone is `$0.isDone == true`.
+
+public prefix func ! <Model>(field: Field<Model, Bool>) -> Condition<Model> { field == false }
+
+public func && <Model>(left: Field<Model, Bool>, right: Condition<Model>) -> Condition<Model> {
+    (left == true) && right
+}
+
+public func && <Model>(left: Condition<Model>, right: Field<Model, Bool>) -> Condition<Model> {
+    left && (right == true)
+}
+
+public func && <Model>(left: Field<Model, Bool>, right: Field<Model, Bool>) -> Condition<Model> {
+    (left == true) && (right == true)
+}
+
+public func || <Model>(left: Field<Model, Bool>, right: Condition<Model>) -> Condition<Model> {
+    (left == true) || right
+}
+
+public func || <Model>(left: Condition<Model>, right: Field<Model, Bool>) -> Condition<Model> {
+    left || (right == true)
+}
+
+public func || <Model>(left: Field<Model, Bool>, right: Field<Model, Bool>) -> Condition<Model> {
+    (left == true) || (right == true)
+}
