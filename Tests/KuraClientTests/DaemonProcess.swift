@@ -21,19 +21,22 @@ final class DaemonProcess: @unchecked Sendable {
         var template = Array("/tmp/kura-client-XXXXXX".utf8CString)
         try #require(mkdtemp(&template) != nil)
         root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        if let configuration {
-            let text = configuration.split(separator: "ROOT", omittingEmptySubsequences: false).joined(separator: root)
-            let file = try #require(fopen(root + "/config.json", "we"))
-            fchmod(fileno(file), 0o644)
-            fputs(text, file)
-            fclose(file)
-        }
+        if let configuration { try write("config.json", configuration) }
         try start()
     }
 
     deinit {
         kill()
         remove()
+    }
+
+    /// Writes a file beside the data, with the directory for `ROOT`.
+    func write(_ name: String, _ content: String) throws {
+        let text = content.split(separator: "ROOT", omittingEmptySubsequences: false).joined(separator: root)
+        let file = try #require(fopen(root + "/" + name, "we"))
+        fchmod(fileno(file), 0o644)
+        fputs(text, file)
+        fclose(file)
     }
 
     func start() throws {

@@ -146,9 +146,15 @@ extension SQLiteModule {
             let descriptor = open(path, O_RDONLY)
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
-            var bytes = [UInt8](repeating: 0, count: 1 << 20)
-            let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+            // One read brings a page of what the kernel makes up as it goes.
+            var text: [UInt8] = []
+            var page = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = page.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+                guard count >= 0 else { return nil }
+                if count == 0 { return String(decoding: text, as: UTF8.self) }
+                text += page[..<count]
+            }
         }
     }
 }

@@ -74,6 +74,7 @@ extension Kura {
         }
         call.request.append("}\n")
         call.passing = descriptor
+        if rule.isStanding { call.standing = StandingState.Change(method, params) }
         // By the parameter: what a value has within is not asked for.
         call.wantsDescriptor =
             rule.bringsDescriptor && params.withBytes { $0.contains(text: "\"as\":\"fd\"") }

@@ -44,6 +44,8 @@ extension Link {
             }
             descriptors.commit()
         }
+        // Before anything is sent that is asked for because of this answer, and whether or not somebody still waits for it.
+        if let change = call.standing, change.holds(outcome, text) { standing.apply(change) }
         if call.subscription == nil, !call.isAbandoned {
             call.reply.reserve(text.count)
             call.reply.append(text)

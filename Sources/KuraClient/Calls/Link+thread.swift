@@ -107,6 +107,7 @@ extension Link {
         let shared = SharedSocket(connected)
         forgetInput()
         let answer = try hello(shared)
+        try restore(shared)
         lock.withLock { _ in
             guard phase != .closed else { return }
             server = answer
@@ -142,30 +143,58 @@ extension Link {
         }
         line.append("\"enable\":[\"outOfOrder\"]}}\n")
         // A daemon that refuses a connection says why before it closes it: the answer is looked for all the same.
-        _ = shared.socket.send(line.bytes)
+        return try KuraServer(answer: try exchange(line, on: shared), path: path)
+    }
+
+    /// One call on a connection that nobody else uses yet.
+    /// - Returns: the answer's line.
+    func ask(_ shared: SharedSocket, _ method: String, _ params: [UInt8]) throws(KuraError) -> [UInt8] {
+        var line = ByteBuffer()
+        line.append("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"")
+        line.append(text: method)
+        line.append("\",\"params\":")
+        line.append(params)
+        line.append("}\n")
+        return try exchange(line, on: shared)
+    }
+
+    private func exchange(_ line: borrowing ByteBuffer, on shared: SharedSocket) throws(KuraError) -> [UInt8] {
         let limit = Clock.deadline(after: timeout, from: Clock.now())
         // Calls wait for this connection, and not for longer than they were given.
         expire(Clock.now())
+        var sent = 0
+        while sent < line.count, let count = shared.socket.send(line.bytes(sent..<line.count)) {
+            sent += count
+            guard count == 0 else { continue }
+            try checkOpening(limit)
+            var room = pollfd(fd: shared.socket.descriptor, events: Int16(POLLOUT), revents: 0)
+            // Safety: there is one of them.
+            _ = unsafe poll(&room, 1, 100)
+        }
         while true {
             if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
                 let text = Array(received.bytes(0..<newline))
                 received.removeFirst(newline + 1)
                 scanned = 0
-                return try KuraServer(answer: text, path: path)
+                return text
             }
             scanned = received.count
-            if lock.withLock({ _ in phase == .closed }) { throw KuraError(.closed, "the client was closed") }
-            guard Clock.now() < limit else {
-                throw KuraError(
-                    .serverGone, "somebody listens at \(path) and does not answer",
-                    advice: "The daemon may be stopped, or it is none of ours.")
-            }
+            try checkOpening(limit)
             let until = min(limit, lock.withLock { _ in sleepsUntil })
             if sleep(shared, until: until), !receive(shared) {
                 throw KuraError(
                     .serverGone, "the daemon at \(path) closes connections at once", advice: "Look at its log.")
             }
             if Clock.now() >= until { expire(Clock.now()) }
+        }
+    }
+
+    private func checkOpening(_ limit: Int64) throws(KuraError) {
+        if lock.withLock({ _ in phase == .closed }) { throw KuraError(.closed, "the client was closed") }
+        guard Clock.now() < limit else {
+            throw KuraError(
+                .serverGone, "somebody listens at \(path) and does not answer",
+                advice: "The daemon may be stopped, or it is none of ours.")
         }
     }
 

@@ -57,6 +57,8 @@ final class Link: @unchecked Sendable {
     var subscriptions: [ObjectIdentifier: Subscription] = [:]
     /// By the daemon's numbers for them.
     var told: [Subscription.Number: Subscription] = [:]
+    /// What has to be made of the next connection before calls are sent on it.
+    var standing = StandingState()
     var server: KuraServer?
     /// What a daemon that is not there was found to be.
     var lastFailure: KuraError?

@@ -15,11 +15,13 @@ struct MethodRule: Sendable {
     let waits: Bool
     /// Its result may bring a descriptor.
     let bringsDescriptor: Bool
+    /// It changes what the connection itself is, and is made of the next one too.
+    let isStanding: Bool
 
     /// Of a method that this client does not know: sent once.
     static let unknown = MethodRule(
         isRead: false, takesKey: false, repeats: false, isSlow: false, hasSecrets: false, waits: false,
-        bringsDescriptor: true)
+        bringsDescriptor: true, isStanding: false)
     static let all: [String: MethodRule] = Dictionary(
         uniqueKeysWithValues: Method.all.map { method in
             let isRead = method.access == .read
@@ -30,7 +32,8 @@ struct MethodRule: Sendable {
                     repeats: repeated.contains(method.name) || isRead && !notRepeated.contains(method.name),
                     isSlow: slow.contains(method.name), hasSecrets: method.hasSecrets,
                     waits: method.parameters.contains { $0.name == "timeoutMs" || $0.name == "waitMs" },
-                    bringsDescriptor: method.parameters.contains { $0.name == "as" })
+                    bringsDescriptor: method.parameters.contains { $0.name == "as" },
+                    isStanding: StandingState.Change.methods.contains(method.name))
             )
         })
 

@@ -17,6 +17,9 @@ public struct ConnectOptions: Sendable {
     /// Whether writes get a request key by themselves, so that they can be sent again safely. Without one, domains with relaxed durability
     /// stay relaxed.
     public var requestKeys = true
+    /// Told when something that held for a connection alone does not hold for the next one, since the daemon refuses it. Called on the client's own thread,
+    /// which is not to wait there, before calls are sent on the new connection.
+    public var onLostState: (@Sendable (LostState) -> Void)?
     /// Calls that are under way at once; further ones wait for their turn. 1 to 65,536.
     public var maximumInFlight = 1024
     /// Bytes that are on their way out at once; further calls wait until the daemon has read.

@@ -51,6 +51,8 @@ final class PendingCall: @unchecked Sendable {
     var received: OwnedDescriptor?
     var failure: KuraError?
     var waiter: Waiter<Outcome>?
+    /// What it makes of its connection when it succeeds.
+    var standing: StandingState.Change?
     /// What it subscribes, when it is a subscription's.
     var subscription: Subscription?
     /// The one behind it in the queue.
@@ -73,6 +75,7 @@ final class PendingCall: @unchecked Sendable {
         passing = nil
         received = nil
         failure = nil
+        standing = nil
         subscription = nil
         next = nil
         if request.capacity > Self.keptBytes { request.releaseMemory() } else { request.removeAll() }

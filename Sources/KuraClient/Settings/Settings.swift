@@ -98,6 +98,29 @@ public struct DomainSettings: Sendable {
         return (values, first ?? 0)
     }
 
+    // MARK: Overriding
+
+    /// Has this client see another value of a setting, whatever is stored; nothing is. It holds for the client's other connections too, when it has to connect again.
+    /// - Parameters:
+    ///   - key: whose.
+    ///   - value: what `get`, `getMany` and `list` show; a client has at most 256 of them.
+    /// - Throws: `locked`, `quotaExceeded`; whatever any call throws.
+    public func override<Value>(_ key: SettingKey<Value>, with value: Value) async throws(KuraError) {
+        let params = Put(domain: domain, key: key.name, value: value, ifRev: nil)
+        let _: Overrides = try await kura.call("settings.override", params)
+    }
+
+    /// Shows again what everybody sees.
+    /// - Parameter key: whose; all that this client overrides of the domain when it is left out.
+    /// - Throws: whatever any call throws.
+    public func clearOverrides(of key: String? = nil) async throws(KuraError) {
+        struct Params: Encodable {
+            let domain: String
+            let key: String?
+        }
+        let _: Overrides = try await kura.call("settings.clearOverrides", Params(domain: domain, key: key))
+    }
+
     // MARK: Writing
 
     /// Writes a value; writing the one that is there changes nothing.
@@ -206,6 +229,8 @@ public struct DomainSettings: Sendable {
         let rev: Int64
         let cursor: String?
     }
+
+    private struct Overrides: Decodable, Sendable { let overrides: Int }
 
     private struct Put<Value: Encodable & Sendable>: Encodable, Sendable {
         let domain: String
