@@ -26,6 +26,8 @@ import Testing
         ("kura docs import c nowhere.ndjson", 2, ["cannot open nowhere.ndjson: No such file"]),
         ("echo not JSON | kura docs import c", 1, ["kura: badRecord", "line 1, offset 0", "hint: no JSON"]),
         ("touch there; kura backup there", 2, ["there is there already", "hint: it takes no other file's place"]),
+        ("kura backup -q whole && [[ -z $(kura restore -q whole --dry-run 2>&1) ]]", 0, []),
+        ("[[ $(kura restore -q config.json --dry-run 2>&1) == 'kurad restore: config.json: '* ]]", 0, []),
         ("kura import config.json --from plst", 2, ["hint: did you mean plist?"]),
         // Somebody else was first; and not there at all.
         (

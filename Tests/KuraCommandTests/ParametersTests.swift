@@ -49,6 +49,21 @@ private func fault(_ arguments: String..., input: String = "") -> String? {
         }
     }
 
+    @Test func `every method that a daemon tells of has a verb of its own, which no tool hides`() throws {
+        let outcome = try Shell.run("\(Shell.daemon)\nkura discover --json | jq -r '.methods[].name'")
+        let names = outcome.output.split(separator: "\n").map(String.init)
+        #expect(names.count >= Catalogue.standard.verbs.count && names.count > 100, "\(outcome.output)")
+        for name in names {
+            let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+            var reader = InvocationReader([parts[0], parts[1].kebabCase], .standard)
+            try reader.read()
+            guard case .verb(let verb) = reader.invocation.target, verb.method.name == name else {
+                Issue.record("\(name) is reached by no verb")
+                continue
+            }
+        }
+    }
+
     private func meaning(_ json: [UInt8]) -> String {
         String(decoding: json, as: UTF8.self).replacing("\\u00e9", with: "é")
     }

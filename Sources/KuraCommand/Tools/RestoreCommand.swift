@@ -63,12 +63,13 @@ enum RestoreCommand {
             if name != "dry-run" { words.append(value) }
         }
         if options.form != .standard { words.append("--json") }
+        if console.isQuiet { exit(try SiblingProgram.run("kurad", words, isQuiet: true)) }
         guard arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil else {
             try SiblingProgram.become("kurad", words)
         }
         var failure: Failure?
         do throws(Failure) { try compare(arguments, options, console, catalogue) } catch { failure = error }
-        let status = try SiblingProgram.run("kurad", words)
+        let status = try SiblingProgram.run("kurad", words, isQuiet: false)
         // Why a file is no good has been told then.
         if status == 0, let failure { console.remark("not compared with a running daemon: \(failure.message)") }
         exit(status)
