@@ -70,16 +70,7 @@ struct Fetcher {
         }
     }
 
-    private struct Name: Encodable {
-        var service = "headlines"
-        var account = "token"
-    }
-
-    private struct Answer: Decodable {
-        var secret: String?
-    }
-
     private func token() async throws(KuraError) -> String? {
-        try await kura.call("secrets.get", Name(), returning: Answer.self).secret
+        try await kura.secrets["headlines"].get("token")?.secret.text
     }
 }

@@ -44,6 +44,7 @@ struct Worker {
         }
     }
 
+    /// By the method itself: what `kura.documents` reads has its id within, and not everybody who writes notes sees to that.
     private func makeAll() async throws(KuraError) {
         var cursor: String?
         repeat {
@@ -83,17 +84,9 @@ struct Worker {
 
     // MARK: How far it came
 
-    private struct Setting<Value: Codable & Sendable>: Codable, Sendable {
-        var domain: String? = "thumbnailer-notes"
-        var key: String? = "place"
-        var value: Value?
-    }
+    private var progress: DomainSettings { kura.settings["thumbnailer-notes"] }
 
-    private func remembered() async throws(KuraError) -> Place? {
-        try await kura.call("settings.get", Setting<Place>(), returning: Setting<Place>.self).value
-    }
+    private func remembered() async throws(KuraError) -> Place? { try await progress.get("place") }
 
-    private func remember(_ place: Place) async throws(KuraError) {
-        _ = try await kura.call("settings.put", Setting(value: place), returning: Setting<Place>.self)
-    }
+    private func remember(_ place: Place) async throws(KuraError) { try await progress.put("place", place) }
 }
