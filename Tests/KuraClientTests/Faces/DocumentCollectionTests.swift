@@ -12,16 +12,16 @@ import Testing
         let first = try await cards.put(Card("a", due: 3, tags: ["x"]))
         let stored = try #require(try await cards.stored("a"))
         #expect(stored.value == Card("a", due: 3, tags: ["x"]) && stored.rev == first && stored.due == 3)
-        let rev = try await cards.putMany([Card("b"), Card("c", note: "n")])
+        let rev = try await cards.putMany([Card("b"), Card("c", note: "n"), Card("d")])
         #expect(rev > first)
         #expect(try await cards.getMany(["c", "none", "b"]).map(\.id) == ["c", "b"])
-        #expect(try await cards.count() == 3)
+        #expect(try await cards.count() == 4)
         #expect(try await cards.count { $0.note != nil } == 1)
         #expect(try await cards.delete("a"))
         #expect(try await !cards.delete("a"))
         #expect(try await cards.deleteMany(["a", "b"]) == 1)
         #expect(try await cards.deleteMany { $0.note == "n" } == 1)
-        #expect(try await cards.count() == 0)
+        #expect(try await cards.list().all().map(\.id) == ["d"])
         await kura.close()
     }
 
@@ -68,6 +68,36 @@ import Testing
         // To nil is to take the member away.
         try await cards.mutate("a") { $0.note = nil }
         #expect(try await cards.count { $0.note == nil } == 1)
+        await kura.close()
+    }
+
+    /// By a client of its own, at once: what is changed just then is gone.
+    private static func delete(_ id: String, at socket: String) {
+        do {
+            var client = try Client.connect(to: socket)
+            _ = try client.call("documents.delete", params: Array(#"{"collection":"cards","id":"\#(id)"}"#.utf8))
+        } catch {
+            Issue.record(error)
+        }
+    }
+
+    @Test func `what somebody deletes while it is changed is gone, and no error`() async throws {
+        let daemon = try FaceDaemon()
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let socket = daemon.socket
+        try await cards.putMany([Card("a"), Card("b")])
+        let mutated = try await cards.mutate("a") { card in
+            Self.delete("a", at: socket)
+            card.due = 1
+        }
+        #expect(mutated == nil)
+        let new = try await cards.upsert(Card("b", due: 7)) { card in
+            Self.delete("b", at: socket)
+            card.due += 1
+        }
+        #expect(new.due == 7, "there is none: it is a new one")
+        #expect(try await cards.list().all().map(\.value) == [Card("b", due: 7)])
         await kura.close()
     }
 

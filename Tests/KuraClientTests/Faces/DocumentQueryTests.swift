@@ -1,4 +1,5 @@
 import KuraClient
+import Synchronization
 import Testing
 
 @Suite struct DocumentQueryTests {
@@ -96,5 +97,24 @@ import Testing
         await #expect(throws: KuraError.self) { try await all.find(sort: { [$0.half.ascending] }).first() }
         #expect(try await all.find { _ in Field(#"\$price"#, \.isFree) == true }.all().isEmpty)
         await kura.close()
+    }
+
+    @Test func `who allows a scan says so in each request`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                let result = #"{"documents":[],"rev":1,"count":0,"deleted":0}"#
+                connection.send(#"{"jsonrpc":"2.0","id":\#(FakeDaemon.Connection.id(of: line)),"result":\#(result)}"#)
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let cards = kura.documents("cards", of: Card.self)
+        let some = cards.find { $0.due < 3 }
+        _ = try await (some.all(), some.count(), cards.deleteMany { $0.due < 3 })
+        _ = try await (some.allowingScan().all(), some.allowingScan().count())
+        _ = try await cards.deleteMany(allowingScan: true) { $0.due < 3 }
+        await kura.close()
+        let requests = fake.lines.withLock { $0 }.map(\.line).filter { $0.contains("documents.") }
+        #expect(requests.map { $0.contains(#""allowScan":true"#) } == [false, false, false, true, true, true])
     }
 }
