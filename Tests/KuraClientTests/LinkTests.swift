@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 import Synchronization
 import Testing
 
@@ -87,6 +88,26 @@ import Testing
         // Between them 20 ms, 40, 80, then 160, half of each at least.
         #expect(count < 6 + Int((ContinuousClock.now - start) / .milliseconds(80)))
         withExtendedLifetime(stream) {}
+        await kura.close()
+    }
+
+    /// Who had it to do comes too late: the lines are gone. The next call must not wait for it.
+    @Test func `whoever was about to send on a lost connection is not waited for on the next`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while connection.line() != nil {}
+        }
+        let kura = try await Kura.connect(to: fake.path)
+        let link = kura.link
+        link.lock.withLock { _ in
+            link.isFlushDue = true
+            link.output.append("{}\n")
+            link.forgetOutput()
+            #expect(!link.isFlushDue)
+            link.isFlushDue = true
+        }
+        link.flush()
+        #expect(link.lock.withLock { _ in !link.isFlushDue && !link.isSending })
         await kura.close()
     }
 

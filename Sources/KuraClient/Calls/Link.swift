@@ -298,6 +298,8 @@ final class Link: @unchecked Sendable {
     /// Sends what there is, unless somebody else does.
     func flush() {
         let mine = lock.withLock { _ in
+            // What was to be sent went with its connection: nobody is about to send what comes next.
+            if output.isEmpty { isFlushDue = false }
             guard !isSending, !output.isEmpty, socket != nil else { return false }
             isSending = true
             return true
@@ -385,6 +387,7 @@ final class Link: @unchecked Sendable {
 
     /// With the lock held: what was to be sent on a connection that is no more.
     func forgetOutput() {
+        isFlushDue = false
         output.removeAll()
         marks.removeAll()
         if isBlocked {
