@@ -9,20 +9,24 @@
 
     /// A lock of pthread's in the place of Synchronization's, which ThreadSanitizer does not see on Linux: it takes whatever that guards for a race.
     ///
-    /// Safety: the mutex has a place of its own that lasts as long as the object, and `value` is used with it locked.
+    /// Safety: both have a place of their own that lasts as long as the object, and the value is used with the mutex locked.
     @safe package final class TracedMutex<Value>: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-        private var value: Value
+        // Not within the object: a value without a size would be watched there at the object's own first bytes.
+        private let value: UnsafeMutablePointer<Value>
 
         package init(_ value: Value) {
             unsafe mutex = .allocate(capacity: 1)
             unsafe pthread_mutex_init(mutex, nil)
-            self.value = value
+            unsafe self.value = .allocate(capacity: 1)
+            unsafe self.value.initialize(to: value)
         }
 
         deinit {
             unsafe pthread_mutex_destroy(mutex)
             unsafe mutex.deallocate()
+            unsafe value.deinitialize(count: 1)
+            unsafe value.deallocate()
         }
 
         package func withLock<Result: ~Copyable, Failure: Error>(
@@ -30,7 +34,7 @@
         ) throws(Failure) -> Result {
             unsafe pthread_mutex_lock(mutex)
             defer { unsafe pthread_mutex_unlock(mutex) }
-            return try body(&value)
+            return try unsafe body(&value.pointee)
         }
     }
 

@@ -1,6 +1,5 @@
 import CSQLite
 import Glibc
-import Synchronization
 
 /// Reads that are answered from the page cache or not at all, for the event loop's connection.
 ///
@@ -93,5 +92,5 @@ enum NonBlockingReads {
         var path: String
     }
 
-    private static let kept = Mutex<[FileID: Kept]>([:])
+    private static let kept = Guarded<[FileID: Kept]>([:])
 }

@@ -56,10 +56,7 @@ extension Link {
     }
 
     /// A subscription's call has no caller that would give it back.
-    func retire(_ call: PendingCall) {
-        call.reset()
-        free.append(call)
-    }
+    func retire(_ call: PendingCall) { recycle(call) }
 
     /// Whether a descriptor belongs to the result of a call that has asked for one.
     private static func carries(_ text: Bytes) -> Bool {

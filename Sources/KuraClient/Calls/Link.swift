@@ -123,8 +123,8 @@ final class Link: @unchecked Sendable {
 
     /// The caller is done with it.
     func release(_ call: PendingCall) {
-        call.reset()
-        lock.withLock { _ in free.append(call) }
+        call.clear()
+        lock.withLock { _ in makeFree(call) }
     }
 
     /// What a caller does about sending.
@@ -137,6 +137,10 @@ final class Link: @unchecked Sendable {
         let part = admit(call)
         if part == .lead { await Task.yield() }
         let id = call.id
+        // ThreadSanitizer does not see what a continuation that was resumed early hands over.
+        #if SANITIZE_THREAD
+            defer { lock.withLock { _ in } }
+        #endif
         return await withTaskCancellationHandler {
             await wait { waiter in
                 let known: PendingCall.Outcome? = lock.withLock { _ in settle(call, waiter) }
@@ -267,8 +271,13 @@ final class Link: @unchecked Sendable {
         if !call.isOwed { recycle(call) }
     }
 
-    private func recycle(_ call: PendingCall) {
-        call.reset()
+    func recycle(_ call: PendingCall) {
+        call.clear()
+        makeFree(call)
+    }
+
+    private func makeFree(_ call: PendingCall) {
+        call.phase = .idle
         free.append(call)
     }
 

@@ -65,9 +65,8 @@ final class PendingCall: @unchecked Sendable {
     /// Memory that one large call has left behind is given back.
     private static let keptBytes = 64 << 10
 
-    /// Makes it ready for its next user.
-    func reset() {
-        phase = .idle
+    /// Makes it ready for its next user, but for `phase`, which the link's thread looks at whoever has the call: it is set under the lock.
+    func clear() {
         isAbandoned = false
         isOwed = false
         wantsDescriptor = false
