@@ -107,6 +107,22 @@ extension LiveCore {
         return try await readMatching(Array(others), selector) + readAll(edited)
     }
 
+    /// Whether these match is asked again: what was edited of them is settled without having been saved, so no change will tell of it.
+    func test(_ keys: [String]) {
+        guard selector != nil, !keys.isEmpty else { return }
+        Task {
+            var pause = Duration.milliseconds(250)
+            while !state.withLock({ $0.isClosed }) {
+                do throws(KuraError) { return try await absorbAll(try await read(keys)) } catch {
+                    // What keeps it from being read is told by who follows.
+                    if error.kind == .closed || error.code != 0 && !error.isRetryable { return }
+                }
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(10))
+            }
+        }
+    }
+
     private func readAll(_ keys: [String]) async throws(KuraError) -> [News] {
         var news: [News] = []
         var rest = keys[...]
@@ -119,7 +135,7 @@ extension LiveCore {
             let rev = answer.integer("rev") ?? 0
             let rows = try DocumentRow.rows(answer["documents"], "documents.getMany")
             let found = Set(rows.map(\.key))
-            news += rows.map { News(key: $0.key, row: $0, rev: $0.rev) }
+            news += rows.map { News(key: $0.key, row: $0, rev: $0.rev, isUntested: selector != nil) }
             news += some.filter { !found.contains($0) }.map { News(key: $0, row: nil, rev: rev) }
         }
         return news

@@ -103,7 +103,8 @@ extension LiveCore {
 
     /// `rev`: what was sent is done under it; nil when it is not.
     private func finish(_ writes: [DocumentWrite], _ rev: Int64?) {
-        state.withLock { state in
+        let undone = state.withLock { state in
+            var undone: [String] = []
             for write in writes {
                 guard var entry = state.entries[write.key] else { continue }
                 entry.isUnderWay = false
@@ -119,9 +120,14 @@ extension LiveCore {
                     }
                 }
                 entry.sent = nil
-                state.entries[write.key] = entry.base == nil && entry.shown == nil ? nil : entry
+                let isNothing = entry.base == nil && entry.shown == nil
+                state.entries[write.key] = isNothing ? nil : entry
+                // What is saved will be told of as a change.
+                if rev == nil, !isNothing, entry.isSettled { undone.append(write.key) }
             }
+            return undone
         }
+        test(undone)
     }
 
     /// Somebody else was faster: what the daemon has is held against what was edited.

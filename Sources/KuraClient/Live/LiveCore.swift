@@ -82,17 +82,21 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
             }
         }
         guard !shown.isEmpty else { return }
+        var undone: [String] = []
         announcing(.values) {
             state.withLock { state in
                 for (key, shown) in shown {
                     var entry = state.entries[key] ?? Entry()
+                    let wasEdited = entry.isEdited
                     entry.shown = shown
                     if case .refused = entry.hold { entry.hold = nil }
                     let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
                     state.entries[key] = isNothing ? nil : entry
+                    if wasEdited, !isNothing, entry.isSettled { undone.append(key) }
                 }
             }
         }
+        test(undone)
         schedule()
     }
 
@@ -149,31 +153,46 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         let rev: Int64
         /// It does not match as of `rev`; whether it is there is not known.
         var isOut = false
+        /// It was read without the selector, as it was edited: whether it matches is not known.
+        var isUntested = false
     }
 
     /// Takes in what the daemon has.
-    /// - Returns: keys that are to be read again: their save is under way, or they are edited and do not match.
+    /// - Returns: keys that are to be read again: their save is under way, they are edited and do not match, or they are edited no more
+    ///   and whether they match is not known.
     func absorb(_ news: [News], isolation: isolated (any Actor)?) -> [String] {
+        let use = state.withLock { state in news.map { Self.use(of: $0, state) } }
+        guard use.contains(.now) else { return zip(news, use).compactMap { $1 == .later ? $0.key : nil } }
         var later: [String] = []
         var problems: [LiveProblem<Model>] = []
-        let isNew = state.withLock { state in news.contains { Self.isNews($0, state) } }
-        guard isNew else { return [] }
         announcing(.values) {
             state.withLock { state in
-                for item in news where Self.isNews(item, state) {
-                    let entry = state.entries[item.key]
-                    // What is edited is held against the document itself.
-                    if entry?.isUnderWay == true || item.isOut && entry?.isEdited == true {
-                        later.append(item.key)
-                    } else {
+                for item in news {
+                    switch Self.use(of: item, state) {
+                    case .never: break
+                    case .later: later.append(item.key)
+                    case .now:
                         take(item, &state, &problems)
+                        // What was edited may be just that: nothing is left to save, and nothing will be told of it.
+                        if item.isUntested, state.entries[item.key]?.isEdited != true { later.append(item.key) }
                     }
                 }
             }
         }
         for problem in problems { tell(problem) }
-        if later.count < news.count { schedule() }
+        schedule()
         return later
+    }
+
+    private enum Use { case never, now, later }
+
+    private static func use(of item: News, _ state: State) -> Use {
+        let entry = state.entries[item.key]
+        // It was edited when it was read, and is not any more: now it shows only if it matches, also when it is one's own write.
+        if item.isUntested, entry?.isEdited != true { return .later }
+        guard isNews(item, state) else { return .never }
+        // What is edited is held against the document itself.
+        return entry?.isUnderWay == true || item.isOut && entry?.isEdited == true ? .later : .now
     }
 
     private static func isNews(_ item: News, _ state: State) -> Bool {
@@ -245,6 +264,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
                 state.entries[key] = entry.base == nil && entry.shown == nil ? nil : entry
             }
         }
+        if isResolved { test([key]) }
         schedule()
         return isResolved
     }
