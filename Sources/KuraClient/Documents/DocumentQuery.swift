@@ -57,6 +57,9 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         return documents
     }
 
+    /// All that match, without their revisions.
+    public func values() async throws(KuraError) -> [Model] { try await all().map(\.value) }
+
     /// The first that matches; nil when none does.
     public func first() async throws(KuraError) -> StoredDocument<Model>? {
         var pages = limit(1).pages.makeAsyncIterator()

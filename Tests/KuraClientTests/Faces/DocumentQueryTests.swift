@@ -62,6 +62,42 @@ import Testing
         await kura.close()
     }
 
+    @Test(arguments: Server.allCases) func `fields are found behind several that may be nil`(server: Server)
+        async throws
+    {
+        struct Point: Codable, Sendable { var lat: Double, name: String? }
+        struct Place: Codable, Sendable { var point: Point?, sure: Point }
+        struct Visit: Codable, Identifiable, Sendable { var id: Int, place: Place? }
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        let visits = kura.documents("visits", of: Visit.self)
+        let (north, south) = (Point(lat: 48, name: "north"), Point(lat: -33, name: nil))
+        let all = [
+            Visit(id: 0, place: nil), Visit(id: 1, place: Place(point: nil, sure: north)),
+            Visit(id: 2, place: Place(point: north, sure: south)),
+            Visit(id: 3, place: Place(point: south, sure: south)),
+        ]
+        try await visits.putMany(all)
+        func expect(
+            _ found: (Fields<Visit>) -> Condition<Visit>, is swift: (Visit) -> Bool,
+            location: SourceLocation = #_sourceLocation
+        ) async throws {
+            let expected = all.filter(swift).map(\.id)
+            let found = try await visits.find(found, sort: { [$0.id.ascending] }).values().map(\.id)
+            #expect(found == expected && !expected.isEmpty, sourceLocation: location)
+        }
+        try await expect({ $0.place.point.lat == 48 }, is: { $0.place?.point?.lat == 48 })
+        try await expect({ $0.place.point.lat < 0 }, is: { $0.place?.point.map { $0.lat < 0 } ?? false })
+        try await expect({ $0.place.point.lat == nil }, is: { $0.place?.point?.lat == nil })
+        try await expect({ $0.place.point.name == nil }, is: { $0.place?.point?.name == nil })
+        try await expect({ $0.place.point.name.beginsWith("no") }, is: { $0.place?.point?.name == "north" })
+        try await expect({ $0.place.sure.lat == 48 }, is: { $0.place?.sure.lat == 48 })
+        try await expect({ $0.place.sure.name != "north" }, is: { $0.place?.sure.name != "north" })
+        let sorted = visits.find({ $0.place.point.lat != nil }, sort: { [$0.place.point.lat.ascending] })
+        #expect(try await sorted.values().map(\.id) == [3, 2])
+        await kura.close()
+    }
+
     @Test(arguments: Server.allCases) func `order, limits and pages`(server: Server) async throws {
         let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()

@@ -51,6 +51,12 @@ public struct Field<Model, Value> {
         Field<Model, Part?>(names: names, path: names.path(of: member, under: path), isID: false)
     }
 
+    /// A part of the field's value that may be nil itself.
+    public subscript<Whole, Part>(dynamicMember member: KeyPath<Whole, Part?>) -> Field<Model, Part?>
+    where Value == Whole? {
+        Field<Model, Part?>(names: names, path: names.path(of: member, under: path), isID: false)
+    }
+
     // MARK: Conditions
 
     /// The field is one of these.
@@ -72,6 +78,9 @@ public struct Field<Model, Value> {
         let text = ParameterText.quoted(prefix)
         return test("$beginsWith", text, on: idField(of: text))
     }
+
+    @available(*, unavailable, renamed: "beginsWith(_:)")
+    public func hasPrefix(_ prefix: String) -> Condition<Model> { .nothing }
 
     /// A part of the text matches a regular expression of ECMA 262, with case; `(?i)` at its beginning ignores case.
     public func matches(_ pattern: String) -> Condition<Model> where Value: TextField {
