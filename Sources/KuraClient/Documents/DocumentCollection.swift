@@ -69,10 +69,22 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         return documents
     }
 
+    /// Whether there is a document. Its value is not sent, and need be no `Model`.
+    public func exists(_ id: Model.ID) async throws(KuraError) -> Bool {
+        var test = ParameterText()
+        test.add("_id", try DocumentKey.text(id))
+        var parameters = self.parameters
+        parameters.add("where", json: test.object)
+        guard let count = try await call("documents.count", parameters).integer("count") else {
+            throw .badAnswer("documents.count")
+        }
+        return count > 0
+    }
+
     /// How many documents there are, or match.
-    public func count(_ condition: (Fields<Model>) -> Condition<Model> = { _ in .everything }) async throws(KuraError)
-        -> Int
-    {
+    nonisolated(nonsending) public func count(
+        _ condition: (Fields<Model>) -> Condition<Model> = { _ in .everything }
+    ) async throws(KuraError) -> Int {
         try await find(condition).count()
     }
 
@@ -102,6 +114,16 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
             return keys
         }
         return DocumentQuery(collection: self, selector: selector, sort: keys, isList: false)
+    }
+
+    /// The first document that matches; nil when none does.
+    ///
+    ///     let next = try await cards.first(where: { !$0.isDone }, sort: { [$0.due.ascending] })
+    nonisolated(nonsending) public func first(
+        where condition: (Fields<Model>) -> Condition<Model>,
+        sort: (Fields<Model>) -> [SortKey<Model>] = { _ in [] }
+    ) async throws(KuraError) -> StoredDocument<Model>? {
+        try await find(condition, sort: sort).first()
     }
 
     var fields: Fields<Model> { Fields(names: names) }
@@ -177,85 +199,13 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     /// Deletes the documents that match: in one step up to 5,000 of them, more in several.
     /// - Returns: how many there were.
     @discardableResult
-    public func deleteMany(
+    nonisolated(nonsending) public func deleteMany(
         allowingScan: Bool = false, where condition: (Fields<Model>) -> Condition<Model>
     ) async throws(KuraError) -> Int {
         var parameters = self.parameters
         parameters.add("where", json: try condition(fields).selector() ?? Array("{}".utf8))
         parameters.add("allowScan", flag: allowingScan)
         return Int(clamping: try await call("documents.deleteMany", parameters).integer("deleted") ?? 0)
-    }
-
-    // MARK: Changing
-
-    /// Changes what is stored: reads, has `change` edit the value, and writes the members that differ; anew, with what is there
-    /// then, when somebody else was faster. Members of the document that `Model` does not know stay as they are.
-    /// - Parameters:
-    ///   - id: the document's.
-    ///   - change: edits the value, not its id; may be called several times. A value left as it was writes nothing.
-    /// - Returns: the document as it is now; nil when there is none.
-    /// - Throws: `wrongType` when what is stored is no `Model`, `invalidParams` when `change` gave it another id.
-    @discardableResult
-    public func mutate(
-        _ id: Model.ID, _ change: @Sendable (inout Model) -> Void
-    ) async throws(KuraError) -> StoredDocument<Model>? {
-        let key = try DocumentKey.text(id)
-        while true {
-            guard let row = try await row(key) else { return nil }
-            if let stored = try await changed(row, change) { return stored }
-        }
-    }
-
-    /// Stores a value where there is none, else changes the one that is there, as `mutate` does.
-    /// - Parameters:
-    ///   - new: stored when its id has no document.
-    ///   - change: edits the value that is there; it is not called for `new`.
-    /// - Returns: the document as it is now.
-    /// - Throws: as `mutate`.
-    @discardableResult
-    public func upsert(
-        _ new: Model, _ change: @Sendable (inout Model) -> Void
-    ) async throws(KuraError) -> StoredDocument<Model> {
-        let key = try DocumentKey.text(new.id)
-        while true {
-            if let row = try await row(key) {
-                if let stored = try await changed(row, change) { return stored }
-            } else if case .done(let rev) = try await put(new, ifRev: 0) {
-                return StoredDocument(new, rev: rev)
-            }
-        }
-    }
-
-    /// One attempt; nil when somebody else was faster.
-    private func changed(
-        _ row: DocumentRow, _ change: (inout Model) -> Void
-    ) async throws(KuraError) -> StoredDocument<Model>? {
-        let before = try read(row)
-        var after = before.value
-        change(&after)
-        guard try DocumentKey.text(after.id) == row.key else {
-            throw .otherID("a change of document \(row.key) of \(name) has given it another id")
-        }
-        let outcome = try await save(
-            key: row.key, from: try FaceCoding.encode(before.value), of: row, to: try FaceCoding.encode(after))
-        guard case .done(let rev) = outcome else { return nil }
-        return StoredDocument(after, rev: rev)
-    }
-
-    /// Writes what differs between two texts of a value to the document that has `row`'s revision.
-    private func save(
-        key: String, from old: [UInt8], of row: DocumentRow, to new: [UInt8]
-    ) async throws(KuraError) -> ConditionalWrite {
-        if old == new { return .done(rev: row.rev) }
-        do throws(KuraError) {
-            guard let write = DocumentWrite.change(key: key, from: old, to: new, over: row) else {
-                return .done(rev: row.rev)
-            }
-            let answer = try await call(write.method, write.parameters(collection: name))
-            return .done(rev: try Self.rev(answer, write.method))
-        } catch {
-            return try Self.conflict(error)
-        }
     }
 
     // MARK: Calls

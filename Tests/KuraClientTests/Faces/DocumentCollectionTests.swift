@@ -15,6 +15,8 @@ import Testing
         let rev = try await cards.putMany([Card("b"), Card("c", note: "n"), Card("d")])
         #expect(rev > first)
         #expect(try await cards.getMany(["c", "none", "b"]).map(\.id) == ["c", "b"])
+        #expect(try await cards.exists("b"))
+        #expect(try await !cards.exists("none"))
         #expect(try await cards.count() == 4)
         #expect(try await cards.count { $0.note != nil } == 1)
         #expect(try await cards.delete("a"))
@@ -115,21 +117,167 @@ import Testing
         await kura.close()
     }
 
+    @Test(arguments: Server.allCases) func `a change that throws writes nothing, and the caller gets what it threw`(
+        server: Server
+    ) async throws {
+        enum Refusal: Error { case tooLittle }
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        func withdraw(_ sum: Int) async throws {
+            try await cards.mutate("a") { card in
+                card.due -= sum
+                guard card.due >= 0 else { throw Refusal.tooLittle }
+            }
+        }
+        let rev = try await cards.put(Card("a", due: 5))
+        await #expect(throws: Refusal.tooLittle) { try await withdraw(6) }
+        await #expect(throws: Refusal.tooLittle) {
+            try await cards.upsert(Card("a")) { card in
+                card.due = 9
+                throw Refusal.tooLittle
+            }
+        }
+        await #expect(throws: Refusal.tooLittle) {
+            try await kura.apply { changes in
+                changes.delete("a", in: cards)
+                throw Refusal.tooLittle
+            }
+        }
+        let stored = try #require(try await cards.stored("a"))
+        #expect(stored.rev == rev && stored.due == 5)
+        try await withdraw(5)
+        #expect(try await cards.get("a")?.due == 0)
+        // The daemon's own refusals stay what they are.
+        await #expect(throws: KuraError.self) {
+            try await cards.mutate("a") { card in
+                guard card.due == 0 else { throw Refusal.tooLittle }
+                card.id = "b"
+            }
+        }
+        // Of a change that throws nothing, only they can come.
+        do throws(KuraError) {
+            try await cards.mutate("a") { $0.id = "b" }
+            Issue.record("it has another id")
+        } catch {
+            #expect(error.kind == .invalidParams)
+        }
+        await kura.close()
+    }
+
+    @Test(arguments: Server.allCases) func `a step with a value that cannot be sent is not sent`(server: Server)
+        async throws
+    {
+        struct Weight: Codable, Identifiable, Sendable { var id: String, grams: Double }
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let weights = kura.documents("weights", of: Weight.self)
+        do throws(KuraError) {
+            _ = try await kura.apply {
+                $0.put(Card("a"), in: cards)
+                $0.put(Weight(id: "w", grams: .nan), in: weights)
+                $0.put(Card("b"), in: cards)
+            }
+            Issue.record("no number is sent for NaN")
+        } catch {
+            #expect(error.kind == .notEncodable)
+        }
+        #expect(try await cards.count() == 0)
+        await kura.close()
+    }
+
+    /// A screen's state: what its closures read must not be sent anywhere.
+    private actor Shelf {
+        var most = 3
+        var seen: [String] = []
+
+        func work(_ kura: Kura) async throws {
+            let cards = kura.documents("cards", of: Card.self)
+            #expect(try await cards.count { $0.due < most } == 1)
+            #expect(try await cards.first { $0.due < most }?.id == "a")
+            async let more = cards.count { $0.due >= 3 }
+            #expect(try await more == 1)
+            #expect(try await cards.find({ $0.due < most }).count() == 1)
+            try await cards.mutate("a") { card in
+                assertIsolated()
+                seen.append(card.id)
+                card.due += most
+            }
+            try await cards.upsert(Card("b")) { card in
+                guard card.due > most else { throw CancellationError() }
+                seen.append(card.id)
+            }
+            let outcome = try await kura.apply {
+                $0.put(Card("c", due: most), in: cards, ifRev: 0)
+                seen.append("c")
+            }
+            #expect(outcome == .done(rev: try await cards.stored("c")?.rev ?? 0))
+            #expect(try await cards.deleteMany { $0.due == most } == 2)
+            #expect(seen == ["a", "b", "c"])
+        }
+    }
+
+    @Test(arguments: Server.allCases) func `an actor's calls use its own state`(server: Server) async throws {
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        try await kura.documents("cards", of: Card.self).putMany([Card("a", due: 0), Card("b", due: 5)])
+        try await Shelf().work(kura)
+        #expect(try await kura.documents("cards", of: Card.self).list().values() == [Card("b", due: 5)])
+        await kura.close()
+    }
+
+    @MainActor private final class Screen {
+        var most = 3
+        var seen: [String] = []
+    }
+
+    @MainActor @Test(arguments: Server.allCases) func `the main actor's calls use its own state`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        let screen = Screen()
+        let cards = kura.documents("cards", of: Card.self)
+        try await cards.putMany([Card("a", due: 0), Card("b", due: 5)])
+        #expect(try await cards.count { $0.due < screen.most } == 1)
+        #expect(try await cards.first(where: { $0.due < 9 }, sort: { [$0.due.descending] })?.id == "b")
+        async let more = cards.count { $0.due >= 3 }
+        #expect(try await more == 1)
+        try await cards.mutate("a") { card in
+            MainActor.assertIsolated()
+            screen.seen.append(card.id)
+            card.due += screen.most
+        }
+        try await cards.upsert(Card("b")) { card in
+            guard card.due > screen.most else { throw CancellationError() }
+            screen.seen.append(card.id)
+        }
+        _ = try await kura.apply {
+            $0.put(Card("c", due: screen.most), in: cards)
+            screen.seen.append("c")
+        }
+        #expect(try await cards.deleteMany { $0.due == screen.most } == 2)
+        #expect(screen.seen == ["a", "b", "c"])
+        #expect(try await cards.find().values().map(\.id) == ["b"])
+        await kura.close()
+    }
+
     @Test(arguments: Server.allCases) func `a step changes several collections or none`(server: Server) async throws {
         let daemon = try await FaceDaemon(server)
         let kura = try await daemon.client()
         let cards = kura.documents("cards", of: Card.self)
         let done = kura.documents("done", of: Card.self)
         let rev = try await cards.put(Card("a"))
-        let wrong = try await kura.apply { changes throws(KuraError) in
-            try changes.put(Card("a", isDone: true), in: done)
-            try changes.delete("a", in: cards, ifRev: rev + 1)
+        let wrong = try await kura.apply {
+            $0.put(Card("a", isDone: true), in: done)
+            $0.delete("a", in: cards, ifRev: rev + 1)
         }
         #expect(wrong == .conflict(operation: 1, currentRev: rev))
         #expect(try await done.get("a") == nil)
-        let right = try await kura.apply { changes throws(KuraError) in
-            try changes.put(Card("a", isDone: true), in: done)
-            try changes.delete("a", in: cards, ifRev: rev)
+        let right = try await kura.apply {
+            $0.put(Card("a", isDone: true), in: done)
+            $0.delete("a", in: cards, ifRev: rev)
         }
         #expect(right == .done(rev: rev + 1))
         #expect(try await cards.get("a") == nil)

@@ -42,6 +42,18 @@ import Testing
         try await chores.mutate("1") { $0.isDone = true }
         // end
 
+        // snippet: Documents.refuse
+        enum Refusal: Error { case alreadyDone }
+        do {
+            try await chores.mutate("1") { chore in
+                guard !chore.isDone else { throw Refusal.alreadyDone }
+                chore.isDone = true
+            }
+        } catch Refusal.alreadyDone {
+            print("somebody has done it")
+        }
+        // end
+
         // snippet: Documents.conditional
         if let stored = try await chores.stored("1") {
             switch try await chores.put(Chore(id: "1", title: "water", due: 4), ifRev: stored.rev) {
@@ -54,9 +66,9 @@ import Testing
         let archive = kura.documents("archive", of: Chore.self)
         // snippet: Documents.transaction
         if let done = try await chores.stored("1") {
-            _ = try await kura.apply { changes throws(KuraError) in
-                try changes.put(done.value, in: archive)
-                try changes.delete(done.id, in: chores, ifRev: done.rev)
+            _ = try await kura.apply {
+                $0.put(done.value, in: archive)
+                $0.delete(done.id, in: chores, ifRev: done.rev)
             }
         }
         // end
