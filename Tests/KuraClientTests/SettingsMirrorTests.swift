@@ -1,4 +1,5 @@
 import KuraClient
+import Observation
 import Synchronization
 import Testing
 
@@ -121,6 +122,37 @@ import Testing
         try await size.set(4)
         #expect(size.wrappedValue == 4 && size.mismatch == nil)
         #expect(mirror.mismatch(SettingKey("absent", default: 1)) == nil)
+        await kura.close()
+    }
+
+    @Test func `who looks at a setting is told when it shows another value, and of nothing else`() async throws {
+        let daemon = try DaemonProcess()
+        let kura = try await daemon.connect()
+        let app = kura.settings["app"]
+        let mirror = try await app.mirror()
+        let size = Setting(SettingKey("size", default: 0), in: mirror)
+        let seen = Mutex(-1)
+        let revs = Mutex<Int64>(0)
+        let told = Mutex(0)
+        let follower = Task { for await value in Observations({ size.wrappedValue }) { seen.withLock { $0 = value } } }
+        let other = Task { for await rev in Observations({ mirror.rev }) { revs.withLock { $0 = rev } } }
+        for value in 1...20 {
+            let rev = try await app.put("size", value)
+            try await eventually("\(value) is seen") {
+                seen.withLock { $0 } == value && revs.withLock { $0 } >= rev
+            }
+        }
+        withObservationTracking {
+            _ = size.wrappedValue
+        } onChange: {
+            told.withLock { $0 += 1 }
+        }
+        try await mirror.refreshed(to: try await app.put("size", 20))
+        #expect(told.withLock { $0 } == 0, "it is the same")
+        try await mirror.refreshed(to: try await app.put("size", 21))
+        #expect(told.withLock { $0 } == 1)
+        follower.cancel()
+        other.cancel()
         await kura.close()
     }
 }

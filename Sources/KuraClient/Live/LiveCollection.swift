@@ -33,7 +33,7 @@ extension DocumentCollection {
 ///     cards.update("7") { $0.due += 1 }     // shown at once, saved within a second
 ///     for card in cards.values { … }
 ///
-/// - It is `Observable`: views that read `values` follow it, and so does `Observations { cards.values }`.
+/// - It is `Observable`: views that read `values`, `isLoaded`, `isSaved` or `lastProblem` follow them, and so does `Observations { cards.values }`.
 /// - It can be used from any thread, task or actor.
 /// - What is saved is what was edited, document by document and member by member; all edits of an interval go in one step.
 ///   An edit and somebody else's change of other members of the same document are both kept.
@@ -47,11 +47,13 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
 
     init(_ core: LiveCore<Model>) {
         self.core = core
-        core.observe { [weak self] aspect, body in
-            guard let self else { return body() }
+        core.observe { [weak self] aspect in
+            guard let self else { return }
             switch aspect {
-            case .values: registrar.withMutation(of: self, keyPath: \.values, body)
-            case .lastProblem: registrar.withMutation(of: self, keyPath: \.lastProblem, body)
+            case .values: registrar.withMutation(of: self, keyPath: \.values) {}
+            case .lastProblem: registrar.withMutation(of: self, keyPath: \.lastProblem) {}
+            case .isLoaded: registrar.withMutation(of: self, keyPath: \.isLoaded) {}
+            case .isSaved: registrar.withMutation(of: self, keyPath: \.isSaved) {}
             }
         }
         core.start()
@@ -93,15 +95,29 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
     }
 
+    /// How many there are.
+    public var count: Int { values.count }
+
+    public var isEmpty: Bool { values.isEmpty }
+
+    /// Whether there is a value with this id.
+    public func contains(_ id: Model.ID) -> Bool { self[id] != nil }
+
     /// Whether the documents have been read for the first time.
-    public var isLoaded: Bool { core.state.withLock { $0.isLoaded } }
+    public var isLoaded: Bool {
+        registrar.access(self, keyPath: \.isLoaded)
+        return core.state.withLock { $0.isLoaded }
+    }
 
     /// Waits until the documents have been read for the first time, or that is refused (`lastProblem` says why), or the collection is closed, or
     /// the task cancelled: `isLoaded` tells.
     public func loaded() async { await core.loaded() }
 
     /// Whether everything that is shown is saved.
-    public var isSaved: Bool { core.state.withLock { $0.entries.isSaved } }
+    public var isSaved: Bool {
+        registrar.access(self, keyPath: \.isSaved)
+        return core.state.withLock { $0.entries.isSaved }
+    }
 
     // MARK: Editing
 

@@ -62,7 +62,11 @@ extension LiveCore {
             state.entries.stored.filter { !keys.contains($0) }
         }
         try await absorbAll(gone.map { News(key: $0, row: nil, rev: first ?? 0, isOut: selector != nil) })
-        state.withLock { $0.isLoaded = true }
+        let isFirst = state.withLock { state in
+            defer { state.isLoaded = true }
+            return !state.isLoaded
+        }
+        if isFirst { announceThere(.isLoaded) }
         letGo()
     }
 

@@ -103,7 +103,8 @@ extension LiveCore {
 
     /// `rev`: what was sent is done under it; nil when it is not.
     private func finish(_ writes: [DocumentWrite], _ rev: Int64?) {
-        let undone = state.withLock { state in
+        let (undone, isSavedOrNot) = state.withLock { state in
+            let wasSaved = state.entries.isSaved
             var undone: [String] = []
             for write in writes {
                 guard var entry = state.entries[write.key] else { continue }
@@ -125,8 +126,9 @@ extension LiveCore {
                 // What is saved will be told of as a change.
                 if rev == nil, !isNothing, entry.isSettled { undone.append(write.key) }
             }
-            return undone
+            return (undone, state.entries.isSaved != wasSaved)
         }
+        if isSavedOrNot { announceThere(.isSaved) }
         test(undone)
     }
 

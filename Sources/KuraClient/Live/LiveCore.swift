@@ -10,7 +10,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     typealias Entry = LiveEntry<Model>
 
     /// What observers may look at.
-    enum Aspect: Sendable { case values, lastProblem }
+    enum Aspect: Sendable { case values, lastProblem, isLoaded, isSaved }
 
     struct State {
         var entries: LiveEntries<Model>
@@ -37,8 +37,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     let allowsScan: Bool
     let actor: (any Actor)?
     let state: Mutex<State>
-    /// Makes a change known while it is made. In a struct: a bare closure would be wrapped once more each time that the lock hands it out.
-    private struct Observer { let tell: @Sendable (Aspect, () -> Void) -> Void }
+    /// Makes a change known. In a struct: a bare closure would be wrapped once more each time that the lock hands it out.
+    private struct Observer { let tell: @Sendable (Aspect) -> Void }
     private let observer: Mutex<Observer?> = Mutex(nil)
 
     init(
@@ -55,12 +55,31 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         state = Mutex(State(entries: LiveEntries(order: order)))
     }
 
-    func observe(_ observer: @escaping @Sendable (Aspect, () -> Void) -> Void) {
+    func observe(_ observer: @escaping @Sendable (Aspect) -> Void) {
         self.observer.withLock { $0 = Observer(tell: observer) }
     }
 
-    private func announcing(_ aspect: Aspect, _ body: () -> Void) {
-        if let observer = observer.withLock({ $0 }) { observer.tell(aspect, body) } else { body() }
+    /// Tells who looks at it that it has changed. Not before: who looks again on another thread would see what was there, and be told no more.
+    private func announce(_ aspect: Aspect) { observer.withLock { $0 }?.tell(aspect) }
+
+    /// The same where observers are told of what is no edit. Nobody waits for that.
+    func announceThere(_ aspect: Aspect) {
+        guard let actor else { return announce(aspect) }
+        Task { await announce(aspect, isolation: actor) }
+    }
+
+    private func announce(_ aspect: Aspect, isolation: isolated (any Actor)) { announce(aspect) }
+
+    /// Changes what is shown, and tells of it.
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, isSavedOrNot) = state.withLock { state in
+            let wasSaved = state.entries.isSaved
+            let result = body(&state)
+            return (result, state.entries.isSaved != wasSaved)
+        }
+        announce(.values)
+        if isSavedOrNot { announce(.isSaved) }
+        return result
     }
 
     // MARK: Looking
@@ -82,19 +101,18 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
             }
         }
         guard !shown.isEmpty else { return }
-        var undone: [String] = []
-        announcing(.values) {
-            state.withLock { state in
-                for (key, shown) in shown {
-                    var entry = state.entries[key] ?? Entry()
-                    let wasEdited = entry.isEdited
-                    entry.shown = shown
-                    if case .refused = entry.hold { entry.hold = nil }
-                    let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
-                    state.entries[key] = isNothing ? nil : entry
-                    if wasEdited, !isNothing, entry.isSettled { undone.append(key) }
-                }
+        let undone = change { state in
+            var undone: [String] = []
+            for (key, shown) in shown {
+                var entry = state.entries[key] ?? Entry()
+                let wasEdited = entry.isEdited
+                entry.shown = shown
+                if case .refused = entry.hold { entry.hold = nil }
+                let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
+                state.entries[key] = isNothing ? nil : entry
+                if wasEdited, !isNothing, entry.isSettled { undone.append(key) }
             }
+            return undone
         }
         test(undone)
         schedule()
@@ -115,16 +133,18 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     // MARK: Problems
 
     func tell(_ problem: LiveProblem<Model>) {
-        announcing(.lastProblem) {
-            let listeners = state.withLock { state in
-                state.lastProblem = problem
-                return Array(state.listeners.values)
-            }
-            for listener in listeners { listener.yield(problem) }
+        let listeners = state.withLock { state in
+            state.lastProblem = problem
+            return Array(state.listeners.values)
         }
+        announce(.lastProblem)
+        for listener in listeners { listener.yield(problem) }
     }
 
-    func forgetProblem() { announcing(.lastProblem) { state.withLock { $0.lastProblem = nil } } }
+    func forgetProblem() {
+        state.withLock { $0.lastProblem = nil }
+        announce(.lastProblem)
+    }
 
     /// For somebody who does not read them.
     private static var keptProblems: Int { 1000 }
@@ -163,21 +183,20 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     func absorb(_ news: [News], isolation: isolated (any Actor)?) -> [String] {
         let use = state.withLock { state in news.map { Self.use(of: $0, state) } }
         guard use.contains(.now) else { return zip(news, use).compactMap { $1 == .later ? $0.key : nil } }
-        var later: [String] = []
-        var problems: [LiveProblem<Model>] = []
-        announcing(.values) {
-            state.withLock { state in
-                for item in news {
-                    switch Self.use(of: item, state) {
-                    case .never: break
-                    case .later: later.append(item.key)
-                    case .now:
-                        take(item, &state, &problems)
-                        // What was edited may be just that: nothing is left to save, and nothing will be told of it.
-                        if item.isUntested, state.entries[item.key]?.isEdited != true { later.append(item.key) }
-                    }
+        let (later, problems) = change { state in
+            var later: [String] = []
+            var problems: [LiveProblem<Model>] = []
+            for item in news {
+                switch Self.use(of: item, state) {
+                case .never: break
+                case .later: later.append(item.key)
+                case .now:
+                    take(item, &state, &problems)
+                    // What was edited may be just that: nothing is left to save, and nothing will be told of it.
+                    if item.isUntested, state.entries[item.key]?.isEdited != true { later.append(item.key) }
                 }
             }
+            return (later, problems)
         }
         for problem in problems { tell(problem) }
         schedule()
@@ -249,20 +268,17 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     /// - Returns: false when there is no conflict about it.
     func resolve(_ key: String, _ resolution: LiveResolution<Model>) throws(KuraError) -> Bool {
         let chosen: Entry.Shown? = if case .value(let value) = resolution { try show(value, key) } else { nil }
-        var isResolved = false
-        announcing(.values) {
-            state.withLock { state in
-                guard var entry = state.entries[key], case .conflict(let theirs) = entry.hold else { return }
-                isResolved = true
-                entry.base = theirs
-                entry.hold = nil
-                switch resolution {
-                case .mine: break
-                case .theirs: entry.shown = theirs.flatMap { theirs in try? show(theirs.value, key) }
-                case .value: entry.shown = chosen
-                }
-                state.entries[key] = entry.base == nil && entry.shown == nil ? nil : entry
+        let isResolved = change { state in
+            guard var entry = state.entries[key], case .conflict(let theirs) = entry.hold else { return false }
+            entry.base = theirs
+            entry.hold = nil
+            switch resolution {
+            case .mine: break
+            case .theirs: entry.shown = theirs.flatMap { theirs in try? show(theirs.value, key) }
+            case .value: entry.shown = chosen
             }
+            state.entries[key] = entry.base == nil && entry.shown == nil ? nil : entry
+            return true
         }
         if isResolved { test([key]) }
         schedule()

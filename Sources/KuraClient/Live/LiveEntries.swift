@@ -13,6 +13,8 @@ struct LiveEntries<Model>: Sendable where Model: Codable & Identifiable & Sendab
     private var entries: [String: Entry] = [:]
     /// Keys of those that are edited, held back or being saved. All others are shown as the daemon has them.
     private(set) var unsettled: Set<String> = []
+    /// Keys of those that are edited.
+    private var edited: Set<String> = []
     /// What is shown, in order, with its values; nil when it has to be put together.
     private var places: [Place]?
     private var shown: [Model] = []
@@ -27,7 +29,7 @@ struct LiveEntries<Model>: Sendable where Model: Codable & Identifiable & Sendab
     var stored: [String] { entries.compactMap { $0.value.base == nil ? nil : $0.key } }
 
     /// Whether everything that is shown is saved.
-    var isSaved: Bool { !unsettled.contains { entries[$0]?.isEdited == true } }
+    var isSaved: Bool { edited.isEmpty }
 
     /// Whether there is something that can be saved.
     var isDue: Bool { unsettled.contains { entries[$0]?.isDue == true } }
@@ -37,6 +39,7 @@ struct LiveEntries<Model>: Sendable where Model: Codable & Identifiable & Sendab
         set {
             let old =
                 if let newValue { entries.updateValue(newValue, forKey: key) } else { entries.removeValue(forKey: key) }
+            if newValue?.isEdited ?? false { edited.insert(key) } else { edited.remove(key) }
             if newValue?.isSettled ?? true { unsettled.remove(key) } else { unsettled.insert(key) }
             show(newValue?.shown, inPlaceOf: old?.shown, key)
         }

@@ -1,4 +1,5 @@
 import KuraBytes
+public import Observation
 import Synchronization
 
 /// A copy of one domain's settings that follows its changes, so that reading one waits for nothing.
@@ -10,10 +11,14 @@ import Synchronization
 ///
 /// How fresh it is can be proved: everything up to `rev` is in it. It shows what all layers give. It goes on over reconnects, and reads the domain anew when the daemon's history
 /// is another one. While the daemon is away it shows what was there last.
-public final class SettingsMirror: Sendable {
+///
+/// It is `Observable`: views that read a value follow the values, and so does `Observations { mirror[.theme] }`. They are told when it has taken a change in,
+/// on any thread.
+public final class SettingsMirror: Observable, Sendable {
     public let settings: DomainSettings
     private let state: Mutex<State>
     private let follower = Mutex<Task<Void, Never>?>(nil)
+    private let registrar = ObservationRegistrar()
 
     private struct State {
         var values: [String: RawJSON] = [:]
@@ -42,11 +47,20 @@ public final class SettingsMirror: Sendable {
     // MARK: Reading
 
     /// Everything up to here is in the mirror.
-    public var rev: Int64 { state.withLock { $0.rev } }
+    public var rev: Int64 {
+        registrar.access(self, keyPath: \.rev)
+        return state.withLock { $0.rev }
+    }
     /// The history that `rev` belongs to (UUID).
-    public var epoch: String { state.withLock { $0.epoch } }
+    public var epoch: String {
+        registrar.access(self, keyPath: \.epoch)
+        return state.withLock { $0.epoch }
+    }
     /// Why the mirror follows no more; nil while it does.
-    public var failure: KuraError? { state.withLock { $0.failure } }
+    public var failure: KuraError? {
+        registrar.access(self, keyPath: \.failure)
+        return state.withLock { $0.failure }
+    }
 
     /// The value that shows; the key's default when there is none, or one of another type.
     public subscript<Value>(key: SettingKey<Value>) -> Value {
@@ -62,6 +76,7 @@ public final class SettingsMirror: Sendable {
     /// The value under a name; nil when none shows.
     /// - Throws: `wrongType` when something else is stored.
     public func value<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws(KuraError) -> Value? {
+        registrar.access(self, keyPath: \.values)
         guard let text = state.withLock({ $0.values[name] })?.text else { return nil }
         let decoded: Result<Value, KuraError> = text.withBytes { bytes in
             do throws(KuraError) { return .success(try WireDecoder().decode(type, from: bytes)) } catch {
@@ -72,7 +87,22 @@ public final class SettingsMirror: Sendable {
     }
 
     /// All values that show, as of one moment.
-    public var values: [String: RawJSON] { state.withLock { $0.values } }
+    public var values: [String: RawJSON] {
+        registrar.access(self, keyPath: \.values)
+        return state.withLock { $0.values }
+    }
+
+    /// Changes the state, and tells then who looks at what has changed: told before, they would look too early.
+    /// - Parameter change: says whether it has changed values.
+    private func change(_ change: (inout State) -> Bool) {
+        let (values, rev, epoch) = state.withLock { state in
+            let (rev, epoch) = (state.rev, state.epoch)
+            return (change(&state), state.rev != rev, state.epoch != epoch)
+        }
+        if values { registrar.withMutation(of: self, keyPath: \.values) {} }
+        if rev { registrar.withMutation(of: self, keyPath: \.rev) {} }
+        if epoch { registrar.withMutation(of: self, keyPath: \.epoch) {} }
+    }
 
     // MARK: Freshness
 
@@ -143,7 +173,10 @@ public final class SettingsMirror: Sendable {
         } catch {}
     }
 
-    private func end(_ failure: KuraError) { state.withLock { $0.failure = failure } }
+    private func end(_ failure: KuraError) {
+        state.withLock { $0.failure = failure }
+        registrar.withMutation(of: self, keyPath: \.failure) {}
+    }
 
     /// - Returns: false when the daemon is away.
     private func take(_ event: ChangeEvent, of epoch: String) async throws(KuraError) -> Bool {
@@ -177,13 +210,17 @@ public final class SettingsMirror: Sendable {
             let some = Array(rest.prefix(1000))
             let known = self.epoch
             let (values, readAt) = try await settings.getMany(some)
-            let isTaken = state.withLock { state in
+            var isTaken = false
+            change { state in
                 guard state.epoch == known else { return false }
+                isTaken = true
+                var isOther = false
                 for name in some where state.readAt[name, default: 0] <= readAt {
+                    if state.values[name] != values[name] { isOther = true }
                     state.values[name] = values[name]
                     state.readAt[name] = readAt
                 }
-                return true
+                return isOther
             }
             // The history has changed meanwhile, and of which one these values are is not known: they are read again.
             if isTaken { rest = rest.dropFirst(1000) }
@@ -192,8 +229,9 @@ public final class SettingsMirror: Sendable {
     }
 
     private func reach(_ rev: Int64, of epoch: String) {
-        state.withLock { state in
+        change { state in
             if state.epoch == epoch { state.rev = max(state.rev, rev) }
+            return false
         }
     }
 
@@ -206,15 +244,17 @@ public final class SettingsMirror: Sendable {
     /// Reads the whole domain, which is as of `rev` or later.
     private func load(rev: Int64, epoch: String) async throws(KuraError) {
         let (values, readAt) = try await settings.listing(prefix: nil)
-        state.withLock { state in
+        change { state in
+            let before = state.values
             guard state.epoch == epoch else {
                 (state.values, state.readAt, state.rev, state.epoch) = (values, [:], rev, epoch)
-                return
+                return values != before
             }
             let newer = state.readAt.filter { $0.value > readAt }
             var merged = values
             for name in newer.keys { merged[name] = state.values[name] }
             (state.values, state.readAt, state.rev) = (merged, newer, max(state.rev, rev))
+            return merged != before
         }
     }
 }
