@@ -25,6 +25,14 @@ extension KuraError {
         KuraError(.invalidParams, message, advice: "Nothing was asked for.")
     }
 
+    /// Something is ordered by values that the daemon orders in another way.
+    static func noOrder(_ type: Any.Type) -> KuraError {
+        KuraError(
+            .invalidParams, "a \(type) is stored as an object, which has no order",
+            advice:
+                "Order by a number or a text: store one in its place, or beside it. Nothing was asked for.")
+    }
+
     static func badAnswer(_ method: String) -> KuraError {
         KuraError(.badReply, "the daemon's answer lacks what the protocol promises", method: method)
     }

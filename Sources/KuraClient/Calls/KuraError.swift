@@ -156,6 +156,11 @@ public struct KuraError: Error, Sendable {
     /// What to do, where that is more in Swift than the protocol's own remedy.
     private static func advice(_ kind: Kind) -> String {
         switch kind {
+        case .invalidParams: "Correct what is named here; nothing was changed."
+        case .indexNeeded:
+            "Make such an index with the collection's `addIndexes`, or let every document be looked at: `.allowingScan()`, `allowingScan: true`."
+        case .uploadNotFound:
+            "Begin anew: an upload ends with its commit, its abort, or its connection."
         case .valueTooLarge:
             "A setting takes 1 MiB, a document 8 MiB; larger things are blobs, or a document's attachments."
         case .sealed:

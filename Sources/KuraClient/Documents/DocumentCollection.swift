@@ -131,7 +131,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     // MARK: Writing
 
     /// Stores a value as its id's document, whole, whatever was there.
-    /// - Returns: the document's new revision; that of the last change when it already had this value.
+    /// - Returns: the document's new revision, also when it already had this value.
     @discardableResult
     public func put(_ value: Model) async throws(KuraError) -> Int64 {
         try await put(key: try DocumentKey.text(value.id), try FaceCoding.encode(value), ifRev: nil)

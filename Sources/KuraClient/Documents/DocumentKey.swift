@@ -17,4 +17,16 @@ enum DocumentKey {
         guard let first = json.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else { return nil }
         return String(decoding: json, as: UTF8.self)
     }
+
+    /// What a document with an id that is encoded so is called, as JSON text: a text as it is, a whole number's digits as one.
+    /// nil where what is equal can be written in two ways.
+    static func name(ofJSON json: [UInt8]) -> [UInt8]? {
+        if json.first == UInt8(ascii: "\"") { return json }
+        let digits = json.first == UInt8(ascii: "-") ? json.dropFirst() : json[...]
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return [UInt8(ascii: "\"")] + json + [UInt8(ascii: "\"")]
+    }
+
+    /// Those of several, without those that have none.
+    static func names(ofJSON texts: [[UInt8]]) -> [[UInt8]] { texts.compactMap { name(ofJSON: $0) } }
 }

@@ -119,7 +119,7 @@ import Testing
         #expect(try text(card.due < 5 && card.deck == "fr") == #"{"$and":[{"due":{"$lt":5}},{"deck":{"$eq":"fr"}}]}"#)
         #expect(try text(card.deck != "fr") == #"{"$not":{"deck":{"$eq":"fr"}}}"#)
         #expect(try text(card.id == "7") == #"{"_id":{"$eq":"7"}}"#)
-        #expect(try text(fieldsOf(Everything.self).id == 7) == #"{"id":{"$eq":7}}"#)
+        #expect(try text(fieldsOf(Everything.self).id == 7) == #"{"_id":{"$eq":"7"}}"#)
         #expect(try text(card.note == nil) == #"{"$or":[{"note":{"$exists":false}},{"note":{"$eq":null}}]}"#)
         let isThere =
             #"{"$not":{"note":{"$exists":false}}},{"$or":[{"$not":{"note":{"$eq":null}}},{"note":{"$exists":false}}]}"#

@@ -78,6 +78,22 @@ import Testing
         let urgent = chores.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
         // end
         #expect(try await urgent.all().isEmpty)
+
+        // snippet: Documents.indexes
+        try await chores.addIndexes([
+            .init("byDue", on: { [$0.due] }),
+            .init("open", unique: true, on: { [$0.title] }, where: { $0.isDone == false }),
+        ])
+        for index in try await chores.indexes() { print(index.name, index.state) }
+        // end
+        #expect(try await chores.indexes().map(\.name) == ["byDue", "open"])
+
+        // snippet: Documents.drop
+        try await chores.removeIndex("byDue")
+        try await chores.deleteMany(allowingScan: true) { _ in .everything }
+        try await archive.drop()
+        // end
+        #expect(try await chores.indexes().map(\.name) == ["open"])
         await kura.close()
     }
 

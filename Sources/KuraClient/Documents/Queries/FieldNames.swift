@@ -49,8 +49,27 @@ final class FieldNames: Sendable {
         switch found {
         case .success(let path): return .success(path)
         case .failure(let fault):
-            return .failure(.unknownField("\(member) of \(typeName): \(fault.reason); \(fault.advice)"))
+            let name = Self.spelled(member)
+            // Of a text or a list only its contents are stored.
+            let told =
+                type(of: member).rootType is any Collection.Type && fault.isNoField
+                ? FieldProbe.Fault(
+                    reason: "no query can ask for what is worked out from a text or a list (count, isEmpty, first)",
+                    advice: "store it in a property of its own")
+                : fault
+            let place = start.isEmpty ? typeName : "\(start) of \(typeName)"
+            return .failure(.unknownField("\(name) of \(place): \(told.reason); \(told.advice)"))
         }
+    }
+
+    /// A key path without the address that its description has for what is computed.
+    private static func spelled(_ member: AnyKeyPath) -> String {
+        var text = "\(member)"
+        while let start = text.firstRange(of: " 0x")?.lowerBound {
+            let end = text[start...].dropFirst(3).firstIndex { !$0.isHexDigit } ?? text.endIndex
+            text.removeSubrange(start..<end)
+        }
+        return text
     }
 
     /// Whether a field is the model's id.

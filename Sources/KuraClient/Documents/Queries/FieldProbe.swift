@@ -11,6 +11,8 @@ final class FieldProbe {
     struct Fault: Error {
         let reason: String
         let advice: String
+        /// What is read is none of the document's fields.
+        var isNoField = false
     }
 
     /// Bits of a field's number: 255 fields at most are told apart by two values. The topmost is always 0.
@@ -83,7 +85,9 @@ final class FieldProbe {
                 let encodable = read as? any Encodable, let text = Self.text(of: encodable)
             else {
                 return .failure(
-                    Fault(reason: "its value cannot be read", advice: "write Field(\"name\", \\.property)"))
+                    Fault(
+                        reason: "its value cannot be read", advice: "write Field(\"name\", \\.property)",
+                        isNoField: true))
             }
             texts.insert(text)
             type = "\(Swift.type(of: read))"
@@ -106,7 +110,7 @@ final class FieldProbe {
                 Fault(
                     reason:
                         "it is no field of the document (a computed property, or one that is stored as something else)",
-                    advice: "write Field(\"name\", \\.property)"))
+                    advice: "write Field(\"name\", \\.property)", isNoField: true))
         }
         guard candidates.count == 1 else {
             return .failure(
@@ -118,6 +122,17 @@ final class FieldProbe {
     }
 
     private static func text(of value: any Encodable) -> [UInt8]? { try? FaceCoding.encode(value) }
+
+    /// Whether values of a type are stored as objects. False as well where none can be made up.
+    static func isObject(_ type: Any.Type) -> Bool {
+        func text<Value: Codable>(_ type: Value.Type) -> [UInt8]? {
+            let recorder = ProbeRecorder(round: 0, numbers: ProbeNumbers(), example: nil)
+            let decoder = ProbeDecoder(recorder: recorder, codingPath: [], place: "")
+            return (try? recorder.make(type, from: decoder)).flatMap { Self.text(of: $0) }
+        }
+        guard let type = type as? any Codable.Type else { return false }
+        return text(type)?.first == UInt8(ascii: "{")
+    }
 }
 
 /// Which field has which number, the same in all rounds.
@@ -208,7 +223,8 @@ final class ProbeRecorder {
 
     /// Makes a value of any type for the field of a decoder's place.
     func make<Value: Decodable>(_ type: Value.Type, from decoder: ProbeDecoder) throws -> Value {
-        if let known = self.listed(type, decoder.place) as? Value { return known }
+        // In two steps: nothing, cast to an optional, would be its nil.
+        if let known = listed(type, decoder.place), let value = known as? Value { return value }
         guard underWay.count < Self.deepest else { throw Fault(type: "\(type)") }
         underWay.append(ObjectIdentifier(type))
         defer { underWay.removeLast() }

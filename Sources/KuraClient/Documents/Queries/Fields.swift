@@ -69,7 +69,11 @@ public struct Field<Model, Value> {
             case .success(let text): if text == Self.null { isWithNil = true } else { texts.append(text) }
             }
         }
-        let known = test("$in", JSONElements.array(texts), on: idField(of: texts.first))
+        let keys = isID ? DocumentKey.names(ofJSON: texts) : []
+        let known =
+            keys.count == texts.count && isID
+            ? test("$in", JSONElements.array(keys), on: .success("_id"))
+            : test("$in", JSONElements.array(texts), on: path)
         return isWithNil ? known || isAbsent : known
     }
 
@@ -111,13 +115,14 @@ public struct Field<Model, Value> {
     // MARK: Sorting
 
     /// Smallest first; what is nil comes before everything.
-    public var ascending: SortKey<Model> { SortKey(path: idOrPath, isDescending: false) }
+    public var ascending: SortKey<Model> { SortKey(path: sortPath, isDescending: false) }
 
     /// Largest first; what is nil comes last.
-    public var descending: SortKey<Model> { SortKey(path: idOrPath, isDescending: true) }
+    public var descending: SortKey<Model> { SortKey(path: sortPath, isDescending: true) }
 
-    private var idOrPath: Result<String, KuraError> {
-        isID && names.idIsText ? .success("_id") : path
+    private var sortPath: Result<String, KuraError> {
+        if FieldProbe.isObject(Value.self) { return .failure(.noOrder(Value.self)) }
+        return isID && names.idIsText ? .success("_id") : path
     }
 
     // MARK: Texts
@@ -133,6 +138,11 @@ public struct Field<Model, Value> {
     /// Where an id that is encoded so is to be looked for: the daemon's own ids are texts.
     func idField(of text: [UInt8]?) -> Result<String, KuraError> {
         isID && text?.first == UInt8(ascii: "\"") ? .success("_id") : path
+    }
+
+    func isEqual(to text: [UInt8]) -> Condition<Model> {
+        if isID, let key = DocumentKey.name(ofJSON: text) { return test("$eq", key, on: .success("_id")) }
+        return test("$eq", text, on: path)
     }
 
     /// The field is nil: it is not there, or null.
