@@ -236,21 +236,22 @@ extension SecretsStore {
         guard let newest = record.keys.first(where: { $0.number == record.newestKey }) else { throw .integrity }
         let isOld = sealer.isOld(item.value) || sealer.isOld(newest.sealed)
         guard record.keys.count > 1 || isOld else { return record.close() }
-        let name = Array(record.name)
+        var copy = ByteBuffer()
+        copy.wipes = true
+        copy.append(record.name)
+        let name = copy.bytes
         record.close()
-        try name.withBytes { (name) throws(StoreError) in
-            let before = try openRecord(name, place)
-            let number = record.newestKey
-            guard let known = record.keys.first(where: { $0.number == number }) else { throw .integrity }
-            let key = try sealer.open(serviceKey: known.sealed, number: number, of: name)
-            serviceKeyText.removeAll()
-            sealer.seal(serviceKey: key, number: number, of: name, to: &serviceKeyText)
-            guard try sealer.open(serviceKey: serviceKeyText.bytes, number: number, of: name).equals(key) else {
-                throw .integrity
-            }
-            record.keys = [(number, serviceKeyText.bytes)]
-            try stageRecord(before, place, headBytes: 0)
+        let before = try openRecord(name, place)
+        let number = record.newestKey
+        guard let known = record.keys.first(where: { $0.number == number }) else { throw .integrity }
+        let key = try sealer.open(serviceKey: known.sealed, number: number, of: name)
+        serviceKeyText.removeAll()
+        sealer.seal(serviceKey: key, number: number, of: name, to: &serviceKeyText)
+        guard try sealer.open(serviceKey: serviceKeyText.bytes, number: number, of: name).equals(key) else {
+            throw .integrity
         }
+        record.keys = [(number, serviceKeyText.bytes)]
+        try stageRecord(before, place, headBytes: 0)
     }
 
     // MARK: Older root keys

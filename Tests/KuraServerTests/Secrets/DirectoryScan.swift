@@ -12,6 +12,24 @@ enum DirectoryScan {
         return found
     }
 
+    /// The same, with where it is and what is around it.
+    static func places(of texts: [String], under directory: String) -> [String] {
+        var found: [String] = []
+        files(under: directory) { path, contents in
+            for text in texts {
+                guard let place = place(of: Array(text.utf8), in: contents) else { continue }
+                found.append("\(path) at \(place): \(surroundings(of: place, in: contents))")
+            }
+        }
+        return found
+    }
+
+    /// What is around a place, as far as it can be read.
+    static func surroundings(of place: Int, in contents: Bytes) -> String {
+        let around = contents.extracting(max(0, place - 64)..<min(contents.count, place + 64))
+        return String(decoding: Array(around).map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
+    }
+
     /// Where pieces of `wanted` are: 24 bytes of it at every 48th place, so that no remains of it are overlooked.
     /// - Returns: names of files, with the offset of the piece.
     static func find(piecesOf wanted: [[UInt8]], under directory: String) -> [String] {
@@ -40,16 +58,18 @@ enum DirectoryScan {
         }
     }
 
-    static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool {
+    static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool { place(of: text, in: contents) != nil }
+
+    static func place(of text: [UInt8], in contents: Bytes) -> Int? {
         var position = 0
         while let found = contents.firstIndex(of: text[0], from: position) {
             if contents.count - found >= text.count,
                 text.withBytes({ contents.extracting(found..<found + text.count).equals($0) })
             {
-                return true
+                return found
             }
             position = found + 1
         }
-        return false
+        return nil
     }
 }

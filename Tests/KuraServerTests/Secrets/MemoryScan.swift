@@ -14,7 +14,7 @@ enum MemoryScan {
             var start = mapping.start
             while start < mapping.end {
                 let length = min(piece, mapping.end - start)
-                found += find(texts, memory, start, length).map { "\($0) in \(mapping.name)" }
+                found += find(texts, memory, start, length).map { "\($0), in \(mapping.name)" }
                 if start + length >= mapping.end { break }
                 start += length - overlap
             }
@@ -30,7 +30,11 @@ enum MemoryScan {
         let count = bytes.withUnsafeMutableBytes { pread(memory, $0.baseAddress, length, start) }
         guard count > 0 else { return [] }
         return bytes[..<count].withBytes { bytes in
-            texts.filter { DirectoryScan.contains(bytes, Array($0.utf8)) }
+            texts.compactMap { text in
+                DirectoryScan.place(of: Array(text.utf8), in: bytes).map {
+                    "\(text): \(DirectoryScan.surroundings(of: $0, in: bytes))"
+                }
+            }
         }
     }
 

@@ -33,7 +33,8 @@ import Testing
     }
 
     private func expectNothing(_ what: String) {
-        #expect(DirectoryScan.find([Self.mark], under: daemon.root).isEmpty, "\(what): on the disk")
+        let places = DirectoryScan.places(of: [Self.mark], under: daemon.root)
+        #expect(places.isEmpty, "\(what): on the disk: \(places)")
     }
 
     private func waitUntilRewrapped(_ client: Client) throws {
