@@ -49,7 +49,8 @@ public enum Daemon {
         }
         let isTraceable = SocketPath.environment("KURA_DUMPABLE") == "1"
         if isTraceable { journal.log(.warning, "this user's processes can read the daemon's memory: KURA_DUMPABLE") }
-        if !ProcessLimits.protectMemory(isTraceable: isTraceable) {
+        let reportsCrashes = SocketPath.environment("SWIFT_BACKTRACE") != nil
+        if !ProcessLimits.protectMemory(isTraceable: isTraceable, reportsCrashes: reportsCrashes) {
             journal.log(.warning, "the kernel does not keep others from reading the daemon's memory")
         }
         // Before anything is opened that could get its number.

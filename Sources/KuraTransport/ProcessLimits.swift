@@ -27,9 +27,18 @@ public enum ProcessLimits {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// No core dumps; and, unless `isTraceable`, nobody but root reads this process's memory or traces it.
+    /// No core dumps, and no reports of a crash that show registers and the memory they point at; and, unless `isTraceable`, nobody but root
+    /// reads this process's memory or traces it.
+    /// - Parameter reportsCrashes: leaves the reports as they are.
     /// - Returns: whether the kernel has agreed.
-    public static func protectMemory(isTraceable: Bool) -> Bool {
-        csys_set_no_core() == 0 && (isTraceable || csys_set_no_dump() == 0)
+    public static func protectMemory(isTraceable: Bool, reportsCrashes: Bool) -> Bool {
+        if !reportsCrashes { leaveCrashesUntold() }
+        return csys_set_no_core() == 0 && (isTraceable || csys_set_no_dump() == 0)
+    }
+
+    /// The signals of a crash end the process as the kernel does it, and not through Swift's own handlers, which write a report to standard error.
+    /// What has trapped says so there still.
+    private static func leaveCrashesUntold() {
+        for number in [SIGQUIT, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     }
 }

@@ -31,7 +31,8 @@ private let help = """
     connected; what takes a restart is told in the log.
     The secrets' root key opens with DATA/keys/root.key, which the first start makes, unless it is told of another key: --key-fd,
     $CREDENTIALS_DIRECTORY/kura.key, or secrets.keyFile of the configuration; see proto-docs/secrets.md. No core dumps, and nobody but
-    root traces the daemon or reads its memory; KURA_DUMPABLE=1 waives that for tests.
+    root traces the daemon or reads its memory; KURA_DUMPABLE=1 waives that for tests. A crash is reported with registers and
+    memory only when SWIFT_BACKTRACE is set.
     Sockets and roles are keys of the configuration: see proto-docs/access.md. A service manager is understood:
     LISTEN_FDS, LISTEN_FDNAMES (each the name of a socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
     Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory, data of a newer version).

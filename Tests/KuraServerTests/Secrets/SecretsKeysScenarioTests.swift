@@ -337,4 +337,21 @@ import Testing
         #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"], "\(limits)")
         #expect(!daemon.log.contains("KURA_DUMPABLE"))
     }
+
+    /// Swift's report of a crash shows what registers point at, which may be a secret.
+    @Test(arguments: [[], ["SWIFT_BACKTRACE=enable=yes,color=no"]])
+    func `a crash shows memory only where that is asked for`(environment: [String]) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(environment: environment)
+        let kernel = String(decoding: TemporaryDaemon.contents("/proc/\(daemon.pid)/status") ?? [], as: UTF8.self)
+        let line = kernel.split(separator: "\n").first { $0.hasPrefix("SigCgt:") } ?? ""
+        let caught = try #require(UInt64(line.dropFirst(7).drop { $0 == "\t" }, radix: 16), "\(kernel)")
+        #expect((caught & 1 << (SIGABRT - 1) != 0) == !environment.isEmpty)
+        // A report takes minutes.
+        guard environment.isEmpty else { return }
+        let log = daemon.log
+        kill(daemon.pid, SIGABRT)
+        #expect(daemon.wait(seconds: 120) == 128 + SIGABRT)
+        #expect(daemon.log == log)
+    }
 }
