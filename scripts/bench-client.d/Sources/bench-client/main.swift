@@ -1,10 +1,11 @@
-// Reads settings by one client from many tasks. usage: bench-client SOCKET TASKS SECONDS
+// Reads settings by one client from many tasks. usage: bench-client SOCKET TASKS SECONDS [numbers]
+// numbers: integers are read instead of strings of 100 bytes, so that what is returned is no allocation of its own.
 import Glibc
 import KuraClient
 import Synchronization
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4, let tasks = Int(arguments[2]), let seconds = Double(arguments[3]) else { exit(2) }
+guard arguments.count == 4 || arguments.count == 5 && arguments[4] == "numbers", let tasks = Int(arguments[2]), let seconds = Double(arguments[3]) else { exit(2) }
 
 /// What malloc-count.c counts, when it is loaded before the C library.
 typealias Count = @convention(c) () -> Int
@@ -14,7 +15,10 @@ let kura = try await Kura.connect(to: arguments[1], options: ConnectOptions(name
 let app = kura.settings["bench-client"]
 let value = String(repeating: "v", count: 100)
 let keys = (0..<1000).map { SettingKey("key-\($0)", default: "") }
+let numbers = (0..<1000).map { SettingKey("number-\($0)", default: 0) }
+let readsNumbers = arguments.count == 5
 try await app.putMany(Dictionary(uniqueKeysWithValues: try keys.map { ($0.name, try RawJSON(encoding: value)) }))
+try await app.putMany(Dictionary(uniqueKeysWithValues: try numbers.map { ($0.name, try RawJSON(encoding: 123_456)) }))
 
 let isOver = Atomic<Bool>(false)
 let isWarm = Atomic<Bool>(false)
@@ -30,8 +34,13 @@ let workers = (0..<tasks).map { worker in
         var warm = 0
         while !isOver.load(ordering: .relaxed) {
             position = (position &+ 619) % 1000
-            let read = try await app.get(keys[position])
-            precondition(read.utf8.count == 100)
+            if readsNumbers {
+                let read = try await app.get(numbers[position])
+                precondition(read == 123_456)
+            } else {
+                let read = try await app.get(keys[position])
+                precondition(read.utf8.count == 100)
+            }
             if isWarm.load(ordering: .relaxed) { done += 1 } else { warm += 1 }
         }
         calls.add(done, ordering: .relaxed)
