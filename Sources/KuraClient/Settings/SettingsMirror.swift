@@ -78,12 +78,7 @@ public final class SettingsMirror: Observable, Sendable {
     public func value<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws(KuraError) -> Value? {
         registrar.access(self, keyPath: \.values)
         guard let text = state.withLock({ $0.values[name] })?.text else { return nil }
-        let decoded: Result<Value, KuraError> = text.withBytes { bytes in
-            do throws(KuraError) { return .success(try WireDecoder().decode(type, from: bytes)) } catch {
-                return .failure(error)
-            }
-        }
-        return try decoded.get()
+        return try text.withBytes { (bytes) throws(KuraError) in try WireDecoder().decode(type, from: bytes) }
     }
 
     /// All values that show, as of one moment.

@@ -1,10 +1,21 @@
 // Reads settings by one client from many tasks. usage: bench-client SOCKET TASKS SECONDS [numbers]
+//        bench-client SOCKET mirror               nanoseconds that a synchronous read of a mirrored setting takes
 // numbers: integers are read instead of strings of 100 bytes, so that what is returned is no allocation of its own.
 import Glibc
 import KuraClient
 import Synchronization
 
 let arguments = CommandLine.arguments
+if arguments.count == 3, arguments[2] == "mirror" {
+    let app = try await Kura.connect(to: arguments[1]).settings["bench-mirror"]
+    let key = SettingKey("number", default: 0)
+    try await app.put(key, 123_456)
+    let mirror = try await app.mirror()
+    let count = 1_000_000
+    let time = ContinuousClock().measure { for _ in 0..<count { precondition(mirror[key] == 123_456) } }
+    print(Int(time / .nanoseconds(1)) / count)
+    exit(0)
+}
 guard arguments.count == 4 || arguments.count == 5 && arguments[4] == "numbers", let tasks = Int(arguments[2]), let seconds = Double(arguments[3]) else { exit(2) }
 
 /// What malloc-count.c counts, when it is loaded before the C library.
