@@ -29,7 +29,9 @@ public enum ProcessLimits {
 
     /// No core dumps, and no reports of a crash that show registers and the memory they point at; and, unless `isTraceable`, nobody but root
     /// reads this process's memory or traces it.
-    /// - Parameter reportsCrashes: leaves the reports as they are.
+    /// - Parameters:
+    ///   - isTraceable: leaves the memory to other processes of the user.
+    ///   - reportsCrashes: leaves the reports as they are.
     /// - Returns: whether the kernel has agreed.
     public static func protectMemory(isTraceable: Bool, reportsCrashes: Bool) -> Bool {
         if !reportsCrashes { leaveCrashesUntold() }

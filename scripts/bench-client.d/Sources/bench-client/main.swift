@@ -16,7 +16,10 @@ if arguments.count == 3, arguments[2] == "mirror" {
     print(Int(time / .nanoseconds(1)) / count)
     exit(0)
 }
-guard arguments.count == 4 || arguments.count == 5 && arguments[4] == "numbers", let tasks = Int(arguments[2]), let seconds = Double(arguments[3]) else { exit(2) }
+let readsNumbers = arguments.count == 5 && arguments[4] == "numbers"
+guard arguments.count == 4 || readsNumbers, let tasks = Int(arguments[2]), let seconds = Double(arguments[3]) else {
+    exit(2)
+}
 
 /// What malloc-count.c counts, when it is loaded before the C library.
 typealias Count = @convention(c) () -> Int
@@ -27,7 +30,6 @@ let app = kura.settings["bench-client"]
 let value = String(repeating: "v", count: 100)
 let keys = (0..<1000).map { SettingKey("key-\($0)", default: "") }
 let numbers = (0..<1000).map { SettingKey("number-\($0)", default: 0) }
-let readsNumbers = arguments.count == 5
 try await app.putMany(Dictionary(uniqueKeysWithValues: try keys.map { ($0.name, try RawJSON(encoding: value)) }))
 try await app.putMany(Dictionary(uniqueKeysWithValues: try numbers.map { ($0.name, try RawJSON(encoding: 123_456)) }))
 
