@@ -117,7 +117,7 @@ final class LiveCollection {
 
     /// A page has been held against shapes.
     /// - Returns: whether it is one of the collection's.
-    func take(_ outcome: LiveMatcher.Outcome) -> Bool {
+    func take(_ outcome: LiveOutcome) -> Bool {
         guard let position = entries.firstIndex(where: { $0.page === outcome.page }) else { return false }
         for matches in outcome.matches { entries[position].matches[ObjectIdentifier(matches.shape)] = matches }
         return true

@@ -5,7 +5,13 @@ import Sodium
 final class KeyKeeper {
     let ring: KeyRing
     private var sources: KeySources
-    private let thread: KeyThread
+    /// Hashing a passphrase takes seconds, and all the memory that it may: never two at once.
+    private let thread: JobThread<Task, KeyJob>
+    private struct Task: Sendable {
+        var job: KeyJob
+        var opened: OpenedKeys?
+        var sources: KeySources
+    }
     private var waiting: [KeyJob] = []
     private var isRunning = false
     /// Times that the ring was locked.
@@ -32,7 +38,10 @@ final class KeyKeeper {
         self.holdsSecrets = holdsSecrets
         let files = KeyFiles(configuration)
         sources = KeySources(configuration.keys, files)
-        thread = KeyThread(wake: wake)
+        thread = JobThread(name: "kura-keys", wake: wake) { task in
+            task.job.run(opened: task.opened, task.sources)
+            return task.job
+        }
         self.report = report
         var slots: KeySlots?
         var opened: Result<OpenedKeys?, KeysFault>
@@ -106,7 +115,7 @@ final class KeyKeeper {
         isRunning = true
         let job = waiting.removeFirst()
         job.mayCreate = ring.slots == nil && !holdsSecrets()
-        thread.begin(job, opened: ring.opened, sources)
+        thread.submit(Task(job: job, opened: ring.opened, sources: sources))
     }
 
     /// Takes in what the jobs that are done have come to.
