@@ -31,6 +31,12 @@ public final class ConfigurationStore {
     /// Revision of the last change of what is configured for a scope; 0 when nothing ever was.
     public func rev(_ room: Store, _ name: Bytes) -> UInt64 { find(room, name)?.lastRev ?? 0 }
 
+    /// - Throws: `.conflict` when what is configured for a scope has been changed since the caller read it.
+    public func check(_ condition: Precondition, _ room: Store, _ name: Bytes) throws(StoreError) {
+        let current = rev(room, name)
+        if let condition, condition != current { throw .conflict(currentRev: current) }
+    }
+
     // MARK: Writing
 
     /// `value`: JSON text.

@@ -198,6 +198,38 @@ import Testing
         #expect(try describe()["rev"]?.int == 0)
     }
 
+    @Test func `what is configured on condition is refused when somebody else was faster, and changes nothing then`()
+        throws
+    {
+        let rev = try #require(
+            try configure("\"ifRev\":0,\"indexes\":[{\"name\":\"a\",\"fields\":[\"a\"]}]")["rev"]?.int)
+        // Documents and what waits for an index change nothing of what is configured.
+        _ = try put("d", "{\"a\":1}")
+        #expect(try describe(",\"waitMs\":20000")["rev"]?.int == rev)
+        let next = try #require(try configure("\"ifRev\":\(rev),\"tombstoneDays\":3")["rev"]?.int)
+        for late in [0, rev, next + 1] {
+            let refusal = try client.refusal(
+                "documents.configure", "{\"collection\":\"c\",\"ifRev\":\(late),\"indexes\":[],\"retainDays\":1}")
+            #expect(refusal["kind"]?.text == "conflict" && refusal["currentRev"]?.int == next, "\(late): \(refusal)")
+        }
+        let description = try describe()
+        #expect(description["indexes"]?.elements.count == 1 && description["retainDays"] == nil)
+        #expect(description["rev"]?.int == next)
+        // In a transaction it takes the other operations with it.
+        let operations = """
+            {"operations":[{"method":"documents.put","params":{"collection":"c","id":"e","value":1}},\
+            {"method":"documents.configure","params":{"collection":"c","ifRev":\(rev),"retainDays":1}}]}
+            """
+        let refusal = try client.refusal("transaction.apply", operations)
+        #expect(refusal["kind"]?.text == "conflict" && refusal["operation"]?.int == 1)
+        #expect(try describe()["count"]?.int == 1)
+        // A dry run tells of the same.
+        let dry = try client.refusal(
+            "documents.configure", "{\"collection\":\"c\",\"version\":1,\"dryRun\":true,\"ifRev\":\(rev)}")
+        #expect(dry["kind"]?.text == "conflict", "\(dry)")
+        #expect(try configure("\"ifRev\":\(next),\"indexes\":null")["rev"]?.int ?? 0 > next)
+    }
+
     @Test func `a number of days is kept as a number, however it was written`() throws {
         try client.result("documents.configure", "{\"collection\":\"c\",\"tombstoneDays\":1.0,\"retainDays\":3e1}")
         let line = try client.exchange(Client.request("documents.describe", "{\"collection\":\"c\"}"))[0]

@@ -201,6 +201,17 @@ import Testing
                 == JSON("{\"rev\":0,\"backup\":true,\"durability\":\"durable\",\"keys\":{}}"))
     }
 
+    @Test func `a domain is configured on condition that nobody has done so meanwhile`() throws {
+        let rev = try #require(try configure("\"ifRev\":0,\"schema\":\(Self.schema)")["rev"]?.int)
+        let next = try #require(try configure("\"ifRev\":\(rev),\"mode\":\"enforce\"")["rev"]?.int)
+        let late = try client.refusal("settings.configure", "{\"domain\":\"d\",\"ifRev\":\(rev),\"schema\":null}")
+        #expect(late["kind"]?.text == "conflict" && late["currentRev"]?.int == next)
+        // Settings of the domain are another matter.
+        #expect(try put("size", "9")["result"] != nil)
+        #expect(try put("size", "1")["error"] != nil, "the schema is still there")
+        #expect(try configure("\"ifRev\":\(next),\"mode\":\"off\"")["applied"]?.bool == true)
+    }
+
     @Test func `a transaction that configures and then fails leaves the old schema in force`() throws {
         try configure("\"mode\":\"enforce\",\"schema\":\(Self.schema)")
         let apply = { (last: String) in

@@ -21,6 +21,9 @@ extension ValueType {
 extension Field {
     static let ifRev = Field(
         "ifRev", .revision, "Write only when the item's revision is this one; 0: only when it is absent.")
+    static let ifConfigurationRev = Field(
+        "ifRev", .revision,
+        "Change it only when the `rev` that `describe` tells is this one; 0: only when nothing was ever configured.")
     static let rev = Field("rev", .revision, required: true, "Revision of the item's last change; 0 when it is absent.")
     static let writtenRev = Field("rev", .revision, required: true, "Revision of this change.")
     static let durable = Field(

@@ -101,6 +101,7 @@ extension Method {
                 Field(
                     "searchTokenizer", .word(["unicode61", "trigram"]),
                     "What is found: words without case and diacritics, as at first, or any three characters in a row."),
+                .ifConfigurationRev,
             ],
             result: [
                 Field(
@@ -135,7 +136,8 @@ extension Method {
                 Field("search", .word(["building", "ready"]), "How the search index stands, when there is one."),
             ],
             errors: [
-                .schemaTooNew, .timeout, .cancelled, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown,
+                .conflict, .schemaTooNew, .timeout, .cancelled, .valueTooLarge, .quotaExceeded, .noSpace,
+                .outcomeUnknown,
             ],
             example: """
                 {"collection":"people","indexes":[{"name":"byMail","fields":["mail"],"unique":true},{"name":"byName",\

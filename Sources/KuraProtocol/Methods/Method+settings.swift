@@ -201,6 +201,7 @@ extension Method {
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
                 Field("force", .boolean, "Enforce the schema though stored values break it."),
                 Field("dryRun", .boolean, "Report what stored values break, and change nothing."),
+                .ifConfigurationRev,
             ],
             result: [
                 Field("rev", .revision, required: true, "Revision of the last change of the domain's configuration."),
@@ -216,7 +217,7 @@ extension Method {
                             ]), maxItems: 100), required: true, "What breaks the schema; the first 100."),
                 Field("checked", .count, required: true, "How many values were held against the schema."),
             ],
-            errors: [.valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
+            errors: [.conflict, .valueTooLarge, .quotaExceeded, .noSpace, .outcomeUnknown],
             example: """
                 {"domain":"app","mode":"enforce","schema":{"properties":{"size":{"type":"integer","minimum":6,"default":12}}}}
                 """),

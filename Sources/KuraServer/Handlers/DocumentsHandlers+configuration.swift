@@ -23,6 +23,7 @@ extension DocumentsHandlers {
         static let dryRun = 13
         static let searchFields = 15
         static let searchTokenizer = 16
+        static let ifRev = 17
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -37,6 +38,9 @@ extension DocumentsHandlers {
             tombstones: try days(Position.tombstoneDays, call), documents: try days(Position.retainDays, call)
         )
         let declaration = try declaration(call, storage)
+        try call.run { () throws(StoreError) in
+            try storage.configurations.check(call.condition(Position.ifRev), .documents, collection)
+        }
         if let declaration, call.reader.boolean(Position.dryRun) {
             return try dryRun(declaration, call, &out, storage)
         }

@@ -16,12 +16,17 @@ extension SettingsHandlers {
         static let flushSeconds = 5
         static let force = 6
         static let dryRun = 7
+        static let ifRev = 8
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let domain = call.reader.string(0)
         try call.checkFlushSeconds(
             durability: Position.durability, flushSeconds: Position.flushSeconds, .settings, storage)
+        // Asked again in each turn of a long check, so in the one, too, that changes something.
+        try call.run { () throws(StoreError) in
+            try storage.configurations.check(call.condition(Position.ifRev), .settings, domain)
+        }
         var violations: [SettingViolation] = []
         var checked = 0
         var mode = DomainRules.Mode.off

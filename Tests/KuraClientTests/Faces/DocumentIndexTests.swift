@@ -55,6 +55,30 @@ import Testing
         await kura.close()
     }
 
+    @Test func `of two clients that add and take away indexes at once neither undoes what the other did`() async throws
+    {
+        let daemon = try await FaceDaemon(.inMemory)
+        let (one, other) = (try await daemon.client(), try await daemon.client())
+        // Side by side, since each waits for its indexes to be built.
+        try await withThrowingTaskGroup(of: Set<String>.self) { group in
+            for round in 0..<50 {
+                group.addTask {
+                    let name = "cards\(round)"
+                    let (mine, theirs) = (one.documents(name, of: Card.self), other.documents(name, of: Card.self))
+                    try await mine.addIndexes([.init("old", on: { [$0.front] })])
+                    async let first = mine.addIndexes([.init("byDue", on: { [$0.due] })])
+                    async let second = theirs.addIndexes([.init("byDeck", on: { [$0.deck] })])
+                    async let third = theirs.removeIndex("old")
+                    _ = try await (first, second, third)
+                    return Set(try await mine.indexes().map(\.name))
+                }
+            }
+            for try await names in group { #expect(names == ["byDue", "byDeck"]) }
+        }
+        await one.close()
+        await other.close()
+    }
+
     @Test(arguments: Server.allCases) func `a unique index that cannot be says which documents are equal`(
         server: Server
     ) async throws {

@@ -1261,6 +1261,7 @@ class DocumentsMethods:
         timeout_ms: Optional[int] = None,
         search_fields: JSON = UNSET,
         search_tokenizer: Optional[Literal["unicode61", "trigram"]] = None,
+        if_rev: Optional[int] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsConfigureResult:
@@ -1303,11 +1304,13 @@ class DocumentsMethods:
             weights differ.
         `search_tokenizer`: What is found: words without case and diacritics, as at first, or any three characters
             in a row.
+        `if_rev`: Change it only when the `rev` that `describe` tells is this one; 0: only when nothing was ever
+            configured.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises CancelledError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
-            SchemaTooNewError, TimeoutError, ValueTooLargeError.
+        Raises CancelledError, ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError,
+            RequestKeyReusedError, SchemaTooNewError, TimeoutError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if indexes is not UNSET:
@@ -1342,6 +1345,8 @@ class DocumentsMethods:
             sent["searchFields"] = search_fields
         if search_tokenizer is not None:
             sent["searchTokenizer"] = search_tokenizer
+        if if_rev is not None:
+            sent["ifRev"] = if_rev
         if request_key is not None:
             sent["requestKey"] = request_key
         result = self._caller.call("documents.configure", sent, timeout)
@@ -2227,6 +2232,7 @@ class AsyncDocumentsMethods:
         timeout_ms: Optional[int] = None,
         search_fields: JSON = UNSET,
         search_tokenizer: Optional[Literal["unicode61", "trigram"]] = None,
+        if_rev: Optional[int] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsConfigureResult:
@@ -2269,11 +2275,13 @@ class AsyncDocumentsMethods:
             weights differ.
         `search_tokenizer`: What is found: words without case and diacritics, as at first, or any three characters
             in a row.
+        `if_rev`: Change it only when the `rev` that `describe` tells is this one; 0: only when nothing was ever
+            configured.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises CancelledError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
-            SchemaTooNewError, TimeoutError, ValueTooLargeError.
+        Raises CancelledError, ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError,
+            RequestKeyReusedError, SchemaTooNewError, TimeoutError, ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if indexes is not UNSET:
@@ -2308,6 +2316,8 @@ class AsyncDocumentsMethods:
             sent["searchFields"] = search_fields
         if search_tokenizer is not None:
             sent["searchTokenizer"] = search_tokenizer
+        if if_rev is not None:
+            sent["ifRev"] = if_rev
         if request_key is not None:
             sent["requestKey"] = request_key
         result = await self._caller.call("documents.configure", sent, timeout)

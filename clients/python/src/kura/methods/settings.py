@@ -630,6 +630,7 @@ class SettingsMethods:
         flush_seconds: Optional[int] = None,
         force: Optional[bool] = None,
         dry_run: Optional[bool] = None,
+        if_rev: Optional[int] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SettingsConfigureResult:
@@ -644,10 +645,13 @@ class SettingsMethods:
         `flush_seconds`: With `relaxed`: a change is synced after so many seconds at the latest. At first 5.
         `force`: Enforce the schema though stored values break it.
         `dry_run`: Report what stored values break, and change nothing.
+        `if_rev`: Change it only when the `rev` that `describe` tells is this one; 0: only when nothing was ever
+            configured.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"domain": domain}
         if schema is not UNSET:
@@ -664,6 +668,8 @@ class SettingsMethods:
             sent["force"] = force
         if dry_run is not None:
             sent["dryRun"] = dry_run
+        if if_rev is not None:
+            sent["ifRev"] = if_rev
         if request_key is not None:
             sent["requestKey"] = request_key
         result = self._caller.call("settings.configure", sent, timeout)
@@ -1056,6 +1062,7 @@ class AsyncSettingsMethods:
         flush_seconds: Optional[int] = None,
         force: Optional[bool] = None,
         dry_run: Optional[bool] = None,
+        if_rev: Optional[int] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SettingsConfigureResult:
@@ -1070,10 +1077,13 @@ class AsyncSettingsMethods:
         `flush_seconds`: With `relaxed`: a change is synced after so many seconds at the latest. At first 5.
         `force`: Enforce the schema though stored values break it.
         `dry_run`: Report what stored values break, and change nothing.
+        `if_rev`: Change it only when the `rev` that `describe` tells is this one; 0: only when nothing was ever
+            configured.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
-        Raises NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError, ValueTooLargeError.
+        Raises ConflictError, NoSpaceError, OutcomeUnknownError, QuotaExceededError, RequestKeyReusedError,
+            ValueTooLargeError.
         """
         sent: Dict[str, JSON] = {"domain": domain}
         if schema is not UNSET:
@@ -1090,6 +1100,8 @@ class AsyncSettingsMethods:
             sent["force"] = force
         if dry_run is not None:
             sent["dryRun"] = dry_run
+        if if_rev is not None:
+            sent["ifRev"] = if_rev
         if request_key is not None:
             sent["requestKey"] = request_key
         result = await self._caller.call("settings.configure", sent, timeout)
