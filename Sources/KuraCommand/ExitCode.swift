@@ -7,7 +7,7 @@ enum ExitCode: Int32, CaseIterable {
     case done = 0
     case refused, usage, noDaemon, conflict, tryAgain, outcomeUnknown, absent
     case advised, troubled, recovered
-    case partly
+    case partly, declined, negative
     case notExecutable = 126
     case notFound
 
@@ -19,14 +19,17 @@ enum ExitCode: Int32, CaseIterable {
         case .usage: "Bad usage: a wrong command, option or parameter. Nothing was changed."
         case .noDaemon: "No daemon, or it went away or stayed silent before it answered a read."
         case .conflict: "The item has another revision than --if-rev said. Read it again, then decide."
-        case .tryAgain: "The same request may succeed later as it is. 'status': alive and not ready."
+        case .tryAgain: "The same request may succeed later as it is. 'status', 'storage health': alive and not ready."
         case .outcomeUnknown: "Whether the change was made is not known: read the item, then decide."
-        case .absent: "What 'get' or 'exec' was asked for is not there, and no default was given."
+        case .absent: "What 'get', 'stat' or 'exec' was asked for is not there, and no default was given."
         case .advised: "'doctor': something should be done; the daemon works."
         case .troubled:
             "'doctor': something is wrong: the daemon does not start, refuses work, or others can read what they must not."
         case .recovered: "'doctor': a start had to set something aside, and nobody has acknowledged that."
-        case .partly: "'import': done, but for what was left out, which is named."
+        case .partly: "Done, but for what was left out, which is named: imports, 'put-many' of caches, 'secrets clear'."
+        case .declined:
+            "Nothing was done, and that is no error: a cache declined, a token counts no longer, values break a schema."
+        case .negative: "The answer is no: a signature is not valid, 'session can', or a check has found something."
         case .notExecutable: "'exec': the command could not be run. Else its status is the command's own."
         case .notFound: "'exec': the command was not found."
         }

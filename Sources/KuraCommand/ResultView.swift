@@ -14,11 +14,14 @@ struct ResultView {
     /// - Parameters:
     ///   - result: an object's JSON text.
     ///   - asked: the request's parameters.
-    /// - Returns: `absent` when a value was asked for that is not there.
+    /// - Returns: `absent` when a value was asked for that is not there; what a shortfall says, which is told besides.
     func show(_ result: [UInt8], asked: Parameters) -> ExitCode {
         let object = JSONObject(result)
-        let status: ExitCode = object.map(isMiss) ?? false ? .absent : .done
+        let shortfall = object.flatMap { Shortfall(method, $0, asked: asked) }
+        let status = object.map(isMiss) ?? false ? .absent : shortfall?.status ?? health(object)
         if console.isQuiet { return status }
+        // For programs, the reply says it.
+        defer { if form == .standard, let shortfall { console.tell(shortfall) } }
         if form == .standard, status == .absent, !asked.hasFlag {
             console.remark("nothing is there")
         } else if form == .standard, showsBareValue, !asked.hasFlag, let value = object?["value"] {
@@ -43,7 +46,12 @@ struct ResultView {
     /// Whether what a `get` asked for is not there, as its result says it: without a value, or with `found: false`.
     func isMiss(_ result: JSONObject) -> Bool {
         if showsBareValue { return result["value"] == nil }
-        return method.verb == "get" && result.boolean("found") == false
+        return ["get", "stat"].contains(method.verb) && result.boolean("found") == false
+    }
+
+    /// `storage health` is asked by those that only look at the status.
+    private func health(_ result: JSONObject?) -> ExitCode {
+        method.name == "storage.health" && result?.boolean("ready") == false ? .tryAgain : .done
     }
 
     /// A value is what the result is about: what else it has tells of the value.

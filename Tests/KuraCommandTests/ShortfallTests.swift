@@ -1,0 +1,137 @@
+import Testing
+
+@testable import KuraCommand
+
+/// Replies that are no errors and say that what was asked for was not done: who pipes must not take it for done.
+@Suite struct ShortfallTests {
+    private let pipe = CapturedConsole()
+
+    private struct Case: Sendable {
+        var command: String
+        var result: String
+        var status: ExitCode
+        /// On standard error.
+        var told: [String] = []
+    }
+
+    private static let token = String(repeating: "0", count: 64)
+
+    private static let cases: [Case] = [
+        Case(
+            command: "blobs put images a /dev/null", result: #"{"stored":false,"reason":"overBudget"}"#,
+            status: .declined,
+            told: [
+                "kura: nothing was stored: it is larger than the cache may be", "hint: 'kura blobs describe NAMESPACE'",
+            ]),
+        Case(
+            command: "blobs put images a /dev/null --if-absent", result: #"{"stored":false,"reason":"present"}"#,
+            status: .declined, told: ["kura: nothing was stored: one is there already"]),
+        Case(
+            command: "blobs begin-upload images a", result: #"{"stored":false,"reason":"lowStorage"}"#,
+            status: .declined,
+            told: ["the disk is nearly full", "hint: make room"]),
+        Case(command: "blobs begin-upload images a", result: #"{"upload":"u1"}"#, status: .done),
+        Case(
+            command: "blobs commit-upload u1", result: #"{"stored":false,"reason":"busy"}"#, status: .declined,
+            told: ["too much waits", "hint: try again"]),
+        Case(
+            command: "blobs touch images a", result: #"{"found":false}"#, status: .declined, told: ["nothing is there"]),
+        Case(
+            command: "blobs stat images a", result: #"{"found":false}"#, status: .absent,
+            told: ["kura: nothing is there"]),
+        Case(
+            command: "models put feed home 1", result: #"{"stored":false,"reason":"overBudget"}"#, status: .declined,
+            told: ["kura: nothing was stored", "hint: 'kura models describe NAMESPACE'"]),
+        Case(
+            command: "models put feed home 1 --no-store", result: #"{"stored":false,"reason":"notWanted"}"#,
+            status: .done),
+        Case(
+            command: "models put-many feed '{}'",
+            result: #"{"stored":1,"declined":[{"key":"about","reason":"quotaExceeded"}]}"#, status: .partly,
+            told: ["kura: left out: about: the writer may have no more", "kura: 1 of 2 stored"]),
+        Case(
+            command: "models put-many feed '{}'", result: #"{"stored":0,"declined":[{"key":"a","reason":"exists"}]}"#,
+            status: .declined, told: ["kura: 0 of 1 stored"]),
+        Case(command: "models put-many feed '{}'", result: #"{"stored":2,"declined":[]}"#, status: .done),
+        Case(
+            command: "models touch feed home", result: #"{"touched":false}"#, status: .declined,
+            told: ["nothing is there"]),
+        Case(
+            command: "models fail \(token)", result: #"{"ended":false}"#, status: .declined, told: ["counts no longer"]),
+        Case(
+            command: "settings configure app --mode enforce",
+            result: #"{"rev":1,"applied":false,"violations":[{"key":"a"}],"checked":1}"#, status: .declined,
+            told: ["kura: nothing was changed: stored values break the schema", "hint: ", "--force"]),
+        Case(
+            command: "settings configure app --mode enforce --dry-run",
+            result: #"{"rev":1,"applied":false,"violations":[],"checked":1}"#, status: .done),
+        Case(
+            command: "docs import c /dev/null --on-error skip",
+            result: #"{"imported":2,"skipped":1,"errors":[{"line":3,"message":"no JSON"}],"offset":9,"rev":1}"#,
+            status: .partly, told: ["kura: left out: line 3: no JSON", "kura: 1 record was left out"]),
+        Case(
+            command: "secrets clear mail mail", result: #"{"rev":1,"deleted":1000,"left":7}"#, status: .partly,
+            told: ["kura: 7 are still there", "hint: the same again"]),
+        Case(
+            command: "session can get app", result: #"{"allowed":false,"reason":"forbidden"}"#, status: .negative,
+            told: ["forbidden"]),
+        Case(
+            command: "storage check",
+            result: #"{"problems":[{"file":"a"}],"problemCount":1,"checked":{},"skipped":[],"rev":1}"#,
+            status: .negative,
+            told: ["kura: 1 thing is not as"]),
+        Case(
+            command: "storage health", result: #"{"live":true,"ready":false,"reasons":["starting"]}"#, status: .tryAgain
+        ),
+        // It is as it was to be.
+        Case(command: "docs delete c d", result: #"{"rev":0,"deleted":false}"#, status: .done),
+        Case(command: "docs patch c d '{}'", result: #"{"rev":1,"changed":false}"#, status: .done),
+        Case(command: "blobs delete images a", result: #"{"deleted":false}"#, status: .done),
+    ]
+
+    @Test(arguments: cases.indices)
+    func `a reply that is no error and says that it was not done has a status and a line of its own`(index: Int) {
+        let one = Self.cases[index]
+        let words = one.command.split(separator: " ").map { word in String(word.filter { $0 != "'" }) }
+        func run(_ more: String...) -> Outcome {
+            let server = FakeServer { [$0.result(one.result)] }
+            return pipe.run(["--socket", server.path] + words + more)
+        }
+        let plain = run()
+        #expect(plain.status == one.status, "\(one.command): \(plain)")
+        for told in one.told { #expect(plain.errors.contains(told), "\(one.command): \(plain.errors)") }
+        if one.told.isEmpty { #expect(plain.errors == "", "\(one.command)") }
+        let quiet = run("-q")
+        #expect(quiet.status == one.status && quiet.output == "" && quiet.errors == "", "\(one.command)")
+        // For programs, the reply says it.
+        let whole = run("--json")
+        #expect(whole.status == one.status && whole.errors == "" && whole.output == one.result + "\n", "\(one.command)")
+    }
+
+    @Test func `a blob that does not fit and a signature that is not valid end a pipeline`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura blobs configure images --max-bytes 5000 -q
+            head -c 9000 /dev/zero >large
+            kura blobs put images a large && echo taken for stored; echo "exit $?"
+            kura blobs put images a large >/dev/null 2>told; cat told
+            head -c 4000 large | kura blobs put images b - -q; echo "exit $?"
+            kura secrets generate sign key --kind key --algorithm ed25519 -q
+            signature=$(printf 'the text' | kura secrets sign sign key --data --json | jq -r .signature)
+            printf 'the text' | kura secrets verify-signature sign key "$signature" --data -q; echo "exit $?"
+            printf 'another' | kura secrets verify-signature sign key "$signature" --data -q; echo "exit $?"
+            """)
+        #expect(
+            outcome.output == """
+                {"stored":false,"reason":"overBudget"}
+                exit 12
+                kura: nothing was stored: it is larger than the cache may be
+                hint: 'kura blobs describe NAMESPACE' tells how much that is, 'kura blobs configure NAMESPACE --max-bytes N' changes it
+                exit 0
+                exit 0
+                exit 13
+
+                """, "\(outcome.output)")
+    }
+}
