@@ -9,9 +9,20 @@ enum CommandExample {
         (["kura"] + words(verb)).map(quoted).joined(separator: " ")
     }
 
+    /// The command of an import with the place at which it is to go on.
+    static func line(_ verb: Verb, _ parameters: Parameters, offset: Int64) -> String {
+        var parameters = parameters
+        parameters["offset"] = Array(String(offset).utf8)
+        return (["kura"] + words(verb, JSONObject(parameters.json), file: parameters.file ?? "-")).map(quoted)
+            .joined(separator: " ")
+    }
+
     /// The words behind `kura`.
     static func words(_ verb: Verb) -> [String] {
-        let given = JSONObject(Array(verb.method.example.utf8))
+        words(verb, JSONObject(Array(verb.method.example.utf8)), file: "data.json")
+    }
+
+    private static func words(_ verb: Verb, _ given: JSONObject?, file: String) -> [String] {
         var placed: [String] = []
         var options: [String] = []
         // A word fills what may be left out from the left: behind a gap only what must be there is given by place.
@@ -25,7 +36,7 @@ enum CommandExample {
             }
             let isTrue = value == Array("true".utf8)
             if parameter.form == .file {
-                if isTrue { placed.append("data.json") }
+                if isTrue { placed.append(file) }
             } else if parameter.form == .reply {
                 placed.append("front.png")
             } else if parameter.form == .secret {

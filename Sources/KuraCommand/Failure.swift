@@ -17,6 +17,11 @@ struct Failure: Error {
     /// The connection was good, and has ended.
     var isConnectionLost: Bool { cause == .connectionLost }
 
+    /// The daemon went while it was being asked, or said that it is about to.
+    var isInterruption: Bool {
+        isConnectionLost || reply.flatMap { JSONObject($0)?.object("data")?.string("kind") } == "shuttingDown"
+    }
+
     /// Another attempt may go better: nobody listens yet, or the daemon is about to begin or to end.
     var mayPass: Bool { cause.map { [.noDaemon, .connectionLost].contains($0) } ?? (reply != nil) }
 

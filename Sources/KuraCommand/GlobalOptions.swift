@@ -28,6 +28,9 @@ struct GlobalOptions {
         ("version", nil, "The version of kura."),
     ]
 
+    /// Seconds that the next daemon is waited for when one has gone in the midst of something.
+    var patience: Double { timeoutMilliseconds.map { Double($0) / 1000 } ?? Session.patience }
+
     func socket(_ environment: (String) -> String?) -> String {
         givenSocket ?? SocketPath.standard(environment)
     }

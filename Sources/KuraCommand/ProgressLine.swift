@@ -12,7 +12,9 @@ final class ProgressLine {
     private let start: Double
     private var isShown = false
     private var lastDrawn = 0.0
-    private var done: Int64?
+    private(set) var done: Int64?
+    /// Documents that are stored so far, as an import tells.
+    private(set) var imported: Int64?
     private var total: Int64?
     private var phase: String?
 
@@ -27,6 +29,9 @@ final class ProgressLine {
         start = now()
     }
 
+    /// What follows is told anew, from its beginning.
+    func forget() { (done, imported) = (nil, nil) }
+
     static func seconds() -> Double {
         var time = timespec()
         // Safety: the kernel fills one `timespec`, which is ours.
@@ -36,6 +41,7 @@ final class ProgressLine {
 
     func take(_ notice: Notice) {
         guard notice.isProgress, let params = JSONObject(notice.params) else { return }
+        imported = params.integer("imported") ?? imported
         update(done: params.integer("done"), total: params.integer("total"), phase: params.string("phase"))
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
@@ -23,6 +24,62 @@ struct Session: ~Copyable {
         self.client = client
         self.console = console
     }
+
+    /// Waits before each attempt to reach a daemon that is gone, in milliseconds; the last one again and again.
+    private static let delays: [UInt32] = [100, 200, 500, 1000, 2000]
+    /// How long the next daemon is waited for when nobody says.
+    static let patience = 60.0
+
+    /// Waits for the daemon that comes after one that is gone.
+    /// - Parameters:
+    ///   - options: where it is to be.
+    ///   - console: who waits is told so.
+    ///   - seconds: how long; nil: until somebody interrupts it.
+    ///   - begin: what is to be asked on the new connection; done again while the daemon begins or ends, which is the same as none.
+    /// - Returns: a connection to it.
+    /// - Throws: the daemon's refusal, or why there is none, when the time is over.
+    static func awaited(
+        _ options: GlobalOptions, _ console: Console, seconds: Double?,
+        begin: (inout Session) throws(Failure) -> Void = { (_) throws(Failure) in }
+    ) throws(Failure) -> Session {
+        console.remark("the daemon is gone; waiting for it at \(options.socket(console.environment)), ^C ends it")
+        let start = ProgressLine.seconds()
+        var attempt = 0
+        while true {
+            usleep(delays[min(attempt, delays.count - 1)] * 1000)
+            attempt += 1
+            do throws(Failure) {
+                var session = try Session.open(options, console)
+                try begin(&session)
+                return session
+            } catch {
+                let isOver = seconds.map { ProgressLine.seconds() - start >= $0 } ?? false
+                let mayCome = error.status == .noDaemon || error.status == .tryAgain
+                guard mayCome, error.mayPass, !isOver else { throw error }
+            }
+        }
+    }
+
+    /// Makes one call that leads to the same when it is made twice: when the daemon goes meanwhile, the next one is asked again.
+    mutating func insistentResult(
+        _ method: Method, _ params: [UInt8], passing descriptor: Int32? = nil, progress: ProgressLine,
+        _ options: GlobalOptions
+    ) throws(Failure) -> [UInt8] {
+        var interruptions = 0
+        while true {
+            do throws(Failure) {
+                return try result(method, params, passing: descriptor, progress: progress)
+            } catch {
+                interruptions += 1
+                guard error.isInterruption, interruptions <= Self.interruptionLimit else { throw error }
+                progress.erase()
+                self = try Self.awaited(options, console, seconds: options.patience)
+            }
+        }
+    }
+
+    /// So often one request is begun again: what ends the daemon each time is to be told some day.
+    static let interruptionLimit = 10
 
     /// Makes one call.
     /// - Parameters:

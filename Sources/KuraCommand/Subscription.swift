@@ -14,8 +14,6 @@ struct Subscription {
     let console: Console
     private var asked: Parameters
     private var stream: StreamView
-    /// Waits before each attempt, in milliseconds; the last one again and again.
-    private static let delays: [UInt32] = [100, 200, 500, 1000, 2000]
 
     init(verb: Verb, parameters: Parameters, columns: [String], options: GlobalOptions, console: Console) {
         self.verb = verb
@@ -58,25 +56,11 @@ struct Subscription {
     /// A new connection with the subscription on it.
     /// - Throws: the daemon's refusal, or that none has come within the time that `--timeout` gives.
     private mutating func again() throws(Failure) -> Session {
-        console.remark("the daemon is gone; waiting for it at \(options.socket(console.environment)), ^C ends it")
-        let begin = ProgressLine.seconds()
-        var attempt = 0
-        while true {
-            usleep(Self.delays[min(attempt, Self.delays.count - 1)] * 1000)
-            attempt += 1
-            do throws(Failure) {
-                var session = try Session.open(options, console)
-                let result = try session.result(verb.method, asked.json)
-                stream.resume(result)
-                note(result)
-                return session
-            } catch {
-                let limit = options.timeoutMilliseconds.map { Double($0) / 1000 }
-                let isOver = limit.map { ProgressLine.seconds() - begin >= $0 } ?? false
-                // A daemon that begins or ends says so, and it is the same as none.
-                let mayCome = error.status == .noDaemon || error.status == .tryAgain
-                guard mayCome, error.mayPass, !isOver else { throw error }
-            }
+        let limit = options.timeoutMilliseconds.map { Double($0) / 1000 }
+        return try Session.awaited(options, console, seconds: limit) { (session) throws(Failure) in
+            let result = try session.result(verb.method, asked.json)
+            stream.resume(result)
+            note(result)
         }
     }
 }

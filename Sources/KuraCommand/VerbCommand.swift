@@ -27,8 +27,16 @@ struct VerbCommand {
         let progress = ProgressLine(console, title: verb.path)
         let result: [UInt8]
         do throws(Failure) {
-            result = try session.result(
-                verb.method, parameters.json, passing: file.descriptor, progress: progress)
+            if verb.method.name == "documents.import", let descriptor = file.descriptor {
+                result = try RestartableImport(
+                    method: verb.method, descriptor: descriptor, options: options, console: console
+                ).run(&session, parameters, progress) { offset in
+                    "go on with: \(CommandExample.line(verb, parameters, offset: offset))"
+                }
+            } else {
+                result = try session.result(
+                    verb.method, parameters.json, passing: file.descriptor, progress: progress)
+            }
         } catch {
             // The daemon's write has failed, and not one of ours: what reads our output has had enough.
             if parameters.file == "-", verb.method.access == .read { Console.endUnlessRead() }

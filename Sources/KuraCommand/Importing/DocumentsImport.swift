@@ -123,18 +123,20 @@ struct DocumentsImport {
         _ descriptor: Int32, _ format: String, idField: String?, _ report: inout ImportReport,
         _ given: ProgressLine? = nil, _ place: (Int) -> String
     ) throws(Failure) {
-        var params: [(name: String, value: [UInt8])] = [
-            ("collection", JSONParts.string(target.name)), ("fd", Array("true".utf8)),
-            ("format", JSONParts.string(format)), ("onError", JSONParts.string("skip")),
-        ]
-        if let idField { params.append(("idField", JSONParts.string(idField))) }
+        var params = Parameters()
+        params["collection"] = JSONParts.string(target.name)
+        params["fd"] = Array("true".utf8)
+        params["format"] = JSONParts.string(format)
+        params["onError"] = JSONParts.string("skip")
+        params["idField"] = idField.map { JSONParts.string($0) }
         var session = try Session.open(job.options, job.console)
         let progress = given ?? job.progress()
         defer { progress.erase() }
         let result = JSONObject(
-            try session.result(
-                try job.catalogue.method(named: "documents.import"), JSONParts.object(params), passing: descriptor,
-                progress: progress))
+            try RestartableImport(
+                method: try job.catalogue.method(named: "documents.import"), descriptor: descriptor,
+                options: job.options, console: job.console
+            ).run(&session, params, progress) { _ in "the same command again stores nothing twice" })
         guard let result, let imported = result.integer("imported"), let bad = result.integer("skipped") else {
             throw Failure(status: .noDaemon, message: "the answer does not count what was imported")
         }

@@ -52,7 +52,8 @@ struct FolderImport {
         if let type = Self.contentType(name) { params.append(("contentType", JSONParts.string(type))) }
         do throws(Failure) {
             let result = JSONObject(
-                try session.result(method, JSONParts.object(params), passing: descriptor, progress: progress))
+                try session.insistentResult(
+                    method, JSONParts.object(params), passing: descriptor, progress: progress, job.options))
             if result?.boolean("stored") == true {
                 report.stored += 1
             } else {

@@ -83,7 +83,8 @@ struct SettingsImport {
             if job.isDry { params.append(("dryRun", Array("true".utf8))) }
             let result: [UInt8]
             do throws(Failure) {
-                result = try session.result(method, JSONParts.object(params), progress: progress)
+                result = try session.insistentResult(
+                    method, JSONParts.object(params), progress: progress, job.options)
             } catch {
                 var failure = error
                 if report.stored > 0 { failure.message += "; the first \(report.stored) are stored" }
