@@ -235,9 +235,23 @@ struct Roff {
     mutating func help(_ given: String) {
         var filled: [Substring] = []
         var fixed: [Substring] = []
+        /// An option with the lines that its text goes on in.
+        var option: [Substring] = []
         func isOption(_ line: Substring) -> Bool { line.hasPrefix("  --") }
         // The first line is the page's name.
         for line in given.split(separator: "\n", omittingEmptySubsequences: false).dropFirst() + [""] {
+            if !option.isEmpty {
+                if line.hasPrefix("            ") {
+                    option.append(line)
+                    continue
+                }
+                let words = option.flatMap { $0.split(separator: " ") }
+                let hasValue = words.count > 1 && words[1].allSatisfy { $0.isUppercase || $0 == "-" }
+                item(
+                    words.prefix(hasValue ? 2 : 1).joined(separator: " "),
+                    words.dropFirst(hasValue ? 2 : 1).joined(separator: " "))
+                option = []
+            }
             let stays = line.hasPrefix(" ") || line.hasPrefix("usage:")
             if !filled.isEmpty, line.isEmpty || stays {
                 paragraph(filled.joined(separator: " "))
@@ -249,11 +263,7 @@ struct Roff {
                 fixed = []
             }
             if isOption(line) {
-                let words = line.split(separator: " ")
-                let hasValue = words.count > 1 && words[1].allSatisfy { $0.isUppercase || $0 == "-" }
-                item(
-                    words.prefix(hasValue ? 2 : 1).joined(separator: " "),
-                    words.dropFirst(hasValue ? 2 : 1).joined(separator: " "))
+                option = [line]
             } else if stays {
                 fixed.append(line)
             } else if !line.isEmpty {

@@ -43,14 +43,11 @@ enum SiblingProgram {
     /// - Parameters:
     ///   - name: which.
     ///   - words: its arguments.
-    ///   - isQuiet: nobody is shown its output.
     /// - Returns: its exit status, as shells have it.
     /// - Throws: when there is none, or it cannot be run.
-    static func run(_ name: String, _ words: [String], isQuiet: Bool) throws(Failure) -> Int32 {
+    static func run(_ name: String, _ words: [String]) throws(Failure) -> Int32 {
         guard let program = find(name) else { throw missing(name) }
-        let output = unsafe isQuiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDOUT_FILENO
-        defer { if isQuiet { close(output) } }
-        guard let child = start(program, words, output: output) else {
+        guard let child = start(program, words, output: STDOUT_FILENO) else {
             throw .usage(unsafe "cannot run \(program): \(String(cString: strerror(errno)))")
         }
         return end(of: child)

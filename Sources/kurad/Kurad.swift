@@ -6,40 +6,60 @@ private let help = """
     kurad - the storage service of one host
 
     usage: kurad [options]
-           kurad restore FILE [options]     make a data directory of a backup; kurad restore --help tells more
-           kurad doctor [options]           look at a data directory and its host; kurad doctor --help tells more
+           kurad restore FILE [options]   make a data directory of a backup
+           kurad doctor [options]         look at a data directory and its host
 
-      --data-dir DIR     where data lies     [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
-      --socket PATH      where to listen     [$KURA_SOCKET; root: /run/kura/kura.sock, else $XDG_RUNTIME_DIR/kura/kura.sock]
-      --config FILE      JSON configuration  [$KURA_CONFIG]
-      --min-free BYTES   free bytes of the disk below which caches store nothing  [$KURA_MIN_FREE_BYTES; 400 MiB, or a twentieth]
-      --seed-bundle FILE what stores begin with that are absent: kura bundle create makes one
-      --ephemeral        data in a temporary directory, gone at exit
-      --disk-limit BYTES with --ephemeral: the temporary directory takes no more, as if the disk was full; a file put there fills it
-      --profile NAME     memory and disk: small, default or large
-      --key-fd N         read the key of a slot of the secrets (32 bytes) from descriptor N, and close it
-      --without-secrets  start also when secrets are there and keys/slots.json, which opens them, is not
-      --log-level NAME   debug, info, warning or error   [info]
-      --print-openrpc    print what rpc.discover answers, and exit
-      --print-docs STORE print the tables of proto-docs for a store, or for "errors", and exit
-      --version          print the version, and exit
-      --help             this text
+      --data-dir DIR      where data lies  [$KURA_DATA_DIR; root: /var/lib/kura,
+                          else $XDG_STATE_HOME/kura]
+      --socket PATH       where to listen  [$KURA_SOCKET; root:
+                          /run/kura/kura.sock, else
+                          $XDG_RUNTIME_DIR/kura/kura.sock]
+      --config FILE       JSON configuration  [$KURA_CONFIG]
+      --min-free BYTES    free bytes of the disk below which caches store nothing
+                          [$KURA_MIN_FREE_BYTES; 400 MiB, or a twentieth]
+      --seed-bundle FILE  what stores begin with that are absent: 'kura bundle
+                          create' makes one
+      --ephemeral         data in a temporary directory, gone at exit
+      --disk-limit BYTES  with --ephemeral: the temporary directory takes no more,
+                          as if the disk was full; a file put there fills it
+      --profile NAME      memory and disk: small, default or large
+      --key-fd N          read the key of a slot of the secrets (32 bytes) from
+                          descriptor N, and close it
+      --without-secrets   start also when secrets are there and keys/slots.json,
+                          which opens them, is not
+      --log-level NAME    debug, info, warning or error  [info]
+      --print-openrpc     print what rpc.discover answers, and exit
+      --print-docs STORE  print the tables of proto-docs for a store, or for
+                          "errors", and exit
+      --version           print the version, and exit
+      --help              this text; 'kurad restore --help' and 'kurad doctor
+                          --help' tell of those
 
-    The log goes to standard error: lines for people on a terminal, JSON otherwise. SIGTERM and SIGINT drain: no more
-    connections, everything asked for answered, synced and folded, exit 0; a second one exits at once.
-    SIGHUP reads the configuration again: roles, quotas, settingsLocks, logLevel and slowMilliseconds come into force, also for clients that are
-    connected; what takes a restart is told in the log.
-    The secrets' root key opens with DATA/keys/root.key, which the first start makes, unless it is told of another key: --key-fd,
-    $CREDENTIALS_DIRECTORY/kura.key, or secrets.keyFile of the configuration; see proto-docs/secrets.md. No core dumps, and nobody but
-    root traces the daemon or reads its memory; KURA_DUMPABLE=1 waives that for tests. A crash is reported with registers and
-    memory only when SWIFT_BACKTRACE is set.
-    Sockets and roles are keys of the configuration: see proto-docs/access.md. A service manager is understood:
-    LISTEN_FDS, LISTEN_FDNAMES (each the name of a socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
-    Exit status: 0 drained, 1 in use or failed, 2 refused (bad option, configuration or data directory, data of a newer version).
+    The log goes to standard error: lines for people on a terminal, JSON
+    otherwise. SIGTERM and SIGINT drain: no more connections, everything asked
+    for answered, synced and folded, exit 0; a second one exits at once. SIGHUP
+    reads the configuration again: roles, quotas, settingsLocks, logLevel and
+    slowMilliseconds come into force, also for clients that are connected; what
+    takes a restart is told in the log.
+
+    The secrets' root key opens with DATA/keys/root.key, which the first start
+    makes, unless it is told of another key: --key-fd,
+    $CREDENTIALS_DIRECTORY/kura.key, or secrets.keyFile of the configuration; see
+    proto-docs/secrets.md. No core dumps, and nobody but root traces the daemon
+    or reads its memory; KURA_DUMPABLE=1 waives that for tests. A crash is
+    reported with registers and memory only when SWIFT_BACKTRACE is set.
+
+    Sockets and roles are keys of the configuration: see proto-docs/access.md. A
+    service manager is understood: LISTEN_FDS, LISTEN_FDNAMES (each the name of a
+    socket of the configuration, or of a role), NOTIFY_SOCKET, WATCHDOG_USEC.
+
+    Exit status: 0 drained, 1 in use or failed, 2 refused (bad option,
+    configuration or data directory, data of a newer version).
 
     First steps:
       kurad --ephemeral --socket /tmp/kura.sock &
-      echo '{"jsonrpc":"2.0","id":1,"method":"storage.ping"}' | socat -t 60 - UNIX-CONNECT:/tmp/kura.sock
+      echo '{"jsonrpc":"2.0","id":1,"method":"storage.ping"}' |
+        socat -t 60 - UNIX-CONNECT:/tmp/kura.sock
 
     """
 

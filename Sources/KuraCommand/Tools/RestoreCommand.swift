@@ -63,13 +63,15 @@ enum RestoreCommand {
             if name != "dry-run" { words.append(value) }
         }
         if options.form != .standard { words.append("--json") }
-        if console.isQuiet { exit(try SiblingProgram.run("kurad", words, isQuiet: true)) }
-        guard arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil else {
+        if console.isQuiet { words.append("--quiet") }
+        guard arguments.has("dry-run"), options.form == .standard, arguments.value("data-dir") == nil,
+            !console.isQuiet
+        else {
             try SiblingProgram.become("kurad", words)
         }
         var failure: Failure?
         do throws(Failure) { try compare(arguments, options, console, catalogue) } catch { failure = error }
-        let status = try SiblingProgram.run("kurad", words, isQuiet: false)
+        let status = try SiblingProgram.run("kurad", words)
         // Why a file is no good has been told then.
         if status == 0, let failure { console.remark("not compared with a running daemon: \(failure.message)") }
         exit(status)
@@ -103,8 +105,8 @@ enum RestoreCommand {
             return "\(count("added")) would come back, \(count("changed")) be changed, \(count("removed")) go"
         }
         let same = object.integer("same") ?? 0
-        console.print("beside the running daemon, revision \(object.integer("rev") ?? 0): \(same) items are the same, ")
-        console.print("\(counts(object))\n")
+        console.print("beside the running daemon, revision \(object.integer("rev") ?? 0):\n")
+        console.print("  \(same) items are the same, \(counts(object))\n")
         for difference in object["differences"].flatMap({ JSONElements.read($0) }) ?? [] {
             guard let scope = JSONObject(difference) else { continue }
             let place = "\(scope.string("store") ?? "")/\(scope.string("scope") ?? "")"

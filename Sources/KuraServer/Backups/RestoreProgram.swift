@@ -12,18 +12,27 @@ public enum RestoreProgram {
 
         usage: kurad restore FILE [options]
 
-          --data-dir DIR          where to: not there, or empty    [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
-          --only WHAT             settings, secrets, documents, or a scope such as documents/notes; may be given several times
-          --at REV                add the log's changes up to this revision, or up to its end with 'newest'; needs --log
-          --log DIR               where they are: the log/ of a data directory, or a copy of it
-          --dry-run               check all of it, and tell what is in it; restore nothing
-          --identity FILE         what 'kura secrets identity' made: opens what is encrypted to it; may be given several times
-          --passphrase-file FILE  opens what is encrypted with the passphrase in the file's first line
+          --data-dir DIR          where to: not there, or empty  [$KURA_DATA_DIR;
+                                  root: /var/lib/kura, else $XDG_STATE_HOME/kura]
+          --only WHAT             settings, secrets, documents, or a scope such as
+                                  documents/notes; may be given several times
+          --at REV                add the log's changes up to this revision, or up
+                                  to its end with 'newest'; needs --log
+          --log DIR               where they are: the log/ of a data directory, or
+                                  a copy of it
+          --dry-run               check all of it, and tell what is in it; restore
+                                  nothing
+          --identity FILE         what 'kura secrets identity' made: opens what is
+                                  encrypted to it; may be given several times
+          --passphrase-file FILE  opens what is encrypted with the passphrase in
+                                  the file's first line
           --json                  the outcome as one line of JSON
+          --quiet, -q             print nothing but errors
           --help                  this text
 
-        The file is read to its end and checked before anything is written. Exit status: 0 done, 1 refused or failed, 2 bad usage;
-        then nothing was restored. 'kura restore --help' tells more.
+        The file is read to its end and checked before anything is written. Exit
+        status: 0 done, 1 refused or failed, 2 bad usage; then nothing was restored.
+        'kura restore --help' tells more.
 
         """
 
@@ -35,6 +44,7 @@ public enum RestoreProgram {
         var log: String?
         var isDry = false
         var isJSON = false
+        var isQuiet = false
         var opener = BackupOpener()
     }
 
@@ -61,7 +71,7 @@ public enum RestoreProgram {
             try run(options)
             return 0
         } catch {
-            print("kurad restore: \(options.file ?? ""): \(error)\n", to: STDERR_FILENO)
+            print(filled("kurad restore: \(options.file ?? ""): \(error)"), to: STDERR_FILENO)
             return 1
         }
     }
@@ -83,6 +93,7 @@ public enum RestoreProgram {
             case "--log": options.log = try value()
             case "--dry-run": options.isDry = true
             case "--json": options.isJSON = true
+            case "--quiet", "-q": options.isQuiet = true
             case "--identity":
                 let path = try value()
                 guard let text = Configuration.contents(of: path) else {
@@ -120,14 +131,14 @@ public enum RestoreProgram {
         if options.isDry {
             let (manifest, bytes, digest) = try BackupRestore.verify(file, options.opener)
             var text = options.isJSON ? json(manifest, nil) : describe(manifest)
-            if !options.isJSON { text += "whole: \(bytes) bytes, BLAKE2b-256 \(BackupsJob.digits(digest))\n" }
-            print(text, to: STDOUT_FILENO)
+            if !options.isJSON { text += "whole: \(bytes) bytes, BLAKE2b-256\n\(BackupsJob.digits(digest))\n" }
+            if !options.isQuiet { print(text, to: STDOUT_FILENO) }
             return
         }
         let directory =
             options.directory ?? SocketPath.environment("KURA_DATA_DIR")
             ?? Configuration.defaultDataDirectory(SocketPath.environment)
-        let bar = isatty(STDERR_FILENO) == 1
+        let bar = isatty(STDERR_FILENO) == 1 && !options.isQuiet
         var shown = -1
         let changes = options.log.map { LogChanges(log: $0, upTo: options.at.flatMap { UInt64($0) }) }
         let outcome = try BackupRestore.restore(
@@ -139,22 +150,25 @@ public enum RestoreProgram {
             print("\rrestore: \(percent)%", to: STDERR_FILENO)
         }
         if bar { print("\r\u{1B}[K", to: STDERR_FILENO) }
+        if options.isQuiet { return }
         guard !options.isJSON else {
             print(json(outcome.manifest, outcome), to: STDOUT_FILENO)
             return
         }
         var text = describe(outcome.manifest)
-        text += "restored to \(directory), as the history \(outcome.epoch)\n"
+        text += "restored to \(directory)\nas the history \(outcome.epoch)\n"
         if outcome.rev > outcome.manifest.rev {
-            text += "with the log's changes up to revision \(outcome.rev), which the first start takes in\n"
+            text += "with the log's changes up to revision \(outcome.rev),\nwhich the first start takes in\n"
         }
         if !options.only.isEmpty {
             text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()
         }
         if outcome.needsRootKey {
             text += """
-                The secrets stay sealed until the root key of where they come from is there: put its root.key into
-                \(directory)/keys/ before the daemon starts, or unlock with a passphrase of theirs.
+                The secrets stay sealed until the root key of where they come from is
+                there: put its root.key into
+                \(directory)/keys/
+                before the daemon starts, or unlock with a passphrase of theirs.
 
                 """
         }
@@ -167,7 +181,7 @@ public enum RestoreProgram {
         var stamp = ByteBuffer()
         stamp.append(timestamp: manifest.createdAt)
         var text = "backup of \(String(stamp.bytes).filter { $0 != "\"" }), revision \(manifest.rev)"
-        text += " of the history \(manifest.epoch)\n"
+        text += "\nof the history \(manifest.epoch)\n"
         if !manifest.include.isEmpty {
             text +=
                 "  only: " + manifest.include.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ") + "\n"
@@ -183,7 +197,7 @@ public enum RestoreProgram {
                 case .damaged: "not what was stored, or missing, when the backup was made"
                 case .locked: "the secrets were locked when the backup was made"
                 }
-            text += "  left out: \(place), \(item.count): \(reason)\n"
+            text += "  left out: \(place), \(item.count):\n    \(reason)\n"
         }
         return text
     }
@@ -205,6 +219,24 @@ public enum RestoreProgram {
         BackupsJob.append(shown, to: &object, &text)
         text.append("}\n")
         return String(text.bytes)
+    }
+
+    /// On a terminal no word is broken at its edge.
+    private static func filled(_ text: String) -> String {
+        var size = winsize()
+        // Safety: the kernel fills one `winsize`, which is ours.
+        let isTerminal = unsafe isatty(STDERR_FILENO) == 1 && ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0
+        guard isTerminal, size.ws_col >= 20 else { return text + "\n" }
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            let line = lines[lines.count - 1]
+            if line.isEmpty || line.count + word.count + 1 <= size.ws_col {
+                lines[lines.count - 1] += line.isEmpty ? String(word) : " \(word)"
+            } else {
+                lines.append("  \(word)")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
     }
 
     private static func print(_ text: String, to descriptor: Int32) {

@@ -8,17 +8,20 @@ public import KuraStorage
 /// `kurad doctor`: looks at a data directory and its host, changes nothing, and says what to do. No daemon runs in this process.
 public enum DoctorProgram {
     private static let help = """
-        kurad doctor - look at a data directory and its host, and say what to do; nothing is changed
+        kurad doctor - look at a data directory and its host, and say what to do
 
         usage: kurad doctor [options]
 
-          --data-dir DIR   which one   [$KURA_DATA_DIR; root: /var/lib/kura, else $XDG_STATE_HOME/kura]
-          --config FILE    the daemon's configuration, which is checked as well   [$KURA_CONFIG]
-          --json           each finding as one line of JSON
-          --help           this text
+          --data-dir DIR  which one  [$KURA_DATA_DIR; root: /var/lib/kura,
+                          else $XDG_STATE_HOME/kura]
+          --config FILE   the daemon's configuration, which is checked as well
+                          [$KURA_CONFIG]
+          --json          each finding as one line of JSON
+          --help          this text
 
-        'kura doctor' asks the daemon besides, when one runs. Exit status: 0 all is well, 8 something should be done,
-        9 something is wrong, 10 a recovery that nobody has acknowledged, 2 bad usage.
+        Nothing is changed. 'kura doctor' asks the daemon besides, when one runs. Exit
+        status: 0 all is well, 8 something should be done, 9 something is wrong, 10 a
+        recovery that nobody has acknowledged, 2 bad usage.
 
         """
 
