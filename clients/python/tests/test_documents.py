@@ -3,10 +3,12 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import threading
 
 import pytest
 
 import kura
+from conftest import PATIENCE, Daemon
 
 
 def test_a_document_is_put_read_edited_and_deleted(client: kura.Kura) -> None:
@@ -54,6 +56,41 @@ def test_words_find_documents(client: kura.Kura) -> None:
     client.documents.describe("articles", wait_ms=60000)
     found = list(articles.search("storage", page=1))
     assert {part.id for part in found} == {"a", "c"} and all("storage" in part.snippets["body"] for part in found)
+
+
+def test_an_index_is_added_told_of_and_taken_away(client: kura.Kura) -> None:
+    shelves = client.documents["shelves"]
+    shelves.put_many({"a": {"room": 1, "height": 2}, "b": {"room": 1, "height": 3}, "c": {"room": 2}})
+    index = shelves.add_index("byRoom", ["room", "height"], where={"room": {"$gt": 0}})
+    assert index == kura.Index("byRoom", ["room", "height"], False, {"room": {"$gt": 0}}, "ready", 3)
+    rev = client.documents.describe("shelves")["rev"]
+    assert shelves.add_index("byRoom", ["room", "height"], where={"room": {"$gt": 0}}) == index
+    assert client.documents.describe("shelves")["rev"] == rev, "what is as it is to be is not written again"
+    with pytest.raises(kura.UniqueViolationError) as caught:
+        shelves.add_index("alone", ["room"], unique=True)
+    assert "a and b are equal" in str(caught.value)
+    shelves.patch("b", {"room": 3})
+    assert shelves.add_index("alone", ["room"], unique=True).state == "ready"
+    assert [index.name for index in shelves.indexes()] == ["byRoom", "alone"]
+    assert shelves.remove_index("byRoom") and not shelves.remove_index("byRoom")
+    assert [index.name for index in shelves.indexes()] == ["alone"]
+
+
+def test_of_two_that_add_indexes_at_once_none_is_lost(daemon: Daemon) -> None:
+    clients = [kura.Kura(daemon.socket, timeout=PATIENCE) for _ in range(2)]
+    for number in range(20):
+        barrier = threading.Barrier(2)
+
+        def add(client: kura.Kura, name: str, number: int = number, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait(PATIENCE)
+            client.documents[f"raced{number}"].add_index(name, [name])
+
+        threads = [threading.Thread(target=add, args=(client, name)) for client, name in zip(clients, ("one", "other"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        assert {index.name for index in clients[0].documents[f"raced{number}"].indexes()} == {"one", "other"}, number
 
 
 def test_attachments_go_in_and_out_by_descriptor(client: kura.Kura) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import List
 
 import pytest
 
 import kura
 from conftest import PATIENCE, Daemon
+from kura import limits
 from kura.methods.table import METHODS
 from middle import Middle
 
@@ -31,6 +34,45 @@ def test_a_daemon_that_stands_still_is_not_waited_for_for_ever(own_daemon: Daemo
     # The late replies are nobody else's.
     assert client.settings.increment("time", "n", request_key=late.value.request_key)["value"] == 2
     assert client.settings["time"]["n"] == 2
+
+
+def test_a_block_has_its_time_for_all_of_its_calls(own_daemon: Daemon) -> None:
+    # A path as pathlib has it.
+    client = kura.Kura(Path(own_daemon.socket), timeout=PATIENCE, patience=PATIENCE)
+    app = client.settings["block"]
+    with kura.within(PATIENCE):
+        app["n"] = 1
+        outer = limits.earlier(None)
+        with kura.within(2 * PATIENCE):
+            assert outer is not None and limits.earlier(None) == outer, "an inner block lasts no longer than the outer one"
+    own_daemon.send_signal(signal.SIGSTOP)
+    try:
+        with kura.within(0.3):
+            begun = time.monotonic()
+            with pytest.raises(kura.NoReplyError):
+                app.get("n")
+            assert time.monotonic() - begun < PATIENCE / 2, "it was the block's time that was over"
+            # What is left for the next is nothing, however long its own timeout is, and that of what has none.
+            with pytest.raises(kura.NoReplyError):
+                client.settings.put("block", "n", 2, timeout=PATIENCE)
+            with pytest.raises(kura.NoReplyError):
+                client.documents.configure("block", tombstone_days=1)
+    finally:
+        own_daemon.send_signal(signal.SIGCONT)
+    assert app["n"] in (1, 2), "outside of the block there is time again"
+
+    async def tasks() -> None:
+        async with kura.aio.AsyncKura(own_daemon.socket, timeout=PATIENCE) as other:
+            own_daemon.send_signal(signal.SIGSTOP)
+            try:
+                with kura.within(0.3):
+                    with pytest.raises(kura.NoReplyError):
+                        await asyncio.create_task(other.settings.get("block", "n"))
+            finally:
+                own_daemon.send_signal(signal.SIGCONT)
+            assert (await other.settings.get("block", "n"))["value"] in (1, 2)
+
+    asyncio.run(tasks())
 
 
 def test_half_a_line_is_never_followed_by_another(own_daemon: Daemon) -> None:

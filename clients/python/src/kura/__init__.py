@@ -26,7 +26,8 @@ from .errors import (
     ServerGoneError,
     VersionMismatchError,
 )
-from .events import Change, Document, Event, Found, Resync, change_of
+from .events import Change, Document, Event, Found, Index, Resync, change_of
+from .limits import within
 from .methods.kinds import *  # noqa: F403
 from .methods.kinds import __all__ as _kinds
 from .shared import cached, default_client
@@ -68,6 +69,7 @@ __all__ = [
     "Event",
     "FetchFailedError",
     "Found",
+    "Index",
     "Kura",
     "KuraError",
     "LiveQuery",
@@ -92,5 +94,6 @@ __all__ = [
     "change_of",
     "connect",
     "default_client",
+    "within",
 ]
 __all__ += _kinds

@@ -70,6 +70,21 @@ class Document(NamedTuple):
     attachments: List[Dict[str, Any]] = []
 
 
+class Index(NamedTuple):
+    """An index of a collection, as it stands."""
+
+    name: str
+    # Paths, the first counts first.
+    fields: List[str]
+    unique: bool
+    # The selector of the documents that it is about; None for all.
+    where: Optional[Mapping[str, JSON]]
+    # "building", "ready", or "failed": two documents (`conflict`) are equal where none must be.
+    state: str
+    entries: int
+    conflict: List[str] = []
+
+
 class Found(NamedTuple):
     """A document that a search has found; `snippets` by field."""
 

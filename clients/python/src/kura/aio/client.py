@@ -8,7 +8,7 @@ import random
 import time
 import uuid
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from ..caller import Descriptor
 from ..descriptors import number_of
@@ -22,6 +22,7 @@ from ..errors import (
     ServerGoneError,
     VersionMismatchError,
 )
+from ..limits import earlier
 from ..methods.changes import AsyncChangesMethods
 from ..methods.kinds import KINDS, LineTooLongError, OutcomeUnknownError, OverloadedError, ShuttingDownError
 from ..methods.models import AsyncModelsMethods
@@ -77,7 +78,7 @@ class AsyncKura:
 
     def __init__(
         self,
-        socket: Optional[str] = None,
+        socket: Union[None, str, "os.PathLike[str]"] = None,
         *,
         name: Optional[str] = None,
         version: Optional[str] = None,
@@ -88,7 +89,7 @@ class AsyncKura:
         request_keys: bool = True,
         decimals: bool = False,
     ) -> None:
-        self.socket = socket or default_socket()
+        self.socket = os.fspath(socket) if socket else default_socket()
         self.timeout = timeout
         self.patience = patience
         self.request_keys = request_keys
@@ -248,6 +249,7 @@ class AsyncKura:
         if patience is UNSET:
             # Whoever has never been connected is told at once that nobody is there.
             patience = self.patience if self._server is not None else 0.0
+        deadline = earlier(deadline)
         about = METHODS.get(request.method, UNKNOWN)
         is_safe = key is not None or (about.repeats and b'"token":' not in request.body and b'"ifAbsent":' not in request.body)
         reported: Optional[Exception] = None
@@ -460,7 +462,7 @@ def _forked() -> None:
 forked(_forked)
 
 
-async def connect(socket: Optional[str] = None, *, wait: Optional[float] = None, **options: Any) -> AsyncKura:
+async def connect(socket: Union[None, str, "os.PathLike[str]"] = None, *, wait: Optional[float] = None, **options: Any) -> AsyncKura:
     """A client that is connected. Raises ServerGoneError when no daemon is there, or none within `wait` seconds."""
     client = AsyncKura(socket, **options)
     await client.open(wait)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterator, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Iterator, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..caller import Caller, Descriptor
 from ..descriptors import Contents, descriptor_of
-from ..events import Document, Found
+from ..events import Document, Found, Index
 from ..methods.documents import DocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
-from ..methods.kinds import ConflictError
+from ..methods.kinds import ConflictError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
 from ..threads import beside, items_of, pieces_of
 from ..values import JSON, UNSET, encoded
@@ -38,6 +38,14 @@ def _line(record: Any, decimals: bool) -> bytes:
     if isinstance(record, tuple) and len(record) in (2, len(Document._fields)):
         record = {"id": record[0], "value": record[1]}
     return encoded(record, "the record", decimals) + b"\n"
+
+
+def _definition(index: Index) -> Dict[str, JSON]:
+    """As it is configured."""
+    definition: Dict[str, JSON] = {"name": index.name, "fields": index.fields, "unique": index.unique}
+    if index.where is not None:
+        definition["where"] = index.where
+    return definition
 
 
 class Documents(DocumentsMethods):
@@ -207,6 +215,84 @@ class Collection:
     def attachment(self, id: str, name: str) -> Contents:
         """An attachment, mapped and not copied. Raises NotFoundError."""
         return Contents((self._methods.attachment(self.name, id, name, as_="fd"))["fd"])
+
+    # MARK: Indexes
+
+    def indexes(self) -> List[Index]:
+        """How the collection's indexes stand, whoever has made them."""
+        return (self._described())[0]
+
+    def add_index(
+        self,
+        name: str,
+        fields: Sequence[str],
+        *,
+        unique: bool = False,
+        where: Optional[Mapping[str, JSON]] = None,
+        wait: bool = True,
+    ) -> Index:
+        """Has the collection have an index, and waits until it is built; while it is, documents are read and written.
+
+        One that is there as it is to be stays, so every start of an application can say the same; another one of this name is
+        built anew. Those of other names stay, also when somebody adds one at the same moment. Raises UniqueViolationError when
+        two documents stand in the way of a unique one.
+        """
+        wanted: Dict[str, JSON] = {"name": name, "fields": list(fields), "unique": unique}
+        if where is not None:
+            wanted["where"] = where
+        while True:
+            present, rev = self._described()
+            known = next((index for index in present if index.name == name), None)
+            if known is not None and _definition(known) == wanted and known.state != "failed":
+                break
+            others = [_definition(index) for index in present if index.name != name]
+            if self._configured([*others, wanted], rev):
+                break
+        while True:
+            found = next((index for index in (self._described(wait_ms=10_000 if wait else None))[0] if index.name == name), None)
+            if found is None:
+                raise KeyError(name)
+            if found.state == "failed":
+                text = f"{' and '.join(found.conflict)} are equal: change or delete one of the two, then add the index again"
+                data = {"kind": "uniqueViolation", "retryable": False, "indexName": name, "hint": text}
+                raise UniqueViolationError("documents.configure", "Unique violation", data)
+            if found.state == "ready" or not wait:
+                return found
+
+    def remove_index(self, name: str) -> bool:
+        """Takes an index away. Whether there was one."""
+        while True:
+            present, rev = self._described()
+            if all(index.name != name for index in present):
+                return False
+            if self._configured([_definition(index) for index in present if index.name != name], rev):
+                return True
+
+    def _described(self, wait_ms: Optional[int] = None) -> Tuple[List[Index], int]:
+        """The indexes, but for those that references have, and the revision of what is configured."""
+        about = self._methods.describe(self.name, wait_ms=wait_ms)
+        indexes = [
+            Index(
+                part["name"],
+                list(part["fields"]),
+                part["unique"],
+                part.get("where"),
+                part["state"],
+                part["entries"],
+                list(part.get("conflict", [])),
+            )
+            for part in about["indexes"]
+            if not part.get("each")
+        ]
+        return indexes, about["rev"]
+
+    def _configured(self, indexes: List[Dict[str, JSON]], rev: int) -> bool:
+        """The whole list; False when somebody else was faster."""
+        try:
+            self._methods.configure(self.name, indexes=indexes, if_rev=rev)
+        except ConflictError:
+            return False
+        return True
 
     # MARK: As a whole
 
