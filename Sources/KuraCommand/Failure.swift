@@ -60,14 +60,26 @@ struct Failure: Error {
     init(_ error: ReplyError) {
         let details = (JSONObject(error.data)?.entries ?? []).compactMap { name, value in
             // The rest has a place of its own: the kind in front, the hint behind, retryable in the status.
-            ["kind", "retryable", "hint"].contains(name)
+            // The value as a whole has an empty path.
+            ["kind", "retryable", "hint"].contains(name) || value.elementsEqual("\"\"".utf8)
                 ? nil : "\(name) \(JSONObject.string(value) ?? String(decoding: value, as: UTF8.self))"
         }
         let suffix = details.isEmpty ? "" : " (\(details.joined(separator: ", ")))"
         let remedy = ErrorKind.allCases.first { "\($0.facts.name)" == error.kind }.map { "\($0.facts.remedy)" }
         self.init(
             status: ExitCode.of(error), message: "\(error.kind): \(error.message)\(suffix)",
-            hint: error.hint ?? remedy, reply: Self.json(error))
+            hint: (error.hint ?? remedy).map(Self.inCommands), reply: Self.json(error))
+    }
+
+    /// The protocol's advice names methods; here they are commands.
+    private static func inCommands(_ advice: String) -> String {
+        advice.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
+            // What stands between the signs has the odd places.
+            guard index % 2 == 1 else { return String(part) }
+            guard let method = Method.all.first(where: { $0.name == part }) else { return "`\(part)`" }
+            let noun = Method.Store(rawValue: method.noun)?.shortName ?? method.noun
+            return "'kura \(noun) \(method.verb)'"
+        }.joined()
     }
 
     /// The error object as one line.

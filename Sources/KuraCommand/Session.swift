@@ -108,7 +108,14 @@ struct Session: ~Copyable {
         case .error(let error):
             line.erase()
             var failure = Failure(error)
-            if error.kind == "methodNotFound" {
+            let command = "kura \(Method.Store(rawValue: method.noun)?.shortName ?? method.noun) \(method.verb)"
+            if let operation = JSONObject(error.data)?.integer("operation"), error.kind == "methodNotFound" {
+                failure.hint = "operation \(operation), counted from 0, names no method that a transaction takes"
+            } else if error.kind == "invalidParams" {
+                // People at a shell have no table.
+                failure.hint = failure.hint?.split(separator: "the method's table", omittingEmptySubsequences: false)
+                    .joined(separator: "'\(command) --help'")
+            } else if error.kind == "methodNotFound" {
                 failure.hint =
                     "this daemon does not know \(method.name): it is another version than kura \(Kura.version); "
                     + "'kura status' tells which, and what is newer must be installed for both"

@@ -11,6 +11,18 @@ import Testing
         ("kura settings increment app theme", 1, ["kura: typeMismatch", "hint: the stored value is no integer"]),
         ("kura docs list c --limit many", 2, ["LIMIT is a whole number, not 'many'"]),
         ("kura docs count c 5", 2, ["hint: write FIELD=VALUE"]),
+        (
+            "kura docs import c /dev/null --offset -4", 2,
+            ["(parameter offset)", "that 'kura docs import --help' gives"]
+        ),
+        (
+            "kura docs configure c --indexes nonsense", 2,
+            ["(parameter indexes, reason indexes are a list)", "hint: Compare with 'kura docs configure --help'"]
+        ),
+        (
+            "kura transaction apply '{\"method\":\"nope\"}'", 2,
+            ["kura: methodNotFound", "hint: operation 0, counted from 0, names no method that a transaction takes"]
+        ),
         ("kura exec --setting A=app -- echo never", 2, ["'app' names no setting", "hint: write DOMAIN/KEY"]),
         ("kura docs find c '{\"a\":'", 2, ["CONDITION is a JSON object", "ends too early"]),
         // Words that nobody knows.
@@ -50,7 +62,10 @@ import Testing
             ["kura: valueTooLarge", "limit 1048576", "hint: Store less under one key."]
         ),
         // Sealed.
-        ("kura secrets lock -q; kura secrets get mail ada", 5, ["kura: sealed", "hint: Have somebody unlock them"]),
+        (
+            "kura secrets lock -q; kura secrets get mail ada", 5,
+            ["kura: sealed", "hint: Have somebody unlock them ('kura secrets unlock')"]
+        ),
         ("kura exec --env A=mail/ada -- echo never", 5, ["kura: sealed"]),
         // Denied, by the daemon.
         (

@@ -188,7 +188,7 @@ import Testing
                 --env B=c -q
                 ls: cannot access 'ran': No such file or directory
                 kura: sealed: Sealed
-                hint: Have somebody unlock them (`secrets.unlock`), then send it again; `secrets.status` shows the state.
+                hint: Have somebody unlock them ('kura secrets unlock'), then send it again; 'kura secrets status' shows the state.
                 status 5
 
                 """, "\(output)")
