@@ -8,7 +8,8 @@ extension DocumentCollection {
     ///
     /// Those that are there as they are to be stay as they are, so every start of an application can say the same; one of the same name
     /// that is different, or has failed, is built anew. Indexes of other names, which somebody else may have made, stay, also
-    /// those that are being added at the very same moment. Documents are read and written while an index is built, in the background; a task that is cancelled stops waiting, and not that.
+    /// those that are being added at the very same moment. Documents are read and written while an index is built, in the background; a
+    /// task that is cancelled stops waiting, and not that.
     ///
     ///     try await chores.addIndexes([.init("byDue", on: { [$0.due] }), .init("byTitle", unique: true, on: { [$0.title] })])
     ///
