@@ -3,7 +3,7 @@ import KuraBytes
 import KuraClient
 import KuraProtocol
 
-// Safety: `pread` gets a buffer with its length; the kernel fills one `stat`, which is ours.
+// Safety: `pread` gets a buffer with its length.
 
 /// `documents.import` from a file, begun again when the daemon goes in its midst.
 ///
