@@ -421,7 +421,7 @@ extension Link {
             told = [:]
             for call in calls where call.phase == .sent {
                 if let failure { give(call, .failed, failure) } else { give(call, .lost) }
-                if call.subscription != nil { retire(call) }
+                if call.subscription != nil { recycle(call) }
             }
             for subscription in subscriptions.values {
                 subscription.isBegun = false
@@ -445,7 +445,7 @@ extension Link {
             socket = nil
             for call in calls where call.phase == .queued || call.phase == .sent {
                 give(call, .failed, failure)
-                if call.subscription != nil { retire(call) }
+                if call.subscription != nil { recycle(call) }
             }
             queueHead = nil
             queueTail = nil
