@@ -50,6 +50,15 @@ extension Kura {
         return RawReply(result: Array(call.reply.bytes), descriptor: call.received)
     }
 
+    /// Calls a method with parameters as the typed faces write them, and returns the members of its result.
+    func call(
+        _ method: String, _ parameters: ParameterText, passing descriptor: OwnedDescriptor? = nil
+    ) async throws(KuraError) -> JSONObject {
+        let reply = try await call(method, json: parameters.object, passing: descriptor)
+        guard let answer = JSONObject(reply.result) else { throw .badAnswer(method) }
+        return answer
+    }
+
     /// Performs a call of any kind.
     /// - Returns: the call, with the result as its reply; the caller releases it.
     private func ask(

@@ -59,21 +59,21 @@ extension DocumentCollection {
     /// - Returns: whether there was something.
     @discardableResult
     public func drop() async throws(KuraError) -> Bool {
-        try await call("documents.drop", parameters).boolean("dropped") ?? false
+        try await kura.call("documents.drop", parameters).boolean("dropped") ?? false
     }
 
     /// Has the collection have these and no others (references' own aside), and tells how they stand then.
     private func configure(_ list: [IndexDefinition]) async throws(KuraError) -> [DocumentIndexStatus] {
         var parameters = self.parameters
         parameters.add("indexes", json: JSONElements.array(list.map(\.text)))
-        _ = try await call("documents.configure", parameters)
+        _ = try await kura.call("documents.configure", parameters)
         return try await described(waiting: false)
     }
 
     private func described(waiting: Bool) async throws(KuraError) -> [DocumentIndexStatus] {
         var parameters = self.parameters
         if waiting { parameters.add("waitMs", 10_000) }
-        let answer = try await call("documents.describe", parameters)
+        let answer = try await kura.call("documents.describe", parameters)
         guard let texts = answer["indexes"].flatMap(JSONElements.read) else { throw .badAnswer("documents.describe") }
         return texts.compactMap(DocumentIndexStatus.init)
     }

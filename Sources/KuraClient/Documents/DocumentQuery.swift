@@ -71,7 +71,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var parameters = collection.parameters
         parameters.add("where", json: try selector.get())
         parameters.add("allowScan", flag: allowsScan)
-        guard let count = try await collection.call("documents.count", parameters).integer("count") else {
+        guard let count = try await collection.kura.call("documents.count", parameters).integer("count") else {
             throw .badAnswer("documents.count")
         }
         return Int(clamping: count)
@@ -164,7 +164,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
         parameters.add("limit", size)
         parameters.add("cursor", cursor)
-        let answer = try await collection.call(method, parameters)
+        let answer = try await collection.kura.call(method, parameters)
         return (try DocumentRow.rows(answer["documents"], method), answer.integer("rev"), answer.string("cursor"))
     }
 }

@@ -154,7 +154,7 @@ actor FetchFlow<Value: Codable & Sendable> {
     private func handOver(_ method: String, _ parameters: ParameterText) async {
         let cache = request.cache
         let error: KuraError? = await Task {
-            do throws(KuraError) { _ = try await cache.call(method, parameters) } catch { return error }
+            do throws(KuraError) { _ = try await cache.kura.call(method, parameters) } catch { return error }
             return nil
         }.value
         switch error?.kind {

@@ -140,7 +140,7 @@ public struct ModelCache: Sendable {
         parameters.add("etag", etag)
         if !tags.isEmpty { parameters.add("tags", strings: tags) }
         parameters.add("ifAbsent", flag: ifAbsent)
-        return Self.outcome(try await call("models.put", parameters))
+        return Self.outcome(try await kura.call("models.put", parameters))
     }
 
     static func outcome(_ answer: JSONObject) -> Outcome {
@@ -152,7 +152,7 @@ public struct ModelCache: Sendable {
     /// - Returns: whether there was one.
     @discardableResult
     public func delete(_ key: String) async throws(KuraError) -> Bool {
-        try await call("models.delete", parameters(key)).boolean("deleted") ?? false
+        try await kura.call("models.delete", parameters(key)).boolean("deleted") ?? false
     }
 
     /// Which values are meant.
@@ -174,7 +174,7 @@ public struct ModelCache: Sendable {
         case .tag(let tag): parameters.add("tag", tag)
         }
         parameters.add("mode", dropping ? "drop" : nil)
-        _ = try await call("models.invalidate", parameters)
+        _ = try await kura.call("models.invalidate", parameters)
     }
 
     /// Where a namespace is kept.
@@ -214,7 +214,7 @@ public struct ModelCache: Sendable {
             case .scratch: [("scratch", true)]
             }
         for (name, isOn) in flags { parameters.add(name, json: Array((isOn ? "true" : "false").utf8)) }
-        _ = try await call("models.configure", parameters)
+        _ = try await kura.call("models.configure", parameters)
     }
 
     // MARK: Calls
@@ -226,14 +226,6 @@ public struct ModelCache: Sendable {
         return parameters
     }
 
-    func call(
-        _ method: String, _ parameters: ParameterText, options: CallOptions = CallOptions()
-    ) async throws(KuraError) -> JSONObject {
-        let answer = try await kura.call(method, json: parameters.object, options: options)
-        guard let object = JSONObject(answer.result) else { throw .badAnswer(method) }
-        return object
-    }
-
     /// `models.get`.
     func entry(
         _ key: String, maxAge: Duration? = nil, claims: Bool = false, wait: Duration? = nil
@@ -243,7 +235,6 @@ public struct ModelCache: Sendable {
         parameters.add("claim", flag: claims)
         parameters.add(
             "waitMs", wait.map { $0.components.seconds * 1000 + $0.components.attoseconds / 1_000_000_000_000_000 })
-        let options = CallOptions(timeout: wait.map { $0 + .seconds(30) })
-        return CacheEntry(try await call("models.get", parameters, options: options))
+        return CacheEntry(try await kura.call("models.get", parameters))
     }
 }
