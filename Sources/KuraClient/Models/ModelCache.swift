@@ -89,18 +89,21 @@ public struct ModelCache: Sendable {
     ///   - tags: words by which it can be invalidated together with others.
     ///   - store: false: what is fetched is given to those that wait for it, and not cached.
     ///   - patience: how long to wait for somebody else's fetch; then the sequence ends, or throws `noReply` when it had nothing.
+    ///   - lease: for how long nobody else fetches, 1 second to 1 hour, whole seconds: more than fetching can take, where that may be more than 30 seconds, and `patience` with it.
+    ///     It holds also when this process is killed meanwhile; nobody is kept waiting for longer. Without it the right to fetch lasts while this client is connected, 30 seconds
+    ///     at most; then somebody else fetches as well, and what comes second is stored as stale.
     ///   - fetch: gets the value from where it is.
     /// - Returns: the sequence, a value; nothing is asked before its first element.
     public func value<Value: Codable & Sendable>(
         for key: String, as type: Value.Type = Value.self, maxAge: Duration? = nil, lifetime: Lifetime = Lifetime(),
         tags: [String] = [],
-        store: Bool = true, patience: Duration = .seconds(30),
+        store: Bool = true, patience: Duration = .seconds(30), lease: Duration? = nil,
         orFetch fetch: @escaping @Sendable () async throws -> Value
     ) -> FetchedValues<Value> {
         FetchedValues(
             request: FetchRequest(
-                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience
-            )
+                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience,
+                lease: lease)
         ) { _ in .value(try await fetch()) }
     }
 
@@ -108,12 +111,13 @@ public struct ModelCache: Sendable {
     public func value<Value: Codable & Sendable>(
         for key: String, as type: Value.Type = Value.self, maxAge: Duration? = nil, lifetime: Lifetime = Lifetime(),
         tags: [String] = [],
-        store: Bool = true, patience: Duration = .seconds(30),
+        store: Bool = true, patience: Duration = .seconds(30), lease: Duration? = nil,
         orRefresh refresh: @escaping @Sendable (CachedValue<Value>?) async throws -> Refreshed<Value>
     ) -> FetchedValues<Value> {
         FetchedValues(
             request: FetchRequest(
-                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience),
+                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience,
+                lease: lease),
             fetch: refresh)
     }
 
@@ -228,11 +232,12 @@ public struct ModelCache: Sendable {
 
     /// `models.get`.
     func entry(
-        _ key: String, maxAge: Duration? = nil, claims: Bool = false, wait: Duration? = nil
+        _ key: String, maxAge: Duration? = nil, claims: Bool = false, lease: Duration? = nil, wait: Duration? = nil
     ) async throws(KuraError) -> CacheEntry {
         var parameters = parameters(key)
         parameters.add("maxAgeSeconds", maxAge.map(Lifetime.seconds))
         parameters.add("claim", flag: claims)
+        parameters.add("leaseSeconds", lease.map(Lifetime.seconds))
         parameters.add(
             "waitMs", wait.map { $0.components.seconds * 1000 + $0.components.attoseconds / 1_000_000_000_000_000 })
         return CacheEntry(try await kura.call("models.get", parameters))
