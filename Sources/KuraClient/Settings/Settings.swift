@@ -233,6 +233,7 @@ public struct DomainSettings: Sendable {
 
     /// A copy of the domain that follows its changes, for reading without waiting.
     /// - Returns: a mirror that is as of a moment behind this call.
+    /// - Throws: whatever any call throws; once it is there it waits for a daemon that is away.
     public func mirror() async throws(KuraError) -> SettingsMirror {
         try await SettingsMirror(DomainSettings(kura: kura.unnamed, domain: domain))
     }

@@ -30,6 +30,7 @@ import Testing
             ("settings.delete", { try await app.delete(key) }),
             ("settings.increment", { try await app.increment(key) }),
             ("settings.putMany", { try await app.putMany(["a": RawJSON("2")]) }),
+            ("settings.mirror", { _ = try await app.mirror() }),
             ("secrets.get", { _ = try await mail.get("ada") }),
             ("secrets.list", { _ = try await mail.list() }),
             ("secrets.put", { try await mail.put("ada", Secret(text: "x")) }),
