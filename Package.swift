@@ -35,6 +35,7 @@ let package = Package(
         .executable(name: "kura", targets: ["kura"]),
         .executable(name: "kura-bench", targets: ["kura-bench"]),
         .library(name: "KuraClient", targets: ["KuraClient"]),
+        .library(name: "KuraFoundation", targets: ["KuraFoundation"]),
         .library(name: "KuraTesting", targets: ["KuraTesting"]),
     ],
     targets: [
@@ -58,6 +59,7 @@ let package = Package(
                 "SQLite",
             ]),
         module("KuraClient", ["KuraBytes", "KuraProtocol", "KuraSocket"]),
+        module("KuraFoundation", ["KuraClient"]),
         module("KuraTesting", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"]),
         module("KuraCommand", ["KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),
         tool("kurad", ["KuraServer"]),
@@ -84,7 +86,9 @@ let package = Package(
                 "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraStorage",
                 "KuraTesting", "KuraTransport", "SQLite", "Sodium",
             ]),
-        tests("KuraClientTests", ["KuraBytes", "KuraClient", "KuraProtocol", "KuraTesting", "CSyscalls"]),
+        tests(
+            "KuraClientTests",
+            ["KuraBytes", "KuraClient", "KuraFoundation", "KuraProtocol", "KuraTesting", "CSyscalls"]),
         tests(
             "KuraCommandTests",
             ["KuraBytes", "KuraCommand", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"]),

@@ -24,10 +24,12 @@ public struct Socket: ~Copyable {
         #endif
     }
 
-    /// Connects to a Unix socket, blocking.
-    public static func connect(to path: String) throws(SystemError) -> Socket {
+    /// Connects to a Unix socket.
+    /// `waits`: while the listener's queue is full. Else that is EAGAIN at once (Linux; ECONNREFUSED on Darwin, which never waits).
+    public static func connect(to path: String, waits: Bool = true) throws(SystemError) -> Socket {
         let descriptor = csys_stream_socket()
         guard descriptor >= 0 else { throw SystemError("socket") }
+        if !waits { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }
         // Safety: Swift lends the path as a C string for the call.
         guard unsafe csys_connect_unix(descriptor, path) == 0 else {
             let error = SystemError("connect", path: path)

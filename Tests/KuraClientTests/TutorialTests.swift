@@ -90,5 +90,12 @@ extension SettingKey<Int> { static var launches: Self { SettingKey("launches", d
         let password = try await kura.secrets["mail"].get("ada")?.secret
         // end
         #expect(password?.text == "correct horse")
+
+        // snippet: GettingStarted.timeouts
+        let patient = kura.with(timeout: .seconds(120))
+        let theme = try await patient.settings["notes"].get(.theme)
+        let cover = try await kura.blobs["covers"].with(timeout: .seconds(60)).stat("1")
+        // end
+        #expect(theme == "green" && cover == nil)
     }
 }

@@ -28,6 +28,7 @@ ARROWS = {
     "KuraServer": {
         "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage", "SQLite"},
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraSocket"},
+    "KuraFoundation": {"KuraClient"},
     "KuraTesting": {"KuraBytes", "KuraClient", "KuraProtocol", "KuraServer"},
     "kurad": {"KuraServer", "KuraProtocol"},
     "KuraCommand": {"KuraBytes", "KuraClient", "KuraProtocol", "SQLite", "Sodium", "CSyscalls"},
@@ -39,8 +40,8 @@ ARROWS = {
 ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
 # What every module may import. Foundation is not among them: it costs start time, memory and 10 MB of program.
 SYSTEM = {"Glibc", "Musl", "Darwin", "Observation", "Synchronization"}
-# Applications that somebody starts from may use what applications use.
-APPLICATIONS = {"Examples": {"Foundation", "FoundationNetworking"}}
+# Applications that somebody starts from may use what applications use, and one module is there for those that do.
+APPLICATIONS = {"Examples": {"Foundation", "FoundationNetworking"}, "KuraFoundation": {"Foundation"}}
 # The server looks at the bytes written, arms faults, and uses the lock that ThreadSanitizer sees; databases are the storage's.
 SERVER_MAY_NAME = {"Guarded", "CountingScope", "CountingVFS", "WriteCounts", "FileRole", "FilePart", "FaultPoints", "FaultPoint", "FaultAction"}
 
@@ -129,6 +130,9 @@ MISTAKES = [
     ("Sources/KuraStorage/Documents/DocumentsStore.swift", "let s: SettingsStore? = nil\n", "names SettingsStore"),
     ("Sources/KuraTesting/InMemoryDaemon.swift", "import KuraStorage\n", "KuraTesting must not import KuraStorage"),
     ("Sources/KuraClient/Client.swift", "import KuraServer\n", "KuraClient must not import KuraServer"),
+    ("Sources/KuraClient/Client.swift", "import Foundation\n", "KuraClient must not import Foundation"),
+    ("Sources/KuraClient/Client.swift", "import KuraFoundation\n", "KuraClient must not import KuraFoundation"),
+    ("Sources/KuraFoundation/Timestamp.swift", "import KuraServer\n", "KuraFoundation must not import KuraServer"),
     ("Sources/Examples/Notes/Notes.swift", "import KuraServer\n", "Examples must not import KuraServer"),
     ("Sources/Utilities/Bytes.swift", "import Glibc\n", "no arrows are written down for the module Utilities"),
 ]

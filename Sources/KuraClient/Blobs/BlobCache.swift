@@ -59,7 +59,7 @@ public struct BlobCache: Sendable {
 
     /// What a blob is, without its content; nil when it is not there.
     public func stat(_ key: String, variant: String? = nil) async throws(KuraError) -> BlobInfo? {
-        let answer = try await call("blobs.stat", parameters(key, variant))
+        let answer = try await kura.call("blobs.stat", parameters(key, variant))
         guard answer.boolean("found") == true else { return nil }
         guard let info = BlobInfo(answer, key: key, variant: variant) else { throw .badAnswer("blobs.stat") }
         return info
@@ -130,7 +130,7 @@ public struct BlobCache: Sendable {
         var parameters = parameters(key, variant)
         attributes.add(to: &parameters)
         parameters.add("data", json: Self.base64(bytes))
-        return try Outcome(try await call("blobs.put", parameters), key: key, variant: variant, "blobs.put")
+        return try Outcome(try await kura.call("blobs.put", parameters), key: key, variant: variant, "blobs.put")
     }
 
     /// Stores a file's content, from its beginning to its end, which the daemon copies within the kernel.
@@ -148,8 +148,7 @@ public struct BlobCache: Sendable {
         var parameters = parameters(key, variant)
         attributes.add(to: &parameters)
         parameters.add("fd", flag: true)
-        let reply = try await kura.call("blobs.put", json: parameters.object, passing: file)
-        guard let answer = JSONObject(reply.result) else { throw .badAnswer("blobs.put") }
+        let answer = try await kura.call("blobs.put", parameters, passing: file)
         return try Outcome(answer, key: key, variant: variant, "blobs.put")
     }
 
@@ -161,7 +160,7 @@ public struct BlobCache: Sendable {
         var parameters = parameters(key, variant)
         attributes.add(to: &parameters)
         parameters.add("bytes", expectedBytes)
-        let answer = try await call("blobs.beginUpload", parameters)
+        let answer = try await kura.call("blobs.beginUpload", parameters)
         return answer.string("upload").map { BlobWriter(cache: self, key: key, variant: variant, upload: $0) }
     }
 
@@ -172,14 +171,14 @@ public struct BlobCache: Sendable {
     {
         var parameters = parameters(key, variant)
         parameters.add("ttlSeconds", lifetime.map(ModelCache.Lifetime.seconds))
-        return try await call("blobs.touch", parameters).boolean("found") ?? false
+        return try await kura.call("blobs.touch", parameters).boolean("found") ?? false
     }
 
     /// Removes a blob with all its variants, or one variant.
     /// - Returns: whether there was one.
     @discardableResult
     public func delete(_ key: String, variant: String? = nil) async throws(KuraError) -> Bool {
-        try await call("blobs.delete", parameters(key, variant)).boolean("deleted") ?? false
+        try await kura.call("blobs.delete", parameters(key, variant)).boolean("deleted") ?? false
     }
 
     /// Says how long the namespace's blobs live, and how much of them there may be; what is nil stays.
@@ -191,7 +190,7 @@ public struct BlobCache: Sendable {
         parameters.add("ttlSeconds", lifetime.map(ModelCache.Lifetime.seconds))
         parameters.add("maxBytes", maxBytes)
         parameters.add("maxEntries", maxEntries)
-        _ = try await call("blobs.configure", parameters)
+        _ = try await kura.call("blobs.configure", parameters)
     }
 
     // MARK: Calls
@@ -202,13 +201,6 @@ public struct BlobCache: Sendable {
         parameters.add("key", key)
         parameters.add("variant", variant)
         return parameters
-    }
-
-    func call(_ method: String, _ parameters: ParameterText) async throws(KuraError) -> JSONObject {
-        guard let answer = JSONObject(try await kura.call(method, json: parameters.object).result) else {
-            throw .badAnswer(method)
-        }
-        return answer
     }
 
     /// Bytes as a JSON string of base64.

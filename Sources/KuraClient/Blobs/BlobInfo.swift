@@ -59,7 +59,7 @@ public struct BlobList: AsyncSequence, Sendable {
                 parameters.add("prefix", list.prefix)
                 parameters.add("cursor", cursor)
                 parameters.add("limit", 1000)
-                let answer = try await list.cache.call("blobs.list", parameters)
+                let answer = try await list.cache.kura.call("blobs.list", parameters)
                 guard let parts = answer["blobs"].flatMap(JSONElements.read) else { throw .badAnswer("blobs.list") }
                 page = parts.compactMap { JSONObject($0).flatMap { BlobInfo($0) } }[...]
                 cursor = answer.string("cursor")

@@ -48,7 +48,7 @@ public actor BlobWriter {
             parameters.add("upload", upload)
             parameters.add("offset", count)
             parameters.add("data", json: BlobCache.base64(Array(bytes[start..<end])))
-            _ = try await cache.call("blobs.appendUpload", parameters)
+            _ = try await cache.kura.call("blobs.appendUpload", parameters)
             count += end - start
             start = end
         }
@@ -69,7 +69,7 @@ public actor BlobWriter {
         var parameters = ParameterText()
         parameters.add("upload", upload)
         parameters.add("digest", digest)
-        let answer = try await cache.call("blobs.commitUpload", parameters)
+        let answer = try await cache.kura.call("blobs.commitUpload", parameters)
         return try BlobCache.Outcome(answer, key: key, variant: variant, "blobs.commitUpload")
     }
 
@@ -84,7 +84,7 @@ public actor BlobWriter {
         var parameters = ParameterText()
         parameters.add("upload", upload)
         // Also for a task that was cancelled.
-        await Task { [parameters] in _ = try? await cache.call("blobs.abortUpload", parameters) }.value
+        await Task { [parameters] in _ = try? await cache.kura.call("blobs.abortUpload", parameters) }.value
     }
 
     private var ended: KuraError {

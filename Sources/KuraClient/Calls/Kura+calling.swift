@@ -50,6 +50,15 @@ extension Kura {
         return RawReply(result: Array(call.reply.bytes), descriptor: call.received)
     }
 
+    /// Calls a method with parameters as the typed faces write them, and returns the members of its result.
+    func call(
+        _ method: String, _ parameters: ParameterText, passing descriptor: OwnedDescriptor? = nil
+    ) async throws(KuraError) -> JSONObject {
+        let reply = try await call(method, json: parameters.object, passing: descriptor)
+        guard let answer = JSONObject(reply.result) else { throw .badAnswer(method) }
+        return answer
+    }
+
     /// Performs a call of any kind.
     /// - Returns: the call, with the result as its reply; the caller releases it.
     private func ask(
@@ -59,8 +68,8 @@ extension Kura {
         guard let first = params.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
             throw KuraError(.notEncodable, "the parameters are no JSON object or array", method: method)
         }
-        let key = try requestKey(method, rule, params, options)
-        let timeout = try timeout(method, rule, params, options)
+        let key = try requestKey(method, rule, params, rule.takesKey ? options.over(scope) : options)
+        let timeout = timeout(method, rule, params, options)
         let call = link.take(isSecret: rule.hasSecrets)
         call.request.append(",\"method\":")
         call.request.append(string: method)
@@ -113,7 +122,7 @@ extension Kura {
         }
     }
 
-    func nextKey() -> String { "\(keyPrefix)-\(keyNumbers.next())" }
+    func nextKey() -> String { "\(session.keyPrefix)-\(session.keyNumbers.next())" }
 
     /// Deletions by a selector go in slices, which a key would forbid; what is returned only once is not kept.
     private static func goesWithoutKey(_ method: String, _ params: [UInt8]) -> Bool {
@@ -124,17 +133,21 @@ extension Kura {
         }
     }
 
-    /// How long to wait, in nanoseconds. What the daemon is asked to wait for comes on top.
-    private func timeout(
-        _ method: String, _ rule: MethodRule, _ params: [UInt8], _ options: CallOptions
-    ) throws(KuraError) -> Int64 {
+    /// How long to wait for what is quick and does not wait itself, in nanoseconds.
+    func timeout(_ options: CallOptions) -> Int64 {
+        (options.timeout ?? scope.timeout).map(Clock.nanoseconds) ?? link.timeout
+    }
+
+    /// How long to wait, in nanoseconds. What the daemon is asked to wait for comes on top, unless the call itself says how long.
+    func timeout(_ method: String, _ rule: MethodRule, _ params: [UInt8], _ options: CallOptions) -> Int64 {
         if let timeout = options.timeout { return Clock.nanoseconds(timeout) }
-        if rule.isSlow { return .max }
-        guard rule.waits else { return link.timeout }
+        if rule.isSlow, scope.timeout == nil { return .max }
+        let timeout = timeout(options)
+        guard rule.waits else { return timeout }
         let object = JSONObject(params)
         let asked = max(object?.integer("timeoutMs") ?? 0, object?.integer("waitMs") ?? 0)
         let usual = method == "changes.wait" && object?["timeoutMs"] == nil ? 30_000 : asked
-        return link.timeout + min(max(usual, 0), 86_400_000) * 1_000_000
+        return Clock.deadline(after: min(max(usual, 0), 86_400_000) * 1_000_000, from: timeout)
     }
 
     // MARK: Performing

@@ -10,26 +10,40 @@ import Synchronization
 ///
 /// Calls wait for nothing but their own reply. The client connects again by itself when the daemon has been away; reads are sent again then, and so are writes, each under a
 /// request key of its own, so that it is done once. A write that can have no key and loses its connection throws `outcomeUnknown`. A task that is cancelled
-/// waits no longer (`cancelled`), and the daemon is told.
+/// waits no longer (`cancelled`), and the daemon is told. How long calls wait is said once for all of them (`ConnectOptions`), for a face or a part of the work
+/// (`with(timeout:)`), or for one call.
 public final class Kura: Sendable {
-    let link: Link
-    /// Names this client in its request keys.
-    let keyPrefix: String
-    let keyNumbers = KeyNumbers()
+    let session: Session
+    /// For calls that do not say otherwise.
+    let scope: CallOptions
+    var link: Link { session.link }
 
-    /// What has to be there as long as the client.
-    private let companion: (any Sendable)?
-    private let whenClosed: (@Sendable () async -> Void)?
+    /// What clients share that differ in their options alone.
+    final class Session: Sendable {
+        let link: Link
+        /// Names this client in its request keys.
+        let keyPrefix: String
+        let keyNumbers = KeyNumbers()
 
-    private init(_ link: Link, companion: (any Sendable)?, whenClosed: (@Sendable () async -> Void)?) {
-        self.link = link
-        self.companion = companion
-        self.whenClosed = whenClosed
-        var random = SystemRandomNumberGenerator()
-        keyPrefix = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        /// What has to be there as long as the client.
+        private let companion: (any Sendable)?
+        let whenClosed: (@Sendable () async -> Void)?
+
+        fileprivate init(_ link: Link, companion: (any Sendable)?, whenClosed: (@Sendable () async -> Void)?) {
+            self.link = link
+            self.companion = companion
+            self.whenClosed = whenClosed
+            var random = SystemRandomNumberGenerator()
+            keyPrefix = String(random.next(), radix: 36) + String(random.next(), radix: 36)
+        }
+
+        deinit { link.close() }
     }
 
-    deinit { link.close() }
+    init(_ session: Session, _ scope: CallOptions) {
+        self.session = session
+        self.scope = scope
+    }
 
     /// Connects to the daemon that listens under `path`.
     /// - Parameters:
@@ -49,7 +63,7 @@ public final class Kura: Sendable {
         whenClosed: (@Sendable () async -> Void)? = nil
     ) async throws(KuraError) -> Kura {
         let link = try Link(path: path ?? SocketPath.standard(SocketPath.environment), options: options)
-        let kura = Kura(link, companion: companion, whenClosed: whenClosed)
+        let kura = Kura(Session(link, companion: companion, whenClosed: whenClosed), CallOptions())
         try link.start()
         let failure = await withTaskCancellationHandler {
             await link.awaitFirst()
@@ -72,7 +86,7 @@ public final class Kura: Sendable {
     /// Ends the connection. Calls that are under way throw `closed`, streams of changes end.
     public func close() async {
         await link.closed()
-        await whenClosed?()
+        await session.whenClosed?()
     }
 
     /// Every change of what is asked for, from `afterRev` on.

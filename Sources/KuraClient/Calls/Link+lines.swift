@@ -52,11 +52,8 @@ extension Link {
         }
         if let subscription = call.subscription { answered(subscription, outcome, Array(text)) }
         give(call, outcome)
-        if call.subscription != nil, call.phase == .done { retire(call) }
+        if call.subscription != nil, call.phase == .done { recycle(call) }
     }
-
-    /// A subscription's call has no caller that would give it back.
-    func retire(_ call: PendingCall) { recycle(call) }
 
     /// Whether a descriptor belongs to the result of a call that has asked for one.
     private static func carries(_ text: Bytes) -> Bool {

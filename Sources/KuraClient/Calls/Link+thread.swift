@@ -98,128 +98,6 @@ extension Link {
         }
     }
 
-    /// Connects and introduces the client. Then calls are sent.
-    private func open() throws(KuraError) {
-        let connected: Socket
-        do throws(SystemError) { connected = try Socket.connect(to: path) } catch {
-            throw Self.unreachable(error, path)
-        }
-        let shared = SharedSocket(connected)
-        forgetInput()
-        let answer = try hello(shared)
-        try restore(shared)
-        lock.withLock { _ in
-            guard phase != .closed else { return }
-            server = answer
-            lineLimit.store(Int(clamping: answer.limits["lineBytes"] ?? 0), ordering: .relaxed)
-            lastFailure = nil
-            phase = .connected
-            socket = shared
-            resolveFirst(nil)
-            for subscription in subscriptions.values { subscribe(subscription) }
-            pump()
-        }
-        tellFirst()
-        flush()
-    }
-
-    private func hello(_ shared: SharedSocket) throws(KuraError) -> KuraServer {
-        var line = ByteBuffer()
-        line.append("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"session.hello\",\"params\":{")
-        if let name = options.name {
-            line.append("\"client\":")
-            line.append(quoted: name)
-            if let version = options.version {
-                line.append(",\"version\":")
-                line.append(quoted: version)
-            }
-            if options.launch, lock.withLock({ _ in server == nil }) { line.append(",\"launch\":true") }
-            line.append(",")
-        }
-        if let installation = options.installation {
-            line.append("\"installation\":")
-            line.append(quoted: installation)
-            line.append(",")
-        }
-        line.append("\"enable\":[\"outOfOrder\"]}}\n")
-        // A daemon that refuses a connection says why before it closes it: the answer is looked for all the same.
-        return try KuraServer(answer: try exchange(line, on: shared), path: path)
-    }
-
-    /// One call on a connection that nobody else uses yet.
-    /// - Returns: the answer's line.
-    func ask(_ shared: SharedSocket, _ method: String, _ params: [UInt8]) throws(KuraError) -> [UInt8] {
-        var line = ByteBuffer()
-        line.append("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"")
-        line.append(text: method)
-        line.append("\",\"params\":")
-        line.append(params)
-        line.append("}\n")
-        return try exchange(line, on: shared)
-    }
-
-    private func exchange(_ line: borrowing ByteBuffer, on shared: SharedSocket) throws(KuraError) -> [UInt8] {
-        let limit = Clock.deadline(after: timeout, from: Clock.now())
-        // Calls wait for this connection, and not for longer than they were given.
-        expire(Clock.now())
-        var sent = 0
-        while sent < line.count, let count = shared.socket.send(line.bytes(sent..<line.count)) {
-            sent += count
-            guard count == 0 else { continue }
-            try checkOpening(limit)
-            var room = pollfd(fd: shared.socket.descriptor, events: Int16(POLLOUT), revents: 0)
-            // Safety: there is one of them.
-            _ = unsafe poll(&room, 1, 100)
-        }
-        while true {
-            if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
-                let text = Array(received.bytes(0..<newline))
-                received.removeFirst(newline + 1)
-                scanned = 0
-                return text
-            }
-            scanned = received.count
-            try checkOpening(limit)
-            let until = min(limit, lock.withLock { _ in sleepsUntil })
-            if sleep(shared, until: until), !receive(shared) {
-                throw KuraError(
-                    .serverGone, "the daemon at \(path) closes connections at once", advice: "Look at its log.")
-            }
-            if Clock.now() >= until { expire(Clock.now()) }
-        }
-    }
-
-    private func checkOpening(_ limit: Int64) throws(KuraError) {
-        if lock.withLock({ _ in phase == .closed }) { throw KuraError(.closed, "the client was closed") }
-        guard Clock.now() < limit else {
-            throw KuraError(
-                .serverGone, "somebody listens at \(path) and does not answer",
-                advice: "The daemon may be stopped, or it is none of ours.")
-        }
-    }
-
-    /// What a failed connect(2) means to the one who asked.
-    private static func unreachable(_ error: SystemError, _ path: String) -> KuraError {
-        let known = LineConnection.connectError(error, path: path)
-        switch known.code {
-        case .notAllowed: return KuraError(.notAllowed, known.message)
-        case .badPath where isForGood(error.code): return KuraError(.badPath, known.message)
-        case .badPath:
-            return KuraError(
-                .serverGone, known.message, advice: "It is tried again; see what the process or the system is short of."
-            )
-        default: return KuraError(.serverGone, known.message)
-        }
-    }
-
-    /// Whether it is the path that is wrong, and not something that is wanting now: descriptors, memory, room in the daemon's queue.
-    static func isForGood(_ code: Int32) -> Bool {
-        switch code {
-        case ENAMETOOLONG, ENOTSOCK, EPROTOTYPE, ELOOP, EINVAL: true
-        default: false
-        }
-    }
-
     /// Nobody could be connected to: those whose patience is over are told.
     /// - Returns: false when there is no use in trying again.
     private func failed(_ error: KuraError, since begun: Int64) -> Bool {
@@ -278,11 +156,11 @@ extension Link {
         return min(longest, 1_000_000_000)
     }
 
-    private func resolveFirst(_ error: KuraError?) {
+    func resolveFirst(_ error: KuraError?) {
         if firstOutcome == nil { firstOutcome = .some(error) }
     }
 
-    private func tellFirst() {
+    func tellFirst() {
         let (waiter, outcome) = lock.withLock { _ in
             guard let outcome = firstOutcome, let waiter = firstConnection else {
                 return (nil as Waiter<KuraError?>?, nil as KuraError?)
@@ -324,7 +202,7 @@ extension Link {
 
     /// Sleeps until something comes, the pipe is written to, the socket takes more of what waits, or the time is over.
     /// - Returns: whether there is something to read, or the end.
-    private func sleep(_ shared: SharedSocket?, until: Int64) -> Bool {
+    func sleep(_ shared: SharedSocket?, until: Int64) -> Bool {
         let wantsRoom = lock.withLock { _ in isBlocked }
         let events = Int16(POLLIN) | (wantsRoom ? Int16(POLLOUT) : 0)
         var waits = [
@@ -342,7 +220,7 @@ extension Link {
     }
 
     /// - Returns: false at the end.
-    private func receive(_ shared: SharedSocket) -> Bool {
+    func receive(_ shared: SharedSocket) -> Bool {
         received.reserve(Self.readBytes)
         switch shared.socket.receive(into: &received, queue: &descriptors) {
         case .bytes, .nothing: return true
@@ -350,7 +228,7 @@ extension Link {
         }
     }
 
-    private func forgetInput() {
+    func forgetInput() {
         received.removeAll()
         scanned = 0
         descriptors.removeAll()
@@ -389,7 +267,7 @@ extension Link {
     }
 
     /// Calls that have waited long enough are told, and subscriptions that were put off begun again.
-    private func expire(_ now: Int64) {
+    func expire(_ now: Int64) {
         lock.withLock { _ in
             var next = now + Self.longestSleep
             for call in calls where (call.phase == .queued || call.phase == .sent) && !call.isAbandoned {
@@ -421,7 +299,7 @@ extension Link {
             told = [:]
             for call in calls where call.phase == .sent {
                 if let failure { give(call, .failed, failure) } else { give(call, .lost) }
-                if call.subscription != nil { retire(call) }
+                if call.subscription != nil { recycle(call) }
             }
             for subscription in subscriptions.values {
                 subscription.isBegun = false
@@ -445,7 +323,7 @@ extension Link {
             socket = nil
             for call in calls where call.phase == .queued || call.phase == .sent {
                 give(call, .failed, failure)
-                if call.subscription != nil { retire(call) }
+                if call.subscription != nil { recycle(call) }
             }
             queueHead = nil
             queueTail = nil

@@ -271,6 +271,7 @@ final class Link: @unchecked Sendable {
         if !call.isOwed { recycle(call) }
     }
 
+    /// What `release` is for callers: a call that was abandoned, or is a subscription's, has no caller that would give it back.
     func recycle(_ call: PendingCall) {
         call.clear()
         makeFree(call)

@@ -53,7 +53,8 @@ public struct CallOptions: Sendable {
         case named(String)
     }
 
-    /// How long to wait for the reply; nil for as long as the client's options say, and for what takes minutes by nature as long as it takes.
+    /// How long to wait for the reply; then the call throws `noReply`, the daemon is told that nobody waits, and the connection goes on. nil for as long as `with(timeout:)` or
+    /// the client's options say, and for what takes minutes by nature as long as it takes.
     public var timeout: Duration?
     public var requestKey: RequestKey = .automatic
 

@@ -105,7 +105,7 @@ extension DocumentCollection {
             return StoredDocument(value, rev: row.rev)
         }
         do throws(KuraError) {
-            let answer = try await call(write.method, write.parameters(collection: name))
+            let answer = try await kura.call(write.method, write.parameters(collection: name))
             return StoredDocument(value, rev: try Self.rev(answer, write.method))
         } catch {
             guard case .conflict = try Self.conflict(error) else { throw error }

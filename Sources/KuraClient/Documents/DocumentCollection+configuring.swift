@@ -63,7 +63,7 @@ extension DocumentCollection {
     /// - Returns: whether there was something.
     @discardableResult
     public func drop() async throws(KuraError) -> Bool {
-        try await call("documents.drop", parameters).boolean("dropped") ?? false
+        try await kura.call("documents.drop", parameters).boolean("dropped") ?? false
     }
 
     /// Has the collection have other indexes, references' own aside, and tells how they stand then.
@@ -83,7 +83,7 @@ extension DocumentCollection {
             parameters.add("indexes", json: JSONElements.array(list.map(\.text)))
             parameters.add("ifRev", rev)
             do throws(KuraError) {
-                _ = try await call("documents.configure", parameters)
+                _ = try await kura.call("documents.configure", parameters)
             } catch {
                 guard error.kind == .conflict else { throw error }
                 continue
@@ -95,7 +95,7 @@ extension DocumentCollection {
     private func described(waiting: Bool) async throws(KuraError) -> (indexes: [DocumentIndexStatus], rev: Int64) {
         var parameters = self.parameters
         if waiting { parameters.add("waitMs", 10_000) }
-        let answer = try await call("documents.describe", parameters)
+        let answer = try await kura.call("documents.describe", parameters)
         guard let texts = answer["indexes"].flatMap(JSONElements.read), let rev = answer.integer("rev") else {
             throw .badAnswer("documents.describe")
         }

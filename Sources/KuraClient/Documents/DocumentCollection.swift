@@ -63,7 +63,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         for id in ids { keys.append(try DocumentKey.text(id)) }
         var parameters = self.parameters
         parameters.add("ids", strings: keys)
-        let answer = try await call("documents.getMany", parameters)
+        let answer = try await kura.call("documents.getMany", parameters)
         var documents: [StoredDocument<Model>] = []
         for row in try DocumentRow.rows(answer["documents"], "documents.getMany") { documents.append(try read(row)) }
         return documents
@@ -75,7 +75,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         test.add("_id", try DocumentKey.text(id))
         var parameters = self.parameters
         parameters.add("where", json: test.object)
-        guard let count = try await call("documents.count", parameters).integer("count") else {
+        guard let count = try await kura.call("documents.count", parameters).integer("count") else {
             throw .badAnswer("documents.count")
         }
         return count > 0
@@ -161,7 +161,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
         var parameters = self.parameters
         parameters.add("documents", json: JSONElements.array(documents))
-        return try Self.rev(try await call("documents.putMany", parameters), "documents.putMany")
+        return try Self.rev(try await kura.call("documents.putMany", parameters), "documents.putMany")
     }
 
     /// Deletes a document.
@@ -170,7 +170,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     public func delete(_ id: Model.ID) async throws(KuraError) -> Bool {
         var parameters = self.parameters
         parameters.add("id", try DocumentKey.text(id))
-        return try await call("documents.delete", parameters).boolean("deleted") ?? false
+        return try await kura.call("documents.delete", parameters).boolean("deleted") ?? false
     }
 
     /// Deletes a document only when it is at a revision.
@@ -179,7 +179,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         parameters.add("id", try DocumentKey.text(id))
         parameters.add("ifRev", rev)
         do throws(KuraError) {
-            return .done(rev: try Self.rev(try await call("documents.delete", parameters), "documents.delete"))
+            return .done(rev: try Self.rev(try await kura.call("documents.delete", parameters), "documents.delete"))
         } catch {
             return try Self.conflict(error)
         }
@@ -193,7 +193,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         for id in ids { keys.append(try DocumentKey.text(id)) }
         var parameters = self.parameters
         parameters.add("ids", strings: keys)
-        return Int(clamping: try await call("documents.deleteMany", parameters).integer("deleted") ?? 0)
+        return Int(clamping: try await kura.call("documents.deleteMany", parameters).integer("deleted") ?? 0)
     }
 
     /// Deletes the documents that match: in one step up to 5,000 of them, more in several.
@@ -205,7 +205,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var parameters = self.parameters
         parameters.add("where", json: try condition(fields).selector() ?? Array("{}".utf8))
         parameters.add("allowScan", flag: allowingScan)
-        return Int(clamping: try await call("documents.deleteMany", parameters).integer("deleted") ?? 0)
+        return Int(clamping: try await kura.call("documents.deleteMany", parameters).integer("deleted") ?? 0)
     }
 
     // MARK: Calls
@@ -216,17 +216,10 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         return parameters
     }
 
-    func call(_ method: String, _ parameters: ParameterText) async throws(KuraError) -> JSONObject {
-        guard let answer = JSONObject(try await kura.call(method, json: parameters.object).result) else {
-            throw .badAnswer(method)
-        }
-        return answer
-    }
-
     func row(_ key: String) async throws(KuraError) -> DocumentRow? {
         var parameters = self.parameters
         parameters.add("id", key)
-        let answer = try await call("documents.get", parameters)
+        let answer = try await kura.call("documents.get", parameters)
         guard let rev = answer.integer("rev") else { throw .badAnswer("documents.get") }
         guard rev > 0, let text = answer["value"] else { return nil }
         return DocumentRow(key: key, rev: rev, text: text)
@@ -255,7 +248,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         parameters.add("id", key)
         parameters.add("value", json: text)
         parameters.add("ifRev", ifRev)
-        return try Self.rev(try await call("documents.put", parameters), "documents.put")
+        return try Self.rev(try await kura.call("documents.put", parameters), "documents.put")
     }
 
     static func rev(_ answer: JSONObject, _ method: String) throws(KuraError) -> Int64 {

@@ -2,12 +2,12 @@
 ///
 /// It is a value and asks nothing by itself; each iteration is a query of its own. A document that stays and does not change its
 /// place comes once, whatever is written meanwhile.
-public struct DocumentQuery<Model>: AsyncSequence, Sendable
+public struct DocumentQuery<Model>: AsyncSequence, CallScope
 where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     public typealias Element = StoredDocument<Model>
     public typealias Failure = KuraError
 
-    let collection: DocumentCollection<Model>
+    private(set) var collection: DocumentCollection<Model>
     /// nil: all documents.
     let selector: Result<[UInt8]?, KuraError>
     let sort: Result<[[UInt8]], KuraError>
@@ -30,22 +30,25 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     }
 
     /// At most so many documents, of all pages together.
-    public func limit(_ count: Int) -> DocumentQuery { with { $0.most = Swift.max(0, count) } }
+    public func limit(_ count: Int) -> DocumentQuery { changed { $0.most = Swift.max(0, count) } }
 
     /// So many documents at a time, 1 to 1,000; 100 otherwise. A page ends early rather than grow over 1 MiB.
-    public func pageSize(_ count: Int) -> DocumentQuery { with { $0.size = Swift.min(Swift.max(1, count), 1000) } }
+    public func pageSize(_ count: Int) -> DocumentQuery { changed { $0.size = Swift.min(Swift.max(1, count), 1000) } }
 
     /// Every document may be looked at, though there are more than 10,000 and no index helps.
-    public func allowingScan() -> DocumentQuery { with { $0.allowsScan = true } }
+    public func allowingScan() -> DocumentQuery { changed { $0.allowsScan = true } }
 
     /// Goes on behind an earlier page of the same query; nil begins at the beginning.
-    public func after(_ cursor: String?) -> DocumentQuery { with { $0.start = cursor } }
+    public func after(_ cursor: String?) -> DocumentQuery { changed { $0.start = cursor } }
 
-    private func with(_ change: (inout DocumentQuery) -> Void) -> DocumentQuery {
+    private func changed(_ change: (inout DocumentQuery) -> Void) -> DocumentQuery {
         var copy = self
         change(&copy)
         return copy
     }
+
+    /// The same with options for each page.
+    public func with(_ options: CallOptions) -> DocumentQuery { changed { $0.collection = collection.with(options) } }
 
     // MARK: Asking
 
@@ -71,7 +74,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var parameters = collection.parameters
         parameters.add("where", json: try selector.get())
         parameters.add("allowScan", flag: allowsScan)
-        guard let count = try await collection.call("documents.count", parameters).integer("count") else {
+        guard let count = try await collection.kura.call("documents.count", parameters).integer("count") else {
             throw .badAnswer("documents.count")
         }
         return Int(clamping: count)
@@ -164,7 +167,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
         parameters.add("limit", size)
         parameters.add("cursor", cursor)
-        let answer = try await collection.call(method, parameters)
+        let answer = try await collection.kura.call(method, parameters)
         return (try DocumentRow.rows(answer["documents"], method), answer.integer("rev"), answer.string("cursor"))
     }
 }

@@ -34,8 +34,8 @@ extension Kura {
         var parameters = ParameterText()
         parameters.add("operations", json: JSONElements.array(operations))
         do throws(KuraError) {
-            let answer = JSONObject(try await call("transaction.apply", json: parameters.object).result)
-            guard let rev = answer?.integer("rev") else { throw KuraError.badAnswer("transaction.apply") }
+            let answer = try await call("transaction.apply", parameters)
+            guard let rev = answer.integer("rev") else { throw KuraError.badAnswer("transaction.apply") }
             return .done(rev: rev)
         } catch {
             guard error.kind == .conflict || error.kind == .notFound,

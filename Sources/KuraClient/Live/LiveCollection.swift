@@ -20,7 +20,7 @@ extension DocumentCollection {
     ) throws(KuraError) -> LiveCollection<Model> {
         LiveCollection(
             LiveCore(
-                collection: self, selector: try condition(fields).selector(), order: try LiveOrder(sort(fields)),
+                collection: unnamed, selector: try condition(fields).selector(), order: try LiveOrder(sort(fields)),
                 saving: saving,
                 allowsScan: allowingScan, actor: actor))
     }

@@ -135,7 +135,7 @@ extension LiveCore {
             rest = rest.dropFirst(500)
             var parameters = collection.parameters
             parameters.add("ids", strings: some)
-            let answer = try await collection.call("documents.getMany", parameters)
+            let answer = try await collection.kura.call("documents.getMany", parameters)
             let rev = answer.integer("rev") ?? 0
             let rows = try DocumentRow.rows(answer["documents"], "documents.getMany")
             let found = Set(rows.map(\.key))

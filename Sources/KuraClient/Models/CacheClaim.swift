@@ -27,7 +27,7 @@ final class CacheClaim: Sendable {
         parameters.add("token", token)
         parameters.add("retryAfterSeconds", retryAfter.map(ModelCache.Lifetime.seconds))
         // Also for a task that was cancelled.
-        await Task { [parameters] in _ = try? await cache.call("models.fail", parameters) }.value
+        await Task { [parameters] in _ = try? await cache.kura.call("models.fail", parameters) }.value
     }
 
     deinit {

@@ -39,6 +39,7 @@ struct FetchRequest: Sendable {
     let tags: [String]
     let store: Bool
     let patience: Duration
+    let lease: Duration?
 }
 
 /// One iteration. It belongs to one iterator, which one task uses at a time; the token that it holds is given back with it.
@@ -82,7 +83,8 @@ actor FetchFlow<Value: Codable & Sendable> {
         while true {
             let asked = now
             let entry = try await request.cache.entry(
-                request.key, maxAge: maxAge, claims: true, wait: max(.zero, min(deadline - now, .seconds(10))))
+                request.key, maxAge: maxAge, claims: true, lease: request.lease,
+                wait: max(.zero, min(deadline - now, .seconds(10))))
             if let token = entry.token { claim.take(token) }
             if let text = entry.value, let known = entry.cached(text, as: Value.self) {
                 if let token = entry.token {
@@ -154,7 +156,7 @@ actor FetchFlow<Value: Codable & Sendable> {
     private func handOver(_ method: String, _ parameters: ParameterText) async {
         let cache = request.cache
         let error: KuraError? = await Task {
-            do throws(KuraError) { _ = try await cache.call(method, parameters) } catch { return error }
+            do throws(KuraError) { _ = try await cache.kura.call(method, parameters) } catch { return error }
             return nil
         }.value
         switch error?.kind {
@@ -175,7 +177,8 @@ actor FetchFlow<Value: Codable & Sendable> {
             let waited = now - asked
             // What has come since is young enough, also for who wants nothing that is older than this moment: it is not fetched again.
             let entry = try await request.cache.entry(
-                request.key, maxAge: request.maxAge.map { max($0, waited + .seconds(1)) }, claims: true)
+                request.key, maxAge: request.maxAge.map { max($0, waited + .seconds(1)) }, claims: true,
+                lease: request.lease)
             if let token = entry.token {
                 claim.take(token)
                 return try await fetched(token, entry.value.flatMap { entry.cached($0, as: Value.self) })

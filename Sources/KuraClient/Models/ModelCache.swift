@@ -89,18 +89,21 @@ public struct ModelCache: Sendable {
     ///   - tags: words by which it can be invalidated together with others.
     ///   - store: false: what is fetched is given to those that wait for it, and not cached.
     ///   - patience: how long to wait for somebody else's fetch; then the sequence ends, or throws `noReply` when it had nothing.
+    ///   - lease: for how long nobody else fetches, 1 second to 1 hour, whole seconds: more than fetching can take, where that may be more than 30 seconds, and `patience` with it.
+    ///     It holds also when this process is killed meanwhile; nobody is kept waiting for longer. Without it the right to fetch lasts while this client is connected, 30 seconds
+    ///     at most; then somebody else fetches as well, and what comes second is stored as stale.
     ///   - fetch: gets the value from where it is.
     /// - Returns: the sequence, a value; nothing is asked before its first element.
     public func value<Value: Codable & Sendable>(
         for key: String, as type: Value.Type = Value.self, maxAge: Duration? = nil, lifetime: Lifetime = Lifetime(),
         tags: [String] = [],
-        store: Bool = true, patience: Duration = .seconds(30),
+        store: Bool = true, patience: Duration = .seconds(30), lease: Duration? = nil,
         orFetch fetch: @escaping @Sendable () async throws -> Value
     ) -> FetchedValues<Value> {
         FetchedValues(
             request: FetchRequest(
-                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience
-            )
+                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience,
+                lease: lease)
         ) { _ in .value(try await fetch()) }
     }
 
@@ -108,12 +111,13 @@ public struct ModelCache: Sendable {
     public func value<Value: Codable & Sendable>(
         for key: String, as type: Value.Type = Value.self, maxAge: Duration? = nil, lifetime: Lifetime = Lifetime(),
         tags: [String] = [],
-        store: Bool = true, patience: Duration = .seconds(30),
+        store: Bool = true, patience: Duration = .seconds(30), lease: Duration? = nil,
         orRefresh refresh: @escaping @Sendable (CachedValue<Value>?) async throws -> Refreshed<Value>
     ) -> FetchedValues<Value> {
         FetchedValues(
             request: FetchRequest(
-                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience),
+                cache: self, key: key, maxAge: maxAge, lifetime: lifetime, tags: tags, store: store, patience: patience,
+                lease: lease),
             fetch: refresh)
     }
 
@@ -140,7 +144,7 @@ public struct ModelCache: Sendable {
         parameters.add("etag", etag)
         if !tags.isEmpty { parameters.add("tags", strings: tags) }
         parameters.add("ifAbsent", flag: ifAbsent)
-        return Self.outcome(try await call("models.put", parameters))
+        return Self.outcome(try await kura.call("models.put", parameters))
     }
 
     static func outcome(_ answer: JSONObject) -> Outcome {
@@ -152,7 +156,7 @@ public struct ModelCache: Sendable {
     /// - Returns: whether there was one.
     @discardableResult
     public func delete(_ key: String) async throws(KuraError) -> Bool {
-        try await call("models.delete", parameters(key)).boolean("deleted") ?? false
+        try await kura.call("models.delete", parameters(key)).boolean("deleted") ?? false
     }
 
     /// Which values are meant.
@@ -174,7 +178,7 @@ public struct ModelCache: Sendable {
         case .tag(let tag): parameters.add("tag", tag)
         }
         parameters.add("mode", dropping ? "drop" : nil)
-        _ = try await call("models.invalidate", parameters)
+        _ = try await kura.call("models.invalidate", parameters)
     }
 
     /// Where a namespace is kept.
@@ -214,7 +218,7 @@ public struct ModelCache: Sendable {
             case .scratch: [("scratch", true)]
             }
         for (name, isOn) in flags { parameters.add(name, json: Array((isOn ? "true" : "false").utf8)) }
-        _ = try await call("models.configure", parameters)
+        _ = try await kura.call("models.configure", parameters)
     }
 
     // MARK: Calls
@@ -226,24 +230,16 @@ public struct ModelCache: Sendable {
         return parameters
     }
 
-    func call(
-        _ method: String, _ parameters: ParameterText, options: CallOptions = CallOptions()
-    ) async throws(KuraError) -> JSONObject {
-        let answer = try await kura.call(method, json: parameters.object, options: options)
-        guard let object = JSONObject(answer.result) else { throw .badAnswer(method) }
-        return object
-    }
-
     /// `models.get`.
     func entry(
-        _ key: String, maxAge: Duration? = nil, claims: Bool = false, wait: Duration? = nil
+        _ key: String, maxAge: Duration? = nil, claims: Bool = false, lease: Duration? = nil, wait: Duration? = nil
     ) async throws(KuraError) -> CacheEntry {
         var parameters = parameters(key)
         parameters.add("maxAgeSeconds", maxAge.map(Lifetime.seconds))
         parameters.add("claim", flag: claims)
+        parameters.add("leaseSeconds", lease.map(Lifetime.seconds))
         parameters.add(
             "waitMs", wait.map { $0.components.seconds * 1000 + $0.components.attoseconds / 1_000_000_000_000_000 })
-        let options = CallOptions(timeout: wait.map { $0 + .seconds(30) })
-        return CacheEntry(try await call("models.get", parameters, options: options))
+        return CacheEntry(try await kura.call("models.get", parameters))
     }
 }

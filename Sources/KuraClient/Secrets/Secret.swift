@@ -36,6 +36,15 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
         self.init(.binary, buffer)
     }
 
+    /// With no copy in between that nobody zeroes.
+    ///
+    /// Safety: the bytes are lent for the call, and read within it.
+    package convenience init(copying bytes: RawSpan) {
+        var buffer = ByteBuffer(capacity: bytes.byteCount)
+        unsafe bytes.withUnsafeBytes { lent in unsafe buffer.append(Bytes(lent)) }
+        self.init(.binary, buffer)
+    }
+
     /// Texts by name: user, password, host…
     /// - Throws: `notEncodable`.
     public convenience init(fields: [String: String]) throws(KuraError) {

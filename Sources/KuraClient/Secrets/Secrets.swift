@@ -74,10 +74,14 @@ public struct ServiceSecrets: Sendable {
     }
 
     /// What is known of all secrets of the service, in an order of its own; their values are not read.
-    /// - Parameter attributes: only those with all of these.
+    /// - Parameters:
+    ///   - attributes: only those with all of these.
+    ///   - options: how long to wait, for each thousand of them.
     /// - Returns: one a secret.
     /// - Throws: `sealed`, `integrity`; whatever any call throws.
-    public func list(attributes: [String: String]? = nil) async throws(KuraError) -> [Info] {
+    public func list(
+        attributes: [String: String]? = nil, options: CallOptions = .init()
+    ) async throws(KuraError) -> [Info] {
         struct Params: Encodable {
             let service: String
             let attributes: [String: String]?
@@ -91,7 +95,7 @@ public struct ServiceSecrets: Sendable {
         var cursor: String?
         repeat {
             let page: Page = try await kura.call(
-                "secrets.list", Params(service: service, attributes: attributes, cursor: cursor))
+                "secrets.list", Params(service: service, attributes: attributes, cursor: cursor), options: options)
             items += page.items
             cursor = page.cursor
         } while cursor != nil
@@ -169,7 +173,7 @@ public struct ServiceSecrets: Sendable {
             call.request.append(integer: ifRev)
         }
         let key: String? =
-            switch options.requestKey {
+            switch options.over(kura.scope).requestKey {
             case .none: nil
             case .named(let name): name
             case .automatic: kura.link.options.requestKeys ? kura.nextKey() : nil
@@ -189,7 +193,7 @@ public struct ServiceSecrets: Sendable {
     ) async throws(KuraError) {
         let rule = MethodRule.of(method)
         let manner = Kura.Manner(method: method, rule: rule, key: key, isSafe: rule.isRead || key != nil)
-        try await kura.perform(call, manner, timeout: options.timeout.map(Clock.nanoseconds) ?? kura.link.timeout)
+        try await kura.perform(call, manner, timeout: kura.timeout(options))
     }
 
     /// Reads a reply without a copy of the secret besides the one that is returned.

@@ -13,7 +13,7 @@ extension DomainSettings {
         call.request.append(",\"key\":")
         call.request.append(string: name)
         call.request.append("}}\n")
-        try await kura.perform(call, Self.getting, timeout: options.timeout.map(Clock.nanoseconds) ?? link.timeout)
+        try await kura.perform(call, Self.getting, timeout: kura.timeout(options))
         defer { link.release(call) }
         do throws(KuraError) { return try Self.found(type, call.reply.bytes, call.names) } catch {
             throw KuraError(error.kind, "\(domain)/\(name): \(error.message)", method: "settings.get")

@@ -64,22 +64,29 @@ public struct DomainSettings: Sendable {
     }
 
     /// Several values as they were at one moment, as JSON; those without one are left out. At most 1,000.
-    public func getMany(_ names: [String]) async throws(KuraError) -> (values: [String: RawJSON], rev: Int64) {
+    public func getMany(
+        _ names: [String], options: CallOptions = .init()
+    ) async throws(KuraError) -> (values: [String: RawJSON], rev: Int64) {
         struct Params: Encodable {
             let domain: String
             let keys: [String]
         }
-        let page: Page = try await kura.call("settings.getMany", Params(domain: domain, keys: names))
+        let page: Page = try await kura.call(
+            "settings.getMany", Params(domain: domain, keys: names), options: options)
         return (page.values, page.rev)
     }
 
-    /// All values that show, by name, as JSON; those whose name begins so.
-    public func list(prefix: String? = nil) async throws(KuraError) -> [String: RawJSON] {
-        try await listing(prefix: prefix).values
+    /// All values that show, by name, as JSON; those whose name begins so. `options` are for each page of them.
+    public func list(
+        prefix: String? = nil, options: CallOptions = .init()
+    ) async throws(KuraError) -> [String: RawJSON] {
+        try await listing(prefix: prefix, options).values
     }
 
     /// The same, with the revision that all of them are as of, or newer.
-    func listing(prefix: String?) async throws(KuraError) -> (values: [String: RawJSON], rev: Int64) {
+    func listing(
+        prefix: String?, _ options: CallOptions = .init()
+    ) async throws(KuraError) -> (values: [String: RawJSON], rev: Int64) {
         struct Params: Encodable {
             let domain: String
             let prefix: String?
@@ -90,7 +97,7 @@ public struct DomainSettings: Sendable {
         var first: Int64?
         repeat {
             let page: Page = try await kura.call(
-                "settings.list", Params(domain: domain, prefix: prefix, cursor: cursor))
+                "settings.list", Params(domain: domain, prefix: prefix, cursor: cursor), options: options)
             values.merge(page.values) { _, later in later }
             cursor = page.cursor
             first = first ?? page.rev
@@ -104,21 +111,27 @@ public struct DomainSettings: Sendable {
     /// - Parameters:
     ///   - key: whose.
     ///   - value: what `get`, `getMany` and `list` show; a client has at most 256 of them.
+    ///   - options: how long to wait.
     /// - Throws: `locked`, `quotaExceeded`; whatever any call throws.
-    public func override<Value>(_ key: SettingKey<Value>, with value: Value) async throws(KuraError) {
+    public func override<Value>(
+        _ key: SettingKey<Value>, with value: Value, options: CallOptions = .init()
+    ) async throws(KuraError) {
         let params = Put(domain: domain, key: key.name, value: value, ifRev: nil)
-        let _: Overrides = try await kura.call("settings.override", params)
+        let _: Overrides = try await kura.call("settings.override", params, options: options)
     }
 
     /// Shows again what everybody sees.
-    /// - Parameter key: whose; all that this client overrides of the domain when it is left out.
+    /// - Parameters:
+    ///   - key: whose; all that this client overrides of the domain when it is left out.
+    ///   - options: how long to wait.
     /// - Throws: whatever any call throws.
-    public func clearOverrides(of key: String? = nil) async throws(KuraError) {
+    public func clearOverrides(of key: String? = nil, options: CallOptions = .init()) async throws(KuraError) {
         struct Params: Encodable {
             let domain: String
             let key: String?
         }
-        let _: Overrides = try await kura.call("settings.clearOverrides", Params(domain: domain, key: key))
+        let _: Overrides = try await kura.call(
+            "settings.clearOverrides", Params(domain: domain, key: key), options: options)
     }
 
     // MARK: Writing
@@ -220,7 +233,10 @@ public struct DomainSettings: Sendable {
 
     /// A copy of the domain that follows its changes, for reading without waiting.
     /// - Returns: a mirror that is as of a moment behind this call.
-    public func mirror() async throws(KuraError) -> SettingsMirror { try await SettingsMirror(self) }
+    /// - Throws: whatever any call throws; once it is there it waits for a daemon that is away.
+    public func mirror() async throws(KuraError) -> SettingsMirror {
+        try await SettingsMirror(DomainSettings(kura: kura.unnamed, domain: domain))
+    }
 
     // MARK: Shapes
 

@@ -35,6 +35,8 @@ public final class SettingsMirror: Observable, Sendable {
         // In this order: what changes while the domain is read is told.
         let stream = settings.watch(values: false)
         let iterator = stream.makeAsyncIterator()
+        // A stream waits for a daemon for ever, a call has its time.
+        _ = try await settings.getMany([])
         guard case .progress(let rev)? = try await iterator.next() else {
             throw KuraError(.closed, "the client was closed before the settings were read")
         }

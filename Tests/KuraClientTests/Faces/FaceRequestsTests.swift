@@ -68,6 +68,33 @@ import Testing
         #expect(lines.first { $0.contains("models.put") }?.contains(#""token":"won""#) == true)
     }
 
+    @Test func `a lease is asked for with each claim, and not when nothing is said`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var asked = 0
+            while let line = connection.line() {
+                asked += line.contains("models.get") ? 1 : 0
+                // Stale, and somebody else's; then the right to fetch; then a miss.
+                let result =
+                    switch asked {
+                    case _ where line.contains("models.put"): #"{"stored":true}"#
+                    case 1: #"{"state":"stale","value":0,"ageMs":5}"#
+                    case 2: #"{"state":"stale","value":0,"ageMs":9,"token":"won"}"#
+                    default: #"{"state":"miss","token":"won"}"#
+                    }
+                connection.send(#"{"jsonrpc":"2.0","id":\#(FakeDaemon.Connection.id(of: line)),"result":\#(result)}"#)
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let feed = kura.models["feed"]
+        #expect(try await feed.value(for: "a", as: Int.self, lease: .seconds(90), orFetch: { 1 }).newest() == 1)
+        #expect(try await feed.value(for: "a", as: Int.self, orFetch: { 2 }).newest() == 2)
+        await kura.close()
+        let lines = fake.lines.withLock { $0 }.map(\.line).filter { $0.contains("models.get") }
+        #expect(lines.map { $0.contains(#""leaseSeconds":90"#) } == [true, true, false])
+        #expect(lines.last?.contains("lease") == false)
+    }
+
     @Test func `lifetimes are whole seconds, rounded up`() {
         #expect(ModelCache.Lifetime.seconds(.zero) == 0)
         #expect(ModelCache.Lifetime.seconds(.milliseconds(1)) == 1)

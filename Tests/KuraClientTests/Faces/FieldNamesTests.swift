@@ -77,6 +77,68 @@ import Testing
         #expect(try text(fieldsOf(Picky.self).field("size", as: Int.self) == 3) == #"{"size":{"$eq":3}}"#)
     }
 
+    /// Enums that list no cases, and cannot.
+    private struct Note: Codable, Identifiable, Sendable {
+        enum Kind: Codable, Equatable {
+            case plain
+            case drawing(width: Int, height: Int)
+            case link(String)
+        }
+        struct Style: Codable {
+            var kind: Kind
+            var weight: Int
+        }
+        var id: String
+        var kind: Kind
+        var style: Style
+        var other: Kind?
+        var size: Int
+    }
+
+    private static let note = Note(
+        id: "a", kind: .drawing(width: 2, height: 3), style: .init(kind: .plain, weight: 1), other: .link("b"), size: 3)
+
+    @Test func `enums with associated values are taken from an example, nested and optional ones too`() throws {
+        let fields = fieldsOf(Note.self, example: Self.note)
+        #expect(try fields.kind.path.get() == "kind" && fields.other.path.get() == "other")
+        #expect(try fields.style.kind.path.get() == "style.kind")
+        // What can be made up is, whatever the example has: it has 3 twice, and the other 1 nowhere else.
+        #expect(try fields.size.path.get() == "size" && fields.style.weight.path.get() == "style.weight")
+        #expect(try text(fields.kind == .link("b")) == #"{"kind":{"$eq":{"link":{"_0":"b"}}}}"#)
+        do { _ = try fieldsOf(Note.self).size.path.get() } catch {
+            #expect(error.message.contains("no Kind can be made up"))
+            #expect(error.message.contains(#"documents("…", of: Note.self, example: Note(…))"#))
+        }
+    }
+
+    @Test func `an optional field that cannot be made up stands in the way of itself alone`() throws {
+        struct Draft: Codable, Identifiable, Sendable {
+            var id: String
+            var kind: Note.Kind?
+            var style: Note.Style?
+            var size: Int
+            var note: String?
+        }
+        let fields = fieldsOf(Draft.self)
+        #expect(try fields.size.path.get() == "size" && fields.note.path.get() == "note")
+        #expect(fields.id.isID)
+        for path in [fields.kind.path, fields.style.path, fields.style.weight.path] {
+            guard case .failure(let error) = path else {
+                Issue.record("\(path)")
+                continue
+            }
+            #expect(error.message.contains("no Kind can be made up") && error.message.contains("example: Draft(…)"))
+        }
+        // An example that has none is none.
+        let poor = fieldsOf(Draft.self, example: Draft(id: "a", kind: .plain, style: nil, size: 1))
+        #expect(try poor.kind.path.get() == "kind" && poor.size.path.get() == "size")
+        guard case .failure(let error) = poor.style.path else {
+            Issue.record("\(poor.style.path)")
+            return
+        }
+        #expect(error.message.contains("the example has none"))
+    }
+
     @Test func `arrays and dictionaries of what cannot be made up are left empty, and do not stand in the way`() throws
     {
         struct Words: Codable, Identifiable, Sendable {

@@ -167,6 +167,38 @@ import Testing
         await kura.close()
     }
 
+    @Test(arguments: Server.allCases)
+    func `who fetches for long keeps the right to it for the lease, and nobody is kept waiting for longer`(
+        server: Server
+    ) async throws {
+        let daemon = try await FaceDaemon(server)
+        let other = try await daemon.client()
+        for (key, lease) in [("long", Duration.seconds(3600)), ("short", .seconds(1)), ("none", nil)] {
+            let (kura, begun) = (try await daemon.client(), Counter())
+            let feed = kura.models["feed"]
+            let fetching = Task {
+                try await feed.value(for: key, as: Int.self, lease: lease) {
+                    _ = begun.next()
+                    try await Task.sleep(for: .seconds(3600))
+                    return 1
+                }.newest()
+            }
+            try await eventually("it fetches") { begun.count == 1 }
+            // As when the process is killed: the daemon learns that the connection is gone, and no more.
+            await kura.close()
+            let patience = Duration.seconds(key == "long" ? 0 : 60)
+            let values = other.models["feed"].value(for: key, as: Int.self, patience: patience) { 2 }
+            if key == "long" {
+                await #expect(throws: KuraError.self, "the right to fetch is somebody's") { try await values.newest() }
+            } else {
+                #expect(try await values.newest() == 2, "\(key)")
+            }
+            fetching.cancel()
+            _ = await fetching.result
+        }
+        await other.close()
+    }
+
     @Test(arguments: Server.allCases) func `what is cached in another shape is fetched anew`(server: Server)
         async throws
     {

@@ -74,6 +74,21 @@ import Testing
         // end
         #expect(try await archive.count() == 1)
 
+        // snippet: Documents.example
+        enum Place: Codable, Sendable {
+            case home
+            case shop(name: String)
+        }
+        struct Errand: Codable, Identifiable, Sendable {
+            var id: String
+            var place: Place
+            var due: Int
+        }
+        let errands = kura.documents("errands", of: Errand.self, example: Errand(id: "", place: .home, due: 0))
+        let late = try await errands.find({ $0.due < now }).all()
+        // end
+        #expect(late.isEmpty)
+
         // snippet: Documents.names
         let urgent = chores.find { Field("due", \.due) < 2 || $0.field("legacy.priority", as: Int.self) == 1 }
         // end

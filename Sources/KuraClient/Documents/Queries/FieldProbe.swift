@@ -5,8 +5,8 @@
 /// second: the sequences of different fields differ, and neither a constant, nor the opposite of a field, nor two fields joined by
 /// *and*, *or* or *exclusive or* has one of them.
 ///
-/// **What cannot be made up** (a type whose `init(from:)` refuses everything that is tried) is taken from the example; without one
-/// no key path of the model can be resolved.
+/// **What cannot be made up** (a type whose `init(from:)` refuses everything that is tried) is taken from the example. Without one it is left out where it
+/// is optional, and cannot be asked for; else no key path of the model can be resolved.
 final class FieldProbe {
     struct Fault: Error {
         let reason: String
@@ -23,6 +23,8 @@ final class FieldProbe {
     /// Each round's values by path in the daemon's notation.
     private var values: [[String: Any]] = []
     private var fault: Fault?
+    /// Why optional fields were left out.
+    private var omission: Fault?
     /// Where key paths have led before.
     private var known: [Place: Result<String, Fault>] = [:]
     private(set) var idIsText = false
@@ -45,19 +47,24 @@ final class FieldProbe {
                 roots.append(root)
                 values.append(recorder.values)
             } catch {
-                let fault = error as? ProbeRecorder.Fault
-                self.fault = Fault(
-                    reason: "no \(fault?.type ?? "\(type)") can be made up to find out what fields are called",
-                    advice:
-                        "make it CaseIterable, or give documents(_:of:example:) an example, or write Field(\"name\", \\.property)"
-                )
+                fault = Self.unmade((error as? ProbeRecorder.Fault)?.type ?? "\(type)", in: type, example != nil)
                 return
             }
+            if let type = recorder.omitted { omission = Self.unmade(type, in: Model.self, example != nil) }
         }
         guard let root = roots.first as? any Identifiable else { return }
         idIsText = Self.id(of: root)?.first == UInt8(ascii: "\"")
         // By where it leads: a key path made in generic code equals none that an application writes.
         idPath = try? path(of: Self.idMember(of: root), under: "").get()
+    }
+
+    private static func unmade(_ part: String, in type: Any.Type, _ hasExample: Bool) -> Fault {
+        Fault(
+            reason: "no \(part) can be made up to find out what fields are called"
+                + (hasExample ? ", and the example has none" : ""),
+            advice:
+                "give a value to take it from, as in documents(\"…\", of: \(type).self, example: \(type)(…)), or make it CaseIterable, or write Field(\"name\", \\.property)"
+        )
     }
 
     private static func idMember<Value: Identifiable>(of _: Value) -> AnyKeyPath { \Value.id }
@@ -85,9 +92,10 @@ final class FieldProbe {
                 let encodable = read as? any Encodable, let text = Self.text(of: encodable)
             else {
                 return .failure(
-                    Fault(
-                        reason: "its value cannot be read", advice: "write Field(\"name\", \\.property)",
-                        isNoField: true))
+                    omission
+                        ?? Fault(
+                            reason: "its value cannot be read", advice: "write Field(\"name\", \\.property)",
+                            isNoField: true))
             }
             texts.insert(text)
             type = "\(Swift.type(of: read))"
@@ -106,6 +114,8 @@ final class FieldProbe {
             }
         }
         guard let candidates, let path = candidates.first else {
+            // Nothing was read, each time: it may be one of those.
+            if let omission, texts == [Array("null".utf8)] { return .failure(omission) }
             return .failure(
                 Fault(
                     reason:
@@ -116,7 +126,7 @@ final class FieldProbe {
             return .failure(
                 Fault(
                     reason: "\(candidates.sorted().joined(separator: " and ")) cannot be told apart",
-                    advice: "write Field(\"name\", \\.property)"))
+                    advice: "write Field(\"name\", \\.property), or let an example have other values in them"))
         }
         return .success(path)
     }
@@ -173,6 +183,8 @@ final class ProbeRecorder {
     private let numbers: ProbeNumbers
     private let example: [UInt8]?
     private(set) var values: [String: Any] = [:]
+    /// A type of optional fields that were left out.
+    private(set) var omitted: String?
     private(set) var flavour = Flavour.unique
     /// Types that are being made.
     private(set) var underWay: [ObjectIdentifier] = []
@@ -268,6 +280,8 @@ final class ProbeRecorder {
         }
         return try? FaceCoding.decode(Value.self, from: text)
     }
+
+    func leaveOut(_ fault: Fault) { omitted = fault.type }
 
     func record(_ value: Any, at decoder: ProbeDecoder) {
         if decoder.isField { values[decoder.place] = value }

@@ -88,10 +88,13 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoder.under(key).made(type)
     }
 
-    /// What is within itself ends here.
+    /// What is within itself ends here, and what cannot be made up need not be there.
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         if decoder.recorder.underWay.contains(ObjectIdentifier(type)) { return nil }
-        return try decoder.under(key).made(type)
+        do { return try decoder.under(key).made(type) } catch let fault as ProbeRecorder.Fault {
+            decoder.recorder.leaveOut(fault)
+            return nil
+        }
     }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key) -> KeyedDecodingContainer<
