@@ -59,11 +59,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         core.start()
     }
 
-    deinit {
-        let core = core
-        core.stop()
-        Task { if await core.save() != nil { core.schedule() } }
-    }
+    /// What waits for its interval is saved at once, and tried again until it is.
+    deinit { core.stop() }
 
     // MARK: Looking
 
