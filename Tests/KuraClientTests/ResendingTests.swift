@@ -203,7 +203,7 @@ import Testing
     @Test func `who stops waiting for a connection is let go, and who has one is not connected`() async throws {
         let path = "/tmp/kura-none-\(UInt32.random(in: 0 ... .max)).sock"
         let waiting = Task {
-            _ = try await Kura.connect(to: path, options: ConnectOptions(wait: .seconds(3600)))
+            _ = try await Kura.connect(to: path, options: ConnectOptions(wait: .seconds(90)))
         }
         try await Task.sleep(for: .milliseconds(20))
         waiting.cancel()

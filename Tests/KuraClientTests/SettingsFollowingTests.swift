@@ -162,6 +162,48 @@ import Testing
         await kura.close()
     }
 
+    @Test func `what was read first does not take the place of what was read since`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var held: String?
+            while let line = connection.line() {
+                if line.contains("settings.getMany") {
+                    if line.contains(#""last""#) {
+                        connection.send(FakeDaemon.reply(line, #"{"values":{"last":true},"rev":4}"#))
+                    } else if held == nil {
+                        held = line
+                    } else {
+                        connection.send(FakeDaemon.reply(line, #"{"values":{"a":"new"},"rev":3}"#))
+                    }
+                } else if line.contains("changes.list") {
+                    let change = #"{"store":"settings","scope":"app","key":"a","rev":3}"#
+                    connection.send(FakeDaemon.reply(line, #"{"changes":[\#(change)],"rev":3,"hasMore":false}"#))
+                } else if line.contains("settings.get") {
+                    if let held {
+                        connection.send(FakeDaemon.reply(held, #"{"values":{"a":"old"},"rev":2}"#))
+                        connection.send(Self.told(4, "last"))
+                    } else {
+                        connection.send(Self.told(2, "a"))
+                    }
+                    connection.send(FakeDaemon.reply(line, #"{"rev":0}"#))
+                } else {
+                    _ = Self.begins(line, connection)
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let app = kura.settings["app"]
+        let mirror = try await app.mirror()
+        _ = try await app.get("tell", as: Int.self)
+        try await eventually("the change is being read") { fake.lines(with: "settings.getMany").count == 1 }
+        try await mirror.refreshed(to: 3)
+        #expect(try mirror.value("a", as: String.self) == "new")
+        _ = try await app.get("go on", as: Int.self)
+        try await eventually("all of it is taken in") { mirror.values["last"] != nil }
+        #expect(try mirror.value("a", as: String.self) == "new")
+        await kura.close()
+    }
+
     @Test func `why a mirror follows no more is told, and one that is let go of is followed no more`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }

@@ -89,7 +89,12 @@ import Testing
         }
         let kura = try await Kura.connect(to: fake.path, options: Self.patient)
         let events = kura.changes().makeAsyncIterator()
-        guard case .progress(rev: 7)? = try await events.next() else { return #expect(Bool(false)) }
+        let reached = Mutex<Int64>(0)
+        let reading = Task {
+            if case .progress(let rev)? = try await events.next() { reached.withLock { $0 = rev } }
+        }
+        try await eventually("it has begun") { reached.withLock { $0 } == 7 }
+        reading.cancel()
         await kura.close()
     }
 
@@ -175,15 +180,18 @@ import Testing
             }
         }
         let kura = try await Kura.connect(to: fake.path, options: Self.patient)
-        var states = kura.documents("cards", of: Card.self).watch("a").makeAsyncIterator()
-        func next() async throws -> [Int] {
-            let state = try #require(try await states.next())
-            return [Int(state?.rev ?? 0), state?.value.due ?? 0]
+        let states = kura.documents("cards", of: Card.self).watch("a")
+        let told = Mutex<[[Int]]>([])
+        let reading = Task {
+            for try await state in states {
+                told.withLock { $0.append([Int(state?.rev ?? 0), state?.value.due ?? 0]) }
+            }
         }
-        #expect(try await next() == [5, 1])
-        #expect(try await next() == [6, 1])
+        try await eventually("the first two are told") { told.withLock { $0.count } == 2 }
         _ = try await kura.settings["app"].get("a", as: Int.self)
-        #expect(try await next() == [6, 2])
+        try await eventually("and that of the other history") { told.withLock { $0.count } == 3 }
+        #expect(told.withLock { $0 } == [[5, 1], [6, 1], [6, 2]])
+        reading.cancel()
         await kura.close()
     }
 }

@@ -113,6 +113,27 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a patch of what is gone is no error: it is read again`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var gets = 0
+            while let line = connection.line() {
+                if line.contains("documents.get") {
+                    gets += 1
+                    let there = #"{"rev":1,"value":{"id":"a","deck":"fr"}}"#
+                    connection.send(FakeDaemon.reply(line, gets == 1 ? there : #"{"rev":0}"#))
+                } else {
+                    connection.send(FakeDaemon.error(line, "notFound"))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let cards = kura.documents("cards", of: OldCard.self)
+        #expect(try await cards.mutate("a") { $0.deck = "ja" } == nil)
+        #expect(fake.lines(with: "documents.patch").count == 1)
+        await kura.close()
+    }
+
     @Test func `indexes that are there are not configured again`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }
