@@ -49,6 +49,39 @@ import Testing
         #expect(try Self.text(["a": [String: Int]?.none]) == #"{"a":null}"#)
     }
 
+    @Test func `a name twice is refused among many names too, and bytes are what they are written as`() throws {
+        struct Many: Encodable {
+            let twice: Int
+            func encode(to encoder: any Encoder) throws {
+                var members = encoder.container(keyedBy: Name.self)
+                for number in 0..<40 { try members.encode(number, forKey: Name("k\(number)")) }
+                try members.encode(0, forKey: Name("k\(twice)"))
+            }
+        }
+        struct Name: CodingKey {
+            var stringValue: String
+            var intValue: Int? { nil }
+            init(_ name: String) { stringValue = name }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        // One of the first, which are kept in another way, and one of the rest.
+        for number in [0, 15, 16, 39] {
+            let error = #expect(throws: KuraError.self) { try WireEncoder().encode(Many(twice: number)) }
+            #expect(error?.kind == .notEncodable && error?.message.contains("k\(number)") == true)
+        }
+        #expect(try Self.text(Many(twice: 40)).hasSuffix(#","k40":0}"#))
+        let decoder = WireDecoder()
+        #expect(try decoder.decode([UInt8].self, from: Array("[1,2,255]".utf8)) == [1, 2, 255])
+        #expect(try decoder.decode([UInt8].self, from: Array(#""AQL/""#.utf8)) == [1, 2, 255])
+        for text in ["[256]", #""%%%%""#, #""A""#] {
+            let error = #expect(throws: KuraError.self) {
+                try decoder.decode([UInt8].self, from: Array(text.utf8))
+            }
+            #expect(error?.kind == .wrongType, "\(text)")
+        }
+    }
+
     @Test func `a number that is too large for its type is of the wrong type`() {
         for text in ["1e400", "-1e400", "[1e400]", #"{"a":1e400}"#] {
             let text = Array(text.utf8)

@@ -60,10 +60,10 @@ final class FakeDaemon: @unchecked Sendable {
             return true
         }
 
-        /// The id of a request.
+        /// The id of a request; null of a notification.
         static func id(of line: String) -> String {
-            let start = line.range(of: "\"id\":")
-            return String(line[start!.upperBound...].prefix { $0.isNumber })
+            guard let start = line.range(of: "\"id\":") else { return "null" }
+            return String(line[start.upperBound...].prefix { $0.isNumber })
         }
     }
 
@@ -104,6 +104,19 @@ final class FakeDaemon: @unchecked Sendable {
             }, Unmanaged.passRetained(box).toOpaque())
         self.thread = thread
     }
+
+    /// A reply to a request's line.
+    static func reply(_ line: String, _ result: String) -> String {
+        #"{"jsonrpc":"2.0","id":\#(Connection.id(of: line)),"result":\#(result)}"#
+    }
+
+    /// An error in reply to a request's line; `details` are further members of its data.
+    static func error(_ line: String, _ kind: String, _ details: String = "") -> String {
+        #"{"jsonrpc":"2.0","id":\#(Connection.id(of: line)),"error":{"code":-32000,"message":"no","data":{"kind":"\#(kind)"\#(details)}}}"#
+    }
+
+    /// The lines that have come so far which have this in them.
+    func lines(with part: String) -> [String] { lines.withLock { $0 }.map(\.line).filter { $0.contains(part) } }
 
     private var thread = pthread_t()
 

@@ -94,7 +94,7 @@ import Testing
                         connection.send(Self.reply(line, #"{"values":{},"rev":10}"#))
                     }
                 } else {
-                    connection.send(Self.reply(held ?? line, #"{"values":{},"rev":10}"#))
+                    connection.send(Self.reply(held ?? line, #"{"values":{"a":"of the other"},"rev":10}"#))
                     connection.send(Self.reply(line, #"{"rev":0}"#))
                 }
             }
@@ -107,6 +107,7 @@ import Testing
         _ = try await kura.settings["app"].get("go on", as: Int.self)
         try await refreshing.value
         #expect(mirror.rev == 10, "it does not show what revision 1001 of the other history was")
+        #expect(try mirror.value("a", as: String.self) == nil, "nor what was read when that ended")
         await kura.close()
     }
 

@@ -59,11 +59,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         core.start()
     }
 
-    deinit {
-        let core = core
-        core.stop()
-        Task { if await core.save() != nil { core.schedule() } }
-    }
+    /// What waits for its interval is saved at once, and tried again until it is.
+    deinit { core.stop() }
 
     // MARK: Looking
 
@@ -109,8 +106,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         return core.state.withLock { $0.isLoaded }
     }
 
-    /// Waits until the documents have been read for the first time, or that is refused (`lastProblem` says why), or the collection is closed, or
-    /// the task cancelled: `isLoaded` tells.
+    /// Waits until the documents have been read for the first time, or that is refused (`lastProblem` says why), or the collection or its client is
+    /// closed, or the task cancelled: `isLoaded` tells.
     public func loaded() async { await core.loaded() }
 
     /// Whether everything that is shown is saved.

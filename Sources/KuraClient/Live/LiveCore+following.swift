@@ -24,9 +24,9 @@ extension LiveCore {
                     case .progress: break
                     }
                 }
-                return
+                return end()
             } catch {
-                guard !Task.isCancelled, error.kind != .closed else { return letGo() }
+                guard !Task.isCancelled, error.kind != .closed else { return end() }
                 await tellProblem(.notFollowed(error), isolation: actor)
                 // Asked again it would be refused again, until somebody changes what is behind that.
                 if error.code != 0, !error.isRetryable { letGo() }
@@ -77,6 +77,12 @@ extension LiveCore {
             return state.loadWaiters.values
         }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// Nothing is read any more, so nobody is to wait for it.
+    private func end() {
+        state.withLock { $0.hasEnded = true }
+        letGo()
     }
 
     private var all: DocumentQuery<Model> {
@@ -194,7 +200,7 @@ extension LiveCore {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.isLoaded || state.isClosed || Task.isCancelled { return true }
+                    if state.isLoaded || state.isClosed || state.hasEnded || Task.isCancelled { return true }
                     state.loadWaiters[number] = continuation
                     return false
                 }

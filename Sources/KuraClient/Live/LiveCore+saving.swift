@@ -32,7 +32,6 @@ extension LiveCore {
     /// - Returns: whether everything that is shown is saved; false: conflicts and refused values are left.
     func flush() async throws(KuraError) -> Bool {
         if let error = await save() { throw error }
-        schedule()
         return state.withLock { $0.entries.isSaved }
     }
 

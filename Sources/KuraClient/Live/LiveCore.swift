@@ -22,6 +22,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         var waiterCount = 0
         /// Nothing is followed any more.
         var isClosed = false
+        /// Nothing can be read any more: the client is closed.
+        var hasEnded = false
         /// The client is closed: nothing can be saved any more.
         var isOver = false
         /// Waits for the interval.

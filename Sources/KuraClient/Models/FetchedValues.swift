@@ -49,7 +49,7 @@ actor FetchFlow<Value: Codable & Sendable> {
         /// Something stale was shown, or nothing; this flow is to fetch.
         case mustFetch(token: String, known: CachedValue<Value>?)
         /// Something stale was shown, as of a request made at this moment; somebody else fetches.
-        case mustWait(since: ContinuousClock.Instant)
+        case mustWait(since: ContinuousClock.Instant, shown: [UInt8])
         case ended
     }
 
@@ -68,7 +68,7 @@ actor FetchFlow<Value: Codable & Sendable> {
         switch phase {
         case .begun: return try await first()
         case .mustFetch(let token, let known): return try await fetched(token, known)
-        case .mustWait(let asked): return try await others(since: asked)
+        case .mustWait(let asked, let shown): return try await others(since: asked, shown: shown)
         case .ended: return nil
         }
     }
@@ -90,7 +90,7 @@ actor FetchFlow<Value: Codable & Sendable> {
                 if let token = entry.token {
                     phase = .mustFetch(token: token, known: known)
                 } else if !known.isFresh {
-                    phase = .mustWait(since: asked)
+                    phase = .mustWait(since: asked, shown: text)
                 }
                 return known
             }
@@ -167,13 +167,18 @@ actor FetchFlow<Value: Codable & Sendable> {
 
     /// Something stale has been shown and somebody else fetches: what that has brought since it was asked for; nil when it brings nothing
     /// in time.
-    private func others(since asked: ContinuousClock.Instant) async throws -> CachedValue<Value>? {
+    private func others(
+        since asked: ContinuousClock.Instant, shown: [UInt8]
+    ) async throws -> CachedValue<Value>? {
         phase = .ended
         let start = now
         var pause = Duration.milliseconds(10)
-        while now - start < request.patience {
-            try await Task.sleep(for: min(pause, request.patience - (now - start)))
+        var isOver = false
+        while !isOver {
+            try await Task.sleep(for: min(pause, max(.zero, request.patience - (now - start))))
             pause = min(pause * 2, .milliseconds(500))
+            // Asked once more then: on a busy machine this task may have slept for longer than it wanted.
+            isOver = now - start >= request.patience
             let waited = now - asked
             // What has come since is young enough, also for who wants nothing that is older than this moment: it is not fetched again.
             let entry = try await request.cache.entry(
@@ -183,9 +188,10 @@ actor FetchFlow<Value: Codable & Sendable> {
                 claim.take(token)
                 return try await fetched(token, entry.value.flatMap { entry.cached($0, as: Value.self) })
             }
-            if let text = entry.value, entry.age <= waited, let value = entry.cached(text, as: Value.self) {
-                return value
-            }
+            guard let text = entry.value, let value = entry.cached(text, as: Value.self) else { continue }
+            // The age alone does not tell: it may be a millisecond less than it is, and grows while the answer is under way.
+            let isNew = text != shown || entry.isFresh && (request.maxAge == nil || entry.age <= waited)
+            if isNew { return value }
         }
         return nil
     }

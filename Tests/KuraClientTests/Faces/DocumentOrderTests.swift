@@ -90,6 +90,8 @@ import Testing
         #expect(try await many.find { $0.id == 7 }.all().map(\.id) == [7])
         #expect(try await many.find { $0.id == 11_999 && $0.group == 1 }.all().map(\.id) == [11_999])
         #expect(try await many.count { $0.id == 12_000 } == 0)
+        #expect(try await many.exists(7))
+        #expect(try await !many.exists(12_000))
         let some = try await many.find { $0.id.isIn([9000, 3]) }.all().map(\.id)
         #expect(some.sorted() == [3, 9000])
         #expect(try await many.count { $0.id.isIn([]) } == 0)

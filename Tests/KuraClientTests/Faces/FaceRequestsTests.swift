@@ -95,6 +95,15 @@ import Testing
         #expect(lines.last?.contains("lease") == false)
     }
 
+    @Test func `a cache says what became of a put`() throws {
+        for (answer, outcome) in [
+            (#"{"stored":true}"#, ModelCache.Outcome.stored), (#"{"stored":true,"stale":true}"#, .storedAsStale),
+            (#"{"stored":false,"reason":"overBudget"}"#, .declined(reason: "overBudget")),
+        ] {
+            #expect(ModelCache.outcome(try #require(JSONObject(Array(answer.utf8)))) == outcome)
+        }
+    }
+
     @Test func `lifetimes are whole seconds, rounded up`() {
         #expect(ModelCache.Lifetime.seconds(.zero) == 0)
         #expect(ModelCache.Lifetime.seconds(.milliseconds(1)) == 1)

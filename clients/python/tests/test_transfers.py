@@ -185,6 +185,25 @@ def test_who_is_told_can_stop_it(tmp_path: Path) -> None:
     assert [message["method"] for message in daemon.seen] == ["session.hello", "documents.import", "rpc.cancel"]
 
 
+def test_who_is_told_can_stop_it_with_asyncio(tmp_path: Path) -> None:
+    daemon = Slow(tmp_path, holds=True)
+
+    class Enough(Exception):
+        pass
+
+    def stop(done: int, total: Optional[int]) -> None:
+        raise Enough
+
+    async def main() -> None:
+        async with AsyncKura(daemon.socket, timeout=PATIENCE) as client:
+            with pytest.raises(Enough):
+                await client.documents["a"].import_from([1], progress=stop)
+            assert await asyncio.to_thread(daemon.is_over.wait, PATIENCE)
+
+    asyncio.run(main())
+    assert [message["method"] for message in daemon.seen] == ["session.hello", "documents.import", "rpc.cancel"]
+
+
 def test_a_long_import_tells_its_bytes(client: kura.Kura) -> None:
     """As often as it likes to: not at all when it is quick."""
     told: List[Tuple[int, Optional[int]]] = []
