@@ -198,7 +198,13 @@ public final class Server {
                 reload.stop()
                 return ending
             }
-            if isDrained { break }
+            if isDrained {
+                if !connections.isEmpty {
+                    journal.log(
+                        .warning, "the time for draining is over", [("connections", String(connections.count))])
+                }
+                break
+            }
         }
         call.changes.live.stop()
         stopTransfers()

@@ -68,7 +68,7 @@ import Testing
         defer { unlink(path) }
         let written = CapturedConsole().run("disk-writes", "--window", "day", "--html", path, on: nasty)
         #expect(written.status == .done && written.output == "")
-        let file = open(path, O_RDONLY)
+        let file = open(path, O_RDONLY | O_CLOEXEC)
         try #require(file >= 0)
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
         let count = read(file, &bytes, bytes.count)

@@ -1,5 +1,6 @@
 import Glibc
 import KuraProtocol
+import Synchronization
 import Testing
 
 @testable import KuraCommand
@@ -286,10 +287,12 @@ import Testing
         #expect(console.run("settings", "put", "a", "k", "1", on: closing).status == .outcomeUnknown)
         #expect(console.run("call", "settings.put", "domain=a", on: closing).status == .outcomeUnknown)
         #expect(console.run("settings", "get", "a", "k", on: closing).status == .noDaemon)
+        let isOver = Mutex(false)
         let silent = FakeServer { request in
-            usleep(300_000)
+            while !isOver.withLock({ $0 }) { usleep(10_000) }
             return [request.result("{}")]
         }
+        defer { isOver.withLock { $0 = true } }
         let outcome = console.run("settings", "get", "a", "k", "--timeout", "0.05", on: silent)
         #expect(outcome.status == .noDaemon && outcome.errors.contains("did not answer within 50 ms"))
         #expect(console.run("settings", "put", "a", "k", "1", "--timeout=.05", on: silent).status == .outcomeUnknown)

@@ -129,7 +129,7 @@ import Testing
             kurad --data-dir "$work/data" --socket "$KURA_SOCKET" >log 2>&1 &
             daemon=$!
             trap 'kill $daemon; wait $daemon; rm -rf "$work"' EXIT
-            for i in {1..200}; do kura ping -q 2>/dev/null && break; sleep 0.05; done
+            for i in {1..1200}; do kura ping -q 2>/dev/null && break; sleep 0.05; done
             \(script)
             """
         return try Shell.run(whole).output

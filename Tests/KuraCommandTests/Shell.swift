@@ -17,7 +17,7 @@ enum Shell {
         return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
     }()
 
-    /// Runs a script with the programs in $PATH.
+    /// Runs a script with the programs of the build and the system's in $PATH, whatever this process has there.
     static func run(_ script: String, shell: String = "bash") throws -> Outcome {
         var template = Array("/tmp/kura-script-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
@@ -27,7 +27,8 @@ enum Shell {
         let bytes = Array(script.utf8)
         #expect(write(descriptor, bytes, bytes.count) == bytes.count)
         close(descriptor)
-        let pipe = try #require(popen("PATH=\(binaries):$PATH exec \(shell) \(path) </dev/null", "r"))
+        let programs = "\(binaries):/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        let pipe = try #require(popen("PATH=\(programs) exec \(shell) \(path) </dev/null", "r"))
         var output: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {

@@ -46,7 +46,7 @@ import Testing
         deaf.send(String(repeating: request, count: 1000))
         let started = now()
         for _ in 0..<200 { #expect(try other.result("storage.ping")["pong"]?.bool == true) }
-        #expect(now() - started < 5)
+        #expect(now() - started < 30)
         let resident = try daemon.residentBytes()
         #expect(resident < 150 << 20, "\(resident) bytes resident")
         // It has lost nothing.
@@ -66,7 +66,7 @@ import Testing
             }
         }
         // A thread closes them. Fewer when the next segment was still being made at first.
-        for _ in 0..<500 where daemon.descriptorCount > before { usleep(10_000) }
+        for _ in 0..<6000 where daemon.descriptorCount > before { usleep(10_000) }
         #expect(daemon.descriptorCount <= before)
     }
 
@@ -155,7 +155,7 @@ import Testing
 
 extension TemporaryDaemon {
     func waitForConnections(_ count: Int, over client: Client) throws {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try client.result("storage.status")["connections"]?["open"]?.int != count {
             guard now() < deadline else {
                 Issue.record("there are not \(count) connections: \(try client.result("storage.status"))")

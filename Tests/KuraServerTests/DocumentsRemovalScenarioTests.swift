@@ -70,7 +70,7 @@ import Testing
     }
 
     private func waitUntilTidy() throws {
-        for _ in 0..<1000 {
+        for _ in 0..<6000 {
             if try isTidy() { return }
             usleep(10_000)
         }

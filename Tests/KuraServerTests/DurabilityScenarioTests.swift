@@ -79,8 +79,13 @@ import Testing
         for id in 0..<100 { text += Client.request("storage.ping", id: "\(id)") }
         text += "[" + (0..<1000).map(increment).joined(separator: ",") + "]\n"
         client.send(text)
-        let lines = try client.lines()
-        #expect(daemon.wait() == 1)
+        var lines = try (0..<101).compactMap { _ in try client.line() }
+        if lines.count == 101, try JSON(lines[100])[0]?["result"] != nil {
+            // On a busy machine one sync covers all of it: then the next one is the second.
+            client.send(text)
+            lines = try client.lines()
+        }
+        #expect(try client.line() == nil && daemon.wait() == 1)
         #expect(lines.count >= 100)
         for line in lines { #expect(throws: Never.self) { try JSON(line) } }
     }
@@ -95,14 +100,14 @@ import Testing
         var text = ""
         for id in 0..<100 { text += Client.request("storage.ping", id: "\(id)") }
         text += "[" + (0..<1000).map(increment).joined(separator: ",") + "]\n"
-        client.send(text)
-        let reader = try daemon.connect()
-        for _ in 0..<100 { _ = try client.line() }
         let started = now()
-        _ = try client.line()
-        // The batch takes two turns, and the sync of the second one 400 ms.
-        #expect(now() - started > 0.35)
-        _ = reader
+        client.send(text)
+        for _ in 0..<101 { _ = try client.line() }
+        let time = now() - started
+        // The batch takes two turns, and the sync of the second one 400 ms. On a busy machine one sync covers both.
+        if time <= 0.35 { usleep(1_000_000) }
+        let syncs = try daemon.connect().result("storage.status")["log"]?["syncs"]?.int
+        #expect(time > 0.35 || syncs == 1, "\(time) s, \(syncs ?? -1) syncs")
     }
 
     @Test func `a reply that shows what is not synced waits for the sync, another does not`() throws {
@@ -112,16 +117,19 @@ import Testing
         let other = try daemon.connect()
         for client in [writer, reader, other] { try client.result("storage.ping") }
         // Two clients in one turn or not: the first sync runs on its thread or inline, both take 500 ms.
-        writer.send(Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}"))
         let started = now()
+        writer.send(Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}"))
         #expect(try writer.reply()["result"]?["rev"]?.int == 1)
         #expect(now() - started > 0.45)
+        // Whoever sees them sees them as late as the sync of what was sent now; who does not is answered at once.
+        let sent = now()
         writer.send(
             String(repeating: Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"n\"}"), count: 1200))
-        usleep(30_000)
-        let asked = now()
-        #expect(try reader.result("settings.get", "{\"domain\":\"d\",\"key\":\"n\"}")["value"]?.int ?? 0 > 0)
-        #expect(now() - asked > 0.2)
+        var seen = 0
+        while seen == 0, now() < sent + 60 {
+            seen = try reader.result("settings.get", "{\"domain\":\"d\",\"key\":\"n\"}")["value"]?.int ?? 0
+        }
+        #expect(seen > 0 && now() - sent > 0.45)
         for _ in 0..<1200 { _ = try writer.line() }
         _ = other
     }

@@ -91,7 +91,8 @@ import Testing
         try start("export", "", [pipe.write])
         close(pipe.write)
         // The first slice does not fit into the pipe: the export waits in the middle of it.
-        usleep(200_000)
+        var poll = pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0)
+        #expect(Glibc.poll(&poll, 1, 60_000) == 1)
         let other = try daemon.connect()
         try other.result("documents.drop", "{\"collection\":\"c\"}")
         try other.result("documents.put", "{\"collection\":\"c\",\"id\":\"new\",\"value\":1}")

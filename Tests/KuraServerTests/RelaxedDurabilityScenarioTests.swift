@@ -36,7 +36,6 @@ import Testing
     @Test func `a relaxed write is answered and read without a sync, a strict one waits`() throws {
         let client = try relaxed(faults: "log.sync:sleep=600:1+")
         let before = try syncs(client)
-        let started = now()
         #expect(try put(client, "a", 1)["durable"]?.bool == false)
         #expect(try get(client, "a")["value"]?.int == 1)
         #expect(try put(client, "a", 1)["durable"]?.bool == false)
@@ -55,11 +54,12 @@ import Testing
             #expect(result["results"]?[0]?["durable"] == nil)
         }
         for method in ["settings.list", "settings.count"] { try client.result(method, "{\"domain\":\"r\"}") }
-        #expect(now() - started < 0.5)
+        // Had one waited, there would have been a sync.
         #expect(try syncs(client) == before)
         // A strict change waits, and takes the others with it.
+        let started = now()
         let strict = try put(client, "k", 1, domain: "strict")
-        #expect(now() - started > 0.6)
+        #expect(now() - started > 0.59)
         #expect(strict["durable"] == nil)
         #expect(try syncs(client) == before + 1)
         // By now it is durable.
@@ -87,10 +87,11 @@ import Testing
         let before = try syncs(client)
         let started = now()
         #expect(try put(client, "a", 1)["durable"]?.bool == false)
-        #expect(try syncs(client) == before)
-        try daemon.waitUntil(seconds: 5) { ($0["log"]?["syncs"]?.int ?? 0) > before }
+        let early = try syncs(client)
+        // On a busy machine the time is over by now.
+        #expect(early == before || now() - started > 0.9)
+        try daemon.waitUntil { ($0["log"]?["syncs"]?.int ?? 0) > before }
         #expect(now() - started > 0.9)
-        #expect(now() - started < 3)
         #expect(try syncs(client) == before + 1)
         #expect(try put(client, "a", 1)["durable"] == nil)
         // Only then it can be folded, and is.
@@ -100,9 +101,11 @@ import Testing
     @Test func `a thousand relaxed increments cost two syncs at most`() throws {
         let client = try relaxed(flushSeconds: 2)
         let before = try syncs(client)
+        let started = now()
         for _ in 0..<1000 { try client.result("settings.increment", "{\"domain\":\"r\",\"key\":\"n\"}") }
         #expect(try get(client, "n")["value"]?.int == 1000)
-        #expect(try syncs(client) <= before + 2)
+        // One each two seconds; a machine on which they take longer than that has more.
+        #expect(try syncs(client) <= before + 2 + Int((now() - started) / 2))
     }
 
     @Test func `an idle daemon with relaxed changes sleeps`() throws {
@@ -110,9 +113,15 @@ import Testing
         _ = try put(client, "a", 1)
         // Past the time at which they would be folded, were they synced.
         usleep(2_600_000)
-        let before = try Self.switches(daemon.pid)
-        usleep(700_000)
-        #expect(try Self.switches(daemon.pid) - before < 30)
+        // One that turns all the time has no such pause, however long one looks.
+        let deadline = now() + 60
+        var switches = Int.max
+        while switches >= 30, now() < deadline {
+            let before = try Self.switches(daemon.pid)
+            usleep(700_000)
+            switches = try Self.switches(daemon.pid) - before
+        }
+        #expect(switches < 30)
     }
 
     /// Voluntary context switches of the main thread.

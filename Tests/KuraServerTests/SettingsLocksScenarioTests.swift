@@ -115,7 +115,7 @@ import Testing
     /// SIGHUP, then waits until `holds`.
     private func reload(_ holds: () throws -> Bool) throws {
         Glibc.kill(daemon.pid, SIGHUP)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try !holds() {
             guard now() < deadline else {
                 Issue.record("the locks were not read again: \(daemon.log)")

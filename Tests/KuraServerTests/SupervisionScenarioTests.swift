@@ -42,7 +42,7 @@ import Testing
         }
 
         /// The next message that is no sign of life.
-        func nextWord(seconds: Double = 10) -> [String]? {
+        func nextWord(seconds: Double = 60) -> [String]? {
             let deadline = now() + seconds
             while let lines = next(seconds: max(0, deadline - now())) {
                 if lines != ["WATCHDOG=1"] { return lines }
@@ -56,7 +56,7 @@ import Testing
     ) throws {
         let manager = try Manager(isAbstract ? "@kura-tests-\(getpid())" : daemon.root + "/notify")
         try daemon.launch(environment: ["NOTIFY_SOCKET=\(manager.address)"])
-        let ready = try #require(manager.nextWord(seconds: 30))
+        let ready = try #require(manager.nextWord())
         #expect(ready == ["READY=1", "STATUS=serving, 1 sockets"])
         // It is true at once.
         let client = try daemon.connect()
@@ -65,7 +65,7 @@ import Testing
         let reloading = try #require(manager.nextWord())
         #expect(reloading.first == "RELOADING=1")
         let time = try #require(reloading.compactMap { $0.split(separator: "MONOTONIC_USEC=").first }.dropFirst().first)
-        #expect(abs((Double(time) ?? 0) / 1e6 - now()) < 10)
+        #expect(abs((Double(time) ?? 0) / 1e6 - now()) < 60)
         #expect(manager.nextWord()?.first == "READY=1")
         Glibc.kill(daemon.pid, SIGTERM)
         #expect(manager.nextWord()?.first == "STOPPING=1")
@@ -80,24 +80,30 @@ import Testing
         try daemon.launch(
             faults: "log.commit:sleep=1500:1",
             environment: ["NOTIFY_SOCKET=\(manager.address)", "WATCHDOG_USEC=200000"])
-        #expect(manager.nextWord(seconds: 30)?.first == "READY=1")
-        let began = now()
-        var signs = 0
-        while now() < began + 1 { if manager.next(seconds: 0.3) == ["WATCHDOG=1"] { signs += 1 } }
-        #expect((6...13).contains(signs), "one each 100 ms: \(signs) in a second")
+        #expect(manager.nextWord()?.first == "READY=1")
+        /// Signs until something holds, and in how many seconds.
+        func signs(until holds: (Int) -> Bool) -> (count: Int, seconds: Double) {
+            let (began, deadline) = (now(), now() + 60)
+            var count = 0
+            while !holds(count), now() < deadline { if manager.next(seconds: 0.02) == ["WATCHDOG=1"] { count += 1 } }
+            while manager.next(seconds: 0) != nil { count += 1 }
+            return (count, now() - began)
+        }
+        // Fewer on a busy machine.
+        let (count, seconds) = signs { $0 >= 10 }
+        #expect(count >= 10 && Double(count) < seconds * 10 + 3, "one each 100 ms: \(count) in \(seconds) s")
         let client = try daemon.connect()
         client.send(Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}"))
-        usleep(200_000)
-        while manager.next(seconds: 0) != nil {}
-        #expect(manager.next(seconds: 0.9) == nil, "the loop is stuck")
+        let (few, whole) = signs { _ in client.hasInput }
+        #expect(Double(few) < (whole - 1.5) * 10 + 4, "the loop is stuck: \(few) in \(whole) s")
         #expect(try client.reply()["result"] != nil)
-        #expect(manager.next(seconds: 5) == ["WATCHDOG=1"])
+        #expect(manager.next(seconds: 60) == ["WATCHDOG=1"])
         // Another process's watchdog is none of ours.
         #expect(daemon.terminate() == 0)
         while manager.next(seconds: 0) != nil {}
         try daemon.launch(
             environment: ["NOTIFY_SOCKET=\(manager.address)", "WATCHDOG_USEC=200000", "WATCHDOG_PID=1"])
-        #expect(manager.nextWord(seconds: 30)?.first == "READY=1")
+        #expect(manager.nextWord()?.first == "READY=1")
         #expect(manager.next(seconds: 0.5) == nil)
     }
 
@@ -114,15 +120,15 @@ import Testing
         let log = daemon.root + "/activation.log"
         let started = try Outsider.run(
             """
-            systemd-socket-activate \(listen) --fdname=\(names) \(TemporaryDaemon.binary) --profile small \
+            systemd-socket-activate -E KURA_DUMPABLE=1 \(listen) --fdname=\(names) \(TemporaryDaemon.binary) --profile small \
             --data-dir \(daemon.data) --config \(daemon.root)/config.json >\(log) 2>&1 & echo $!; \
-            for i in $(seq 500); do [ -S \(daemon.root)/\(sockets.last!.file) ] && exit; sleep 0.01; done
+            for i in $(seq 6000); do [ -S \(daemon.root)/\(sockets.last!.file) ] && exit; sleep 0.01; done
             """)
         let pid = try #require(pid_t(started.output.prefix { $0.isNumber }))
         defer { Glibc.kill(pid, SIGKILL) }
         try body()
         Glibc.kill(pid, SIGTERM)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while Glibc.kill(pid, 0) == 0, now() < deadline { usleep(10_000) }
         return TemporaryDaemon.contents(log).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
@@ -180,7 +186,7 @@ import Testing
             func reload(_ text: String, until holds: () throws -> Bool) throws {
                 TemporaryDaemon.write(text, to: daemon.root + "/config.json")
                 Glibc.kill(pid_t(pid), SIGHUP)
-                let deadline = now() + 10
+                let deadline = now() + 60
                 while try !holds() {
                     guard now() < deadline else {
                         Issue.record("the new role is not in force")

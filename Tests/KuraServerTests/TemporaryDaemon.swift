@@ -39,15 +39,15 @@ final class TemporaryDaemon {
 
     // MARK: Running
 
-    /// Starts a daemon and waits until it answers.
+    /// Starts a daemon and waits until it answers. It gets `passing` as descriptor 3, and inherits no other.
     func start(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
-        more: [String] = [], through: [String] = []
+        more: [String] = [], through: [String] = [], passing: Int32? = nil
     ) throws {
         try launch(
             profile: profile, configuration: configuration, faults: faults, environment: environment, more: more,
-            through: through)
-        let deadline = now() + 30
+            through: through, passing: passing)
+        let deadline = now() + 60
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
             if let status = pollStatus() {
@@ -66,7 +66,7 @@ final class TemporaryDaemon {
     /// Starts a daemon without waiting for it.
     func launch(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, environment: [String] = [],
-        more: [String] = [], through: [String] = []
+        more: [String] = [], through: [String] = [], passing: Int32? = nil
     ) throws {
         var arguments = ["--data-dir", data, "--profile", profile] + more
         // A configuration with sockets of its own has one at the usual place too.
@@ -76,7 +76,8 @@ final class TemporaryDaemon {
             arguments += ["--config", root + "/config.json"]
         }
         pid = try Self.spawn(
-            arguments, faults: faults, standardError: logPath, more: environment, through: through)
+            arguments, faults: faults, standardError: logPath, more: environment, through: through,
+            passing: passing)
     }
 
     /// Runs kurad with these arguments to its end; one that serves instead is killed after a minute.
@@ -95,7 +96,7 @@ final class TemporaryDaemon {
     func launchEphemeral(more: [String] = []) throws {
         pid = try Self.spawn(
             ["--ephemeral", "--socket", socket] + more, faults: nil, standardError: logPath, temporary: root)
-        let deadline = now() + 30
+        let deadline = now() + 60
         while now() < deadline {
             if let client = try? Client(path: socket), (try? client.result("storage.ping")) != nil { return }
             usleep(2000)
@@ -105,7 +106,7 @@ final class TemporaryDaemon {
 
     private static func spawn(
         _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp",
-        more: [String] = [], through: [String] = []
+        more: [String] = [], through: [String] = [], passing passed: Int32? = nil
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -113,6 +114,9 @@ final class TemporaryDaemon {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, standardError, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        if let passed { posix_spawn_file_actions_adddup2(&actions, passed, 3) }
+        // What other tests have open just now is none of its business: it would hold pipes open that are to end.
+        _ = closeFrom(&actions, passed == nil ? 3 : 4)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -160,14 +164,17 @@ final class TemporaryDaemon {
 
     /// Waits until the daemon has ended.
     /// - Returns: its exit status, 128 and more for signals; nil when it goes on.
-    func wait(seconds: Double = 30) -> Int32? {
+    func wait(seconds: Double = 60) -> Int32? {
         let deadline = now() + seconds
         while now() < deadline {
             if let status = pollStatus() { return status }
             usleep(1000)
         }
-        return nil
+        return pollStatus()
     }
+
+    /// What it says when clients that do not read had it wait for all the time that a drain has.
+    static let overtime = "the time for draining is over"
 
     var isRunning: Bool { pid > 0 && pollStatus() == nil }
 
@@ -188,7 +195,7 @@ final class TemporaryDaemon {
     func connect() throws -> Client { try Client(path: socket) }
 
     /// Waits until a condition on `storage.status` holds.
-    func waitUntil(seconds: Double = 20, _ holds: (JSON) -> Bool) throws {
+    func waitUntil(seconds: Double = 60, _ holds: (JSON) -> Bool) throws {
         let client = try connect()
         let deadline = now() + seconds
         while true {
@@ -268,6 +275,10 @@ final class TemporaryDaemon {
         }
     }
 }
+
+/// Swift's Glibc leaves what is the GNU library's own out.
+@_silgen_name("posix_spawn_file_actions_addclosefrom_np")
+private func closeFrom(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32) -> Int32
 
 /// Seconds on a clock that never goes back.
 func now() -> Double {

@@ -97,7 +97,7 @@ import Testing
 
     // The daemon lets go of all of them.
     private func expectNoneHeld(_ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 5
+        let deadline = now() + 60
         while held > 0, now() < deadline { usleep(5000) }
         #expect(held == 0, sourceLocation: location)
     }
@@ -268,7 +268,7 @@ import Testing
         close(pipe.read)
         let text = (0..<5000).map { "{\"k\":\"n\($0)\"}\n" }.joined()
         #expect(write(pipe.write, text, 60_000) == 60_000)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try client.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int == 0, now() < deadline {}
         shutdown(other.descriptor, Int32(SHUT_RDWR))
         expectNoneHeld()
@@ -341,9 +341,8 @@ import Testing
             expectNoneHeld()
             close(pipe.read)
         default:
-            let start = now()
             #expect(daemon.terminate() == 0)
-            #expect(now() - start < 4)
+            #expect(!daemon.log.contains(TemporaryDaemon.overtime))
             #expect(try answer(other)["error"]?["data"]?["kind"]?.text == "shuttingDown")
             close(pipe.read)
         }
@@ -386,7 +385,8 @@ import Testing
         // It waits while the line that it came with is not whole.
         let request = Client.request("documents.import", "{\"collection\":\"c\",\"fd\":true}")
         try client.send(String(request.prefix(20)), descriptors: [descriptor])
-        usleep(50_000)
+        let deadline = now() + 60
+        while held != 1, now() < deadline { usleep(5000) }
         #expect(held == 1)
         client.send(String(request.dropFirst(20)))
         #expect(try answer()["result"]?["imported"]?.int == 1)

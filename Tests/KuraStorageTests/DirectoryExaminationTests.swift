@@ -32,7 +32,7 @@ import Testing
         let fixture = TemporaryDirectory()
         let configuration = StorageConfiguration(dataDirectory: fixture.path + "/data")
         #expect(mkdir(configuration.dataDirectory, 0o700) == 0)
-        let file = open(configuration.bootPath, O_RDWR | O_CREAT, 0o600)
+        let file = open(configuration.bootPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         close(file)
         let now = DirectoryExamination.nowSeconds()
         func clock(_ now: Int64) -> Finding.Severity? {

@@ -242,7 +242,7 @@ import Testing
     }
 
     private func copyFile(_ path: String, to other: String) -> Bool {
-        let (source, target) = (open(path, O_RDONLY), creat(other, 0o600))
+        let (source, target) = (open(path, O_RDONLY | O_CLOEXEC), creat(other, 0o600))
         defer { for descriptor in [source, target] { close(descriptor) } }
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {

@@ -128,7 +128,7 @@ import Testing
         try Segment.trim(2, in: directory.path)
         #expect(FileSystem.size(wal) == ends[3])
         #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(1...4))
-        let descriptor = open(wal, O_WRONLY)
+        let descriptor = open(wal, O_WRONLY | O_CLOEXEC)
         #expect(pwrite(descriptor, [0x5A], 1, 3) == 1)
         close(descriptor)
         try Segment.trim(2, in: directory.path)
@@ -151,7 +151,7 @@ import Testing
         }
         // The last frame that was written loses a byte.
         let wal = directory.path + "/000001.sqlite-wal"
-        let descriptor = open(wal, O_RDWR)
+        let descriptor = open(wal, O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: FileSystem.size(wal))
         #expect(pread(descriptor, &bytes, bytes.count, 0) == bytes.count)

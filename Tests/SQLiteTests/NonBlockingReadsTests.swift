@@ -105,7 +105,7 @@ extension SQLiteModule {
         @Test func `a read beyond the end says how many bytes there were`() {
             let path = directory.durable
             write([1, 2, 3], to: path)
-            let descriptor = open(path, O_RDONLY)
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             defer { close(descriptor) }
             withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { bytes in
                 #expect(NonBlockingReads.read(descriptor, bytes, at: 1) == .short(2))
@@ -128,7 +128,7 @@ extension SQLiteModule {
 
         /// Drops the file's pages from the page cache; false when they stay.
         private func evict(_ path: String) -> Bool {
-            let descriptor = open(path, O_RDONLY)
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             defer { close(descriptor) }
             guard fsync(descriptor) == 0, posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0 else {
                 return false
@@ -143,7 +143,7 @@ extension SQLiteModule {
         }
 
         private func text(_ path: String) -> String? {
-            let descriptor = open(path, O_RDONLY)
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
             // One read brings a page of what the kernel makes up as it goes.

@@ -46,7 +46,7 @@ final class TemporaryDirectory {
 }
 
 func contents(_ path: String) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     var bytes = [UInt8](repeating: 0, count: size(path))
     let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
@@ -56,7 +56,7 @@ func contents(_ path: String) -> [UInt8]? {
 }
 
 func write(_ bytes: [UInt8], to path: String) {
-    let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     precondition(descriptor >= 0, "open: \(errno)")
     let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     precondition(count == bytes.count, "write: \(errno)")

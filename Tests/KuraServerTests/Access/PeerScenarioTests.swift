@@ -93,7 +93,7 @@ import Testing
         let command =
             "unshare -U -r \(TemporaryDaemon.binary) --config \(daemon.root)/inner.json --data-dir \(daemon.root)/inner"
         let started = try Outsider.run(
-            "\(command) >\(daemon.root)/inner.log 2>&1 & echo $!; for i in $(seq 1000); do [ -S \(socket) ] && exit; sleep 0.01; done"
+            "\(command) >\(daemon.root)/inner.log 2>&1 & echo $!; for i in $(seq 6000); do [ -S \(socket) ] && exit; sleep 0.01; done"
         )
         let pid = try #require(pid_t(started.output.prefix { $0.isNumber }))
         defer { Glibc.kill(pid, SIGTERM) }

@@ -88,34 +88,37 @@ import Testing
         // More than the socket holds and nobody reads: draining waits for this client.
         let get = Client.request("settings.get", "{\"domain\":\"a\",\"key\":\"k\"}")
         client.send(String(repeating: get, count: 50))
-        usleep(100_000)
+        _ = try daemon.connect("admin").result("storage.ping")
         Glibc.kill(daemon.daemon.pid, SIGTERM)
-        let deadline = now() + 5
+        let deadline = now() + 60
         while !daemon.daemon.log.contains("draining"), now() < deadline { usleep(2000) }
-        let began = now()
         try daemon.reload(daemon.configuration([:]))
-        #expect(daemon.daemon.log.contains("a connection ends: its role is gone"))
         #expect(daemon.daemon.wait() == 0)
-        #expect(now() - began < 3, "it was not the drain's own end")
+        #expect(daemon.daemon.log.contains("a connection ends: its role is gone"))
+        #expect(!daemon.daemon.log.contains(TemporaryDaemon.overtime), "it was not the drain's own end")
     }
 
     @Test func `the configuration is read while the background has long to go`() throws {
         // The second segment is prepared behind the first change, by the thread that makes and retires segments.
-        let daemon = try RoleDaemon(["app": Self.reads], faults: "log.prepare:sleep=4000:2")
-        let admin = try daemon.connect("admin")
-        try admin.result("settings.put", "{\"domain\":\"a\",\"key\":\"k\",\"value\":1}")
-        usleep(100_000)
-        let began = now()
-        try daemon.reload(daemon.configuration(["app": Self.writes]))
-        #expect(now() - began < 2)
+        do {
+            let busy = try RoleDaemon(["app": Self.reads], faults: "log.prepare:sleep=30000:2")
+            let admin = try busy.connect("admin")
+            try admin.result("settings.put", "{\"domain\":\"a\",\"key\":\"k\",\"value\":1}")
+            usleep(100_000)
+            let began = now()
+            try busy.reload(busy.configuration(["app": Self.writes]))
+            #expect(now() - began < 25)
+            busy.daemon.kill()
+        }
         // Asked for several times at once, the newest text is in force in the end.
+        let daemon = try RoleDaemon(["app": Self.reads])
         let client = try daemon.connect("app")
         let texts = (0..<20).map { daemon.configuration(["app": $0 % 2 == 0 ? Self.writes : Self.reads]) }
         for text in texts {
             TemporaryDaemon.write(text, to: daemon.root + "/config.json")
             Glibc.kill(daemon.daemon.pid, SIGHUP)
         }
-        let deadline = now() + 5
+        let deadline = now() + 60
         while try client.result("session.hello")["grants"]?[0]?["scope"]?.text != "a*", now() < deadline {
             usleep(2000)
         }
@@ -176,7 +179,7 @@ import Testing
             Client.request("documents.import", "{\"collection\":\"c\",\"fd\":true}"), descriptors: [ends[0]])
         _ = lines.withCString { Glibc.write(ends[1], $0, strlen($0)) }
         let admin = try daemon.connect("admin")
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try admin.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int ?? 0 < 64, now() < deadline {
             usleep(2000)
         }
@@ -220,10 +223,17 @@ import Testing
                 "documents.put", "{\"collection\":\"\(scope)\",\"id\":\"of \(scope)\",\"value\":1}")
         }
         let client = try daemon.connect("app")
-        client.send(Client.request("documents.list", "{\"collection\":\"a\"}"))
-        usleep(50_000)
-        try daemon.reload(daemon.configuration(reads("b")))
-        #expect(kind(try client.reply()) == "forbidden")
+        // On a busy machine the slice may be through before the right is taken away.
+        var answer: JSON?
+        for attempt in 0..<10 where answer.map(kind) != "forbidden" {
+            if attempt > 0 { try daemon.reload(daemon.configuration(reads("*"))) }
+            try admin.result("documents.put", "{\"collection\":\"a\",\"id\":\"of a\",\"value\":\(attempt)}")
+            client.send(Client.request("documents.list", "{\"collection\":\"a\"}"))
+            usleep(50_000)
+            try daemon.reload(daemon.configuration(reads("b")))
+            answer = try client.reply()
+        }
+        #expect(answer.map(kind) == "forbidden", "\(answer ?? .null)")
         let page = try client.result("documents.list", "{\"collection\":\"b\"}")
         #expect(page["documents"]?[0]?["id"]?.text == "of b")
     }

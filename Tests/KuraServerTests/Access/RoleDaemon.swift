@@ -35,7 +35,7 @@ final class RoleDaemon {
         let before = daemon.log.occurrences(of: "read again")
         TemporaryDaemon.write(text, to: root + "/config.json")
         Glibc.kill(daemon.pid, SIGHUP)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while daemon.log.occurrences(of: "read again") == before {
             guard now() < deadline else {
                 Issue.record("the configuration was not read again: \(daemon.log)")

@@ -22,7 +22,7 @@ private func processLimit(
         var acknowledged: [String: String] = [:]
         var isAlive = true
         // Goes on until the fault has struck.
-        let deadline = now() + 20
+        let deadline = now() + 60
         var round = 0
         while isAlive, now() < deadline {
             round += 1
@@ -69,7 +69,7 @@ private func processLimit(
         #expect(try World.names(client, "1") == [])
         try world.expectContents(0)
         // The daemon goes on, and there is room again.
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try client.call("documents.attach", World.params("1", "a", ",\"data\":\"YQ==\""))["result"] == nil {
             try #require(now() < deadline)
             usleep(20_000)
@@ -166,20 +166,31 @@ private func processLimit(
     }
 
     @Test func `a file that shrinks or grows while it is read is refused`() throws {
-        for grows in [false, true] {
-            let world = try AttachmentWorld(faults: "attachment.write:sleep=300:1")
+        for grows in [false, true] { try expectRefused(grows) }
+    }
+
+    /// On a busy machine the daemon may come to the file, or be through with it, before it has its new size: then it is taken as it was.
+    private func expectRefused(_ grows: Bool) throws {
+        for attempt in 0..<10 {
+            let world = try AttachmentWorld(faults: "attachment.write:sleep=\(300 + attempt * 300):1")
             let client = try world.connect()
             try World.put(client, "1")
             let file = try world.file([UInt8](repeating: 1, count: 600 << 10), flags: O_RDWR)
             try client.send(
                 Client.request("documents.attach", World.params("1", "a", ",\"fd\":true")), descriptors: [file])
-            usleep(100_000)
+            usleep(100_000 + UInt32(attempt) * 150_000)
             ftruncate(file, grows ? 700 << 10 : 100 << 10)
-            let data = try client.reply()["error"]?["data"]
+            let reply = try client.reply()
+            if reply["result"] != nil, attempt < 9 {
+                close(file)
+                continue
+            }
+            let data = reply["error"]?["data"]
             #expect(data?["kind"]?.text == "transferFailed")
             #expect(data?["hint"]?.text == "the file changed its size while it was read")
             close(file)
             try world.expectContents(0)
+            return
         }
     }
 
@@ -191,9 +202,13 @@ private func processLimit(
         client.send(
             Client.request("documents.attach", World.params("1", "a", ",\"data\":\"YQ==\""), id: "1")
                 + Client.request("documents.get", World.params("1"), id: "2"))
-        let started = now()
-        for _ in 0..<50 { try other.result("storage.ping") }
-        #expect(now() - started < 0.4)
+        // One before and one after, if it held the loop up.
+        var count = 0
+        while !client.hasInput {
+            try other.result("storage.ping")
+            count += 1
+        }
+        #expect(count > 5)
         #expect(try client.reply()["id"]?.int == 1)
         #expect(try client.reply()["result"]?["attachments"]?.elements.count == 1)
     }
@@ -205,8 +220,9 @@ private func processLimit(
         client!.send(Client.request("documents.attach", World.params("1", "a", ",\"data\":\"YQ==\"")))
         usleep(50_000)
         client = nil
-        usleep(500_000)
         let other = try world.connect()
+        let deadline = now() + 60
+        while try World.names(other, "1").isEmpty, now() < deadline { usleep(20_000) }
         #expect(try World.read(other, "1", "a") == "a")
         try world.daemon.waitUntilFolded()
         try world.expectContents(1)

@@ -58,7 +58,7 @@ final class AttachmentWorld {
 
     /// Waits until so many contents lie there, and nothing else is left over.
     func expectContents(_ count: Int, _ location: SourceLocation = #_sourceLocation) throws {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while contents.count != count || !temporary.isEmpty, now() < deadline { usleep(10_000) }
         #expect(contents.count == count, "\(contents)", sourceLocation: location)
         #expect(temporary.isEmpty, "\(temporary)", sourceLocation: location)
@@ -107,7 +107,7 @@ final class AttachmentWorld {
     }
 
     func expectNoneHeld(_ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 5
+        let deadline = now() + 60
         while held > 0, now() < deadline { usleep(5000) }
         #expect(held == 0, sourceLocation: location)
     }

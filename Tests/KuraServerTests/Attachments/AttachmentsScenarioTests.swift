@@ -155,7 +155,7 @@ import Testing
         try World.put(client, "1")
         #expect(try World.names(client, "1") == [])
         // What was counted meanwhile is told with the next fold.
-        let deadline = now() + 10
+        let deadline = now() + 60
         while world.contents.count != (isDrop ? 0 : 1), now() < deadline {
             try World.put(client, "1")
             try world.daemon.waitUntilFolded()

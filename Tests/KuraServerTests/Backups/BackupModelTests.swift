@@ -113,7 +113,7 @@ import Testing
         let bytes = try #require(TemporaryDaemon.contents(path("whole", daemon)))
         let (cut, target) = (daemon.root + "/cut", daemon.root + "/target")
         for percent in 0..<100 {
-            let descriptor = open(cut, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            let descriptor = open(cut, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             let part = bytes[..<(bytes.count * percent / 100)]
             part.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: cut) }
             close(descriptor)

@@ -94,7 +94,7 @@ import Testing
         // The key of where it comes from opens what was put since.
         #expect(other.terminate() == 0)
         let root = try #require(TemporaryDaemon.contents(daemon.data + "/keys/root.key"))
-        let file = open(other.data + "/keys/root.key", O_WRONLY | O_CREAT, 0o600)
+        let file = open(other.data + "/keys/root.key", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         try root.withBytes { try FileSystem.write(file, $0, at: 0, path: "") }
         close(file)
         try other.start()

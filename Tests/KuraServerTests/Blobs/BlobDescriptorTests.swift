@@ -51,7 +51,7 @@ import Testing
         let path = world.daemon.root + "/pipe-x"
         try #require(mkfifo(path, 0o600) == 0)
         var pair: [Int32] = [-1, -1]
-        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair)
+        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair)
         let hostile = [
             open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC), open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
             open("/dev/zero", O_RDONLY | O_CLOEXEC), open("/dev/null", O_RDONLY | O_CLOEXEC),
@@ -210,7 +210,7 @@ import Testing
         let client = try other.connect()
         let bytes = World.bytes(30_000)
         TemporaryDaemon.write("", to: root + "/a")
-        let file = open(root + "/a", O_WRONLY | O_TRUNC)
+        let file = open(root + "/a", O_WRONLY | O_TRUNC | O_CLOEXEC)
         _ = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
         close(file)
         try client.result("blobs.put", World.params("a", ",\"path\":\"\(root)/a\""))

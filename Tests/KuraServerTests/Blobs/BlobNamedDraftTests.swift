@@ -10,7 +10,7 @@ import Testing
     }
 
     private func expectNoTemporaries(_ world: World, _ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while !temporaries(world).isEmpty, now() < deadline { usleep(5000) }
         #expect(temporaries(world).isEmpty, sourceLocation: location)
     }

@@ -62,11 +62,13 @@ import Testing
         var other: Client? = try world.connect()
         let (held, leased) = (try begin(other!, "a"), try begin(other!, "b", ",\"leaseSeconds\":60"))
         let short = try begin(other!, "c", ",\"leaseSeconds\":1")
-        for upload in [held, leased, short] {
+        for upload in [held, leased] {
             try other!.result("blobs.appendUpload", piece(upload, 0, World.bytes(20_000)))
         }
+        // On a busy machine its time is over by now.
+        _ = try other!.call("blobs.appendUpload", piece(short, 0, World.bytes(20_000)))
         other = nil
-        usleep(100_000)
+        try world.daemon.waitForConnections(1, over: client)
         #expect(try client.refusal("blobs.appendUpload", piece(held, 20_000, [1]))["kind"]?.text == "uploadNotFound")
         try client.result("blobs.appendUpload", piece(leased, 20_000, [1]))
         try client.result("blobs.commitUpload", "{\"upload\":\"\(leased)\"}")

@@ -81,7 +81,7 @@ final class BlobWorld {
     func path(_ digest: String) -> String { "\(directory)/\(digest.prefix(2))/\(digest.dropFirst(2))" }
 
     func expectFiles(_ count: Int, _ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while files.count != count, now() < deadline { usleep(10_000) }
         #expect(files.count == count, "\(files)", sourceLocation: location)
     }
@@ -119,7 +119,7 @@ final class BlobWorld {
 
     /// `kept`: contents that have been asked for as descriptors, which stay open.
     func expectNoneHeld(butKept kept: Int = 0, _ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 10
+        let deadline = now() + 60
         // What clients that are gone have asked for may still be opened and closed.
         var left = held
         while left > kept, now() < deadline {
@@ -131,7 +131,7 @@ final class BlobWorld {
 
     /// Waits until the daemon has no more descriptors than that.
     func expectDescriptors(_ count: Int, _ location: SourceLocation = #_sourceLocation) {
-        let deadline = now() + 10
+        let deadline = now() + 60
         var left = daemon.descriptorCount
         while left > count, now() < deadline {
             usleep(5000)

@@ -138,8 +138,14 @@ import Testing
 
     @Test func `what is expired is gone, and a touch gives it more time`() throws {
         try World.put(client, "short", World.bytes(30_000), ",\"ttlSeconds\":1")
-        try World.put(client, "touched", [1], ",\"ttlSeconds\":1")
-        #expect(try client.result("blobs.touch", World.params("touched", ",\"ttlSeconds\":60"))["found"]?.bool == true)
+        // On a busy machine it may have expired before it is touched.
+        var isTouched = false
+        for _ in 0..<20 where !isTouched {
+            try World.put(client, "touched", [1], ",\"ttlSeconds\":1")
+            let touched = try client.result("blobs.touch", World.params("touched", ",\"ttlSeconds\":60"))
+            isTouched = touched["found"]?.bool == true
+        }
+        #expect(isTouched)
         #expect(try client.result("blobs.touch", World.params("none"))["found"]?.bool == false)
         usleep(1_200_000)
         #expect(try World.read(client, "short") == nil)

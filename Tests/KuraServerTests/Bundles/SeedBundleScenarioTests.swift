@@ -329,7 +329,7 @@ import Testing
         var files: [(String, String)] = []
         func write(_ what: String, _ bytes: [UInt8]) throws {
             let path = source.root + "/bad-\(files.count)"
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             defer { close(descriptor) }
             try bytes.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: path) }
             files.append((what, path))
@@ -408,7 +408,7 @@ import Testing
         #expect(daemon.terminate() == 0)
         let torn = source.root + "/torn"
         let bytes = try #require(TemporaryDaemon.contents(file))
-        let descriptor = open(torn, O_WRONLY | O_CREAT, 0o600)
+        let descriptor = open(torn, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         try bytes[..<(bytes.count / 2)].withBytes { try FileSystem.write(descriptor, $0, at: 0, path: torn) }
         close(descriptor)
         try damage(daemon, log: true, torn)

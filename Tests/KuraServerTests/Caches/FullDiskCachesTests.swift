@@ -66,13 +66,12 @@ import Testing
             try BlobWorld.put(client, "\(number)", [UInt8(number)])
         }
         // Until what waits is written.
-        var before = try writes()
-        repeat {
-            usleep(300_000)
+        var (before, since) = (try writes(), now())
+        while now() < since + 1.5 {
+            usleep(100_000)
             let after = try writes()
-            if after == before { break }
-            before = after
-        } while true
+            if after != before { (before, since) = (after, now()) }
+        }
         #expect(before ?? 0 > 0)
         for number in 0..<2000 {
             try client.result("models.get", "{\"namespace\":\"n\",\"key\":\"\(number % 20)\"}")

@@ -296,12 +296,14 @@ import Testing
         let daemon = try TemporaryDaemon(configuration: "{\"changes\":{\"progressSeconds\":1}}")
         let watcher = try daemon.connect()
         let writer = try daemon.connect()
-        try watcher.result("changes.watch", "{\"scope\":\"other\"}")
         let started = now()
+        try watcher.result("changes.watch", "{\"scope\":\"other\"}")
         for value in 1...5 { try put(writer, "a", "\(value)") }
-        let mark = try event(watcher)
+        var mark = try event(watcher)
+        #expect(now() - started > 0.8)
+        // On a busy machine it is told on the way, too.
+        while let rev = mark["rev"]?.int, rev < 5 { mark = try event(watcher) }
         #expect(mark["rev"]?.int == 5 && mark["changes"]?.elements.isEmpty == true)
-        #expect(now() - started > 0.8 && now() - started < 5)
     }
 
     @Test func `one subscription too many is refused, and a place is free again when one ends`() throws {
@@ -337,7 +339,7 @@ import Testing
         let started = now()
         let none = try client.result("changes.wait", "{\"afterRev\":2,\"timeoutMs\":300}")
         #expect(keys(none) == [] && none["rev"]?.int == 2 && none["hasMore"]?.bool == false)
-        #expect(now() - started > 0.28 && now() - started < 5)
+        #expect(now() - started > 0.28 && now() - started < 30)
         // Out of a batch nothing can come later.
         client.send("[\(Client.request("changes.wait", "{\"afterRev\":2}").dropLast())]\n")
         #expect(keys(try client.reply()[0]?["result"]) == [])
@@ -366,10 +368,10 @@ import Testing
         try daemon.waitForConnections(1, over: other)
         #expect(try other.result("storage.status")["connections"]?["subscriptions"]?.int == 0)
         other.send(Client.request("changes.wait", "{\"afterRev\":0,\"timeoutMs\":600000}", id: "9"))
-        usleep(50_000)
-        let started = now()
+        other.send(Client.request("storage.ping", id: "10"))
+        #expect(try other.reply()["id"]?.int == 10)
         #expect(daemon.terminate() == 0)
-        #expect(now() - started < 3)
+        #expect(!daemon.log.contains(TemporaryDaemon.overtime))
         #expect(try other.reply()["result"]?["rev"]?.int == 0)
     }
 }

@@ -96,7 +96,7 @@ final class FeedWorld {
 
     /// Takes turns until the condition holds.
     func turns(until holds: () -> Bool) {
-        let deadline = now() + 20
+        let deadline = now() + 60
         while !holds() {
             turn()
             if now() > deadline {

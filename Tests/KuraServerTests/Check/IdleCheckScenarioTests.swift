@@ -46,7 +46,7 @@ import Testing
         let path = daemon.data + "/durable/kura.sqlite"
         let contents = try #require(TemporaryDaemon.contents(path))
         let place = try #require(contents.firstRange(of: Array("mark-150".utf8))?.lowerBound) / 4096 * 4096
-        let descriptor = open(path, O_RDWR)
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
         let bytes = [UInt8](repeating: 0xEE, count: 4096)
         #expect(pwrite(descriptor, bytes, bytes.count, off_t(place)) == bytes.count)
         close(descriptor)

@@ -7,7 +7,7 @@ import Testing
     private final class Lingering {
         let descriptor: Int32
         private let others: [Int32]
-        static let seconds: Int32 = 6
+        static let seconds: Int32 = 30
 
         init() throws {
             var address = sockaddr_in()
@@ -54,7 +54,7 @@ import Testing
         // Asked for by nobody.
         try stranger.send(Client.request("storage.ping"), descriptors: [lingering.descriptor])
         close(lingering.descriptor)
-        #expect(try delay(client) < 3)
+        #expect(try delay(client) < 20)
         try stranger.result("storage.ping")
     }
 
@@ -74,7 +74,7 @@ import Testing
         close(lingering.descriptor)
         Glibc.kill(daemon.pid, SIGCONT)
         #expect(try stranger.reply()["error"]?["data"]?["kind"]?.text == "overloaded")
-        #expect(try delay(client) < 3)
+        #expect(try delay(client) < 20)
     }
 
     @Test func `a socket with such a one inside holds nobody up`() throws {
@@ -84,14 +84,14 @@ import Testing
         let lingering = try Lingering()
         // A pair of Unix sockets: what lies unread in one is closed with it.
         var pair: [Int32] = [0, 0]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         let carrier = Client(adopting: pair[0])
         try carrier.send("x", descriptors: [lingering.descriptor])
         close(lingering.descriptor)
         let stranger = try daemon.connect()
         try stranger.send(Client.request("storage.ping"), descriptors: [pair[1]])
         close(pair[1])
-        #expect(try delay(client) < 3)
+        #expect(try delay(client) < 20)
     }
 
     @Test func `who passes more than are kept, again and again, waits ever longer, and nobody else does`() throws {
@@ -100,15 +100,24 @@ import Testing
         try other.result("storage.ping")
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
-        let flooder = try daemon.connect()
         let many = [Int32](repeating: null, count: 250)
-        // Held up for 1, 2, 4 … 128 ms.
-        let begun = now()
-        for _ in 0..<8 { try flooder.send(" ", descriptors: many) }
-        try flooder.send(Client.request("storage.ping"), descriptors: [])
-        #expect(try delay(other) < 0.2)
-        #expect(try flooder.reply()["result"] != nil)
-        #expect(now() - begun > 0.2)
+        // On a busy machine this client may sleep through all of it.
+        var count = 0
+        for _ in 0..<10 where count <= 40 {
+            let flooder = try daemon.connect()
+            // Held up for 1, 2, 4 … 128 ms; others that were would be answered once or twice between two of them.
+            let begun = now()
+            for _ in 0..<8 { try flooder.send(" ", descriptors: many) }
+            try flooder.send(Client.request("storage.ping"), descriptors: [])
+            count = 0
+            while !flooder.hasInput {
+                try other.result("storage.ping")
+                count += 1
+            }
+            #expect(try flooder.reply()["result"] != nil)
+            #expect(now() - begun > 0.2)
+        }
+        #expect(count > 40)
     }
 
     @Test func `one who does so and goes is let go at once`() throws {
@@ -124,7 +133,7 @@ import Testing
         flooder = nil
         _ = flooder
         // Read to its end with a second between two messages it would stay for half a minute.
-        let deadline = now() + 10
+        let deadline = now() + 60
         while daemon.descriptorCount > before, now() < deadline { usleep(20_000) }
         #expect(daemon.descriptorCount <= before)
     }
@@ -135,7 +144,7 @@ import Testing
         try client.result("storage.ping")
         let before = daemon.settledDescriptorCount
         for _ in 0..<20 { try daemon.connect().result("changes.watch") }
-        let deadline = now() + 10
+        let deadline = now() + 60
         while daemon.descriptorCount > before, now() < deadline { usleep(5000) }
         #expect(daemon.descriptorCount <= before)
     }

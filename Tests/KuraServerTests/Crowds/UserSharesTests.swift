@@ -103,7 +103,7 @@ import Testing
         #expect(refused["error"]?["data"]?["hint"]?.text?.contains("share") == true)
         let admin = try daemon.connect("admin")
         try admin.result("documents.put", "{\"collection\":\"d\",\"id\":\"a\",\"value\":1}")
-        let null = open("/dev/null", O_WRONLY)
+        let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         defer { close(null) }
         let exported = try admin.result("documents.export", "{\"collection\":\"d\",\"fd\":true}", descriptors: [null])
         #expect(exported["exported"]?.int == 1)

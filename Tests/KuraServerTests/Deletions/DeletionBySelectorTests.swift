@@ -184,13 +184,14 @@ import Testing
         gone?.send(Client.request("documents.deleteMany", parameters("{}", ",\"allowScan\":true"), id: "7"))
         while try client.result("documents.describe", "{\"collection\":\"c\"}")["count"]?.int == 16_000 {}
         gone = nil
+        try daemon.waitForConnections(1, over: client)
         // It has come to rest when two looks see the same.
         var left = -1
         while true {
             let now = try #require(try count())
             if now == left { break }
             left = now
-            usleep(100_000)
+            usleep(500_000)
         }
         #expect(left > 0 && left < 16_000)
         client.send(Client.request("documents.deleteMany", parameters("{}", ",\"allowScan\":true"), id: "9"))

@@ -85,7 +85,7 @@ import Testing
         #expect(try client.refusal("documents.deleteMany", Self.all)["kind"]?.text == "noSpace")
         #expect(try count(client) == 10)
         var reply = try client.call("documents.deleteMany", Self.all)
-        let deadline = now() + 20
+        let deadline = now() + 60
         while reply["error"]?["data"]?["kind"]?.text == "noSpace", now() < deadline {
             usleep(50_000)
             reply = try client.call("documents.deleteMany", Self.all)
@@ -103,7 +103,7 @@ import Testing
         try fill(try daemon.connect("admin"), 6000)
         #expect(daemon.daemon.terminate() == 0)
         try daemon.daemon.start(
-            configuration: daemon.configuration(full), faults: "log.append:sleep=100:1+")
+            configuration: daemon.configuration(full), faults: "log.append:sleep=400:1+")
         let client = try daemon.connect("app")
         client.send(Client.request("documents.deleteMany", Self.all, id: "7"))
         let admin = try daemon.connect("admin")

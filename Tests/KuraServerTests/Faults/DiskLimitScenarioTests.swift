@@ -65,7 +65,7 @@ import Testing
         let client = try daemon.connect()
         #expect(try put(client, 0) == nil)
         let filler = try place(daemon) + "/filler"
-        let descriptor = open(filler, O_WRONLY | O_CREAT, 0o600)
+        let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         #expect(posix_fallocate(descriptor, 0, off_t(Self.limit)) == 0)
         close(descriptor)
         var number = 1

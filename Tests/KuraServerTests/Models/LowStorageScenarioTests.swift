@@ -78,7 +78,7 @@ private final class SmallDisk {
     }
 
     /// Asks until it holds.
-    private func wait(_ what: String, seconds: Double = 15, _ holds: () throws -> Bool) throws {
+    private func wait(_ what: String, seconds: Double = 60, _ holds: () throws -> Bool) throws {
         let deadline = now() + seconds
         while try !holds() {
             guard now() < deadline else {

@@ -103,6 +103,10 @@ import Testing
 
     // MARK: Writes that fail
 
+    private func writes(_ client: Client) throws -> Int? {
+        try client.result("storage.status")["disk"]?["cache"]?["writes"]?.int
+    }
+
     private func keys(_ numbers: Range<Int>) -> String { numbers.map { "\"k\($0)\"" }.joined(separator: ",") }
 
     @Test func `what a write that failed half-way was to delete does not come back`() throws {
@@ -150,8 +154,11 @@ import Testing
         // The sweep of a start would write as well, and the next one is a minute away.
         try client.result("storage.sweep")
         for more in ["all\"", "tag\",\"tag\":\"t\"", "prefix\",\"prefix\":\"k\""] {
-            try client.result("models.invalidate", "{\"namespace\":\"\(more)}")
             // Each is a write of its own.
+            let before = try writes(client)
+            try client.result("models.invalidate", "{\"namespace\":\"\(more)}")
+            let deadline = now() + 60
+            while try writes(client) == before, now() < deadline { usleep(5000) }
             usleep(50_000)
         }
         // The main file is dropped with this one.

@@ -51,13 +51,13 @@ import Testing
     @Test func `on a stale key one wins and the others get the stale value at once`() throws {
         let first = try daemon.connect()
         _ = try put(first, nil, value: 1, ",\"ttlSeconds\":0")
-        let won = try claim(first, ",\"waitMs\":5000")
+        let won = try claim(first, ",\"waitMs\":60000")
         #expect(won["state"]?.text == "stale" && won["value"]?.int == 1 && won["token"] != nil)
         let second = try daemon.connect()
         let began = now()
-        let stale = try claim(second, ",\"waitMs\":5000")
+        let stale = try claim(second, ",\"waitMs\":60000")
         #expect(stale["state"]?.text == "stale" && stale["value"]?.int == 1 && stale["token"] == nil)
-        #expect(now() - began < 1)
+        #expect(now() - began < 30)
     }
 
     @Test func `maxAgeSeconds 0 always claims, also what is fresh`() throws {
@@ -75,6 +75,7 @@ import Testing
         way: String
     ) throws {
         var winner: Client? = try daemon.connect()
+        let began = now()
         let token = try #require(
             try claim(winner!, way == "lease" ? ",\"leaseSeconds\":1" : "")["token"]?.text)
         let (second, third) = (try daemon.connect(), try daemon.connect())
@@ -85,10 +86,9 @@ import Testing
             #expect(try winner!.result("models.fail", "{\"token\":\"\(token)\"}")["ended"]?.bool == true)
         default: winner = nil
         }
-        let began = now()
         let next = try second.reply()
-        // A lease outlives its connection, and the others wait until it ends.
-        if way == "lease" { #expect(now() - began > 0.5 && now() - began < 3) } else { #expect(now() - began < 1) }
+        // A lease outlives its connection, and the others wait until it ends: long before their own time is over, when nobody would win.
+        if way == "lease" { #expect(now() - began > 0.9) }
         #expect(next["result"]?["state"]?.text == "miss" && next["result"]?["error"] == nil)
         let nextToken = try #require(next["result"]?["token"]?.text)
         #expect(nextToken != token)
@@ -108,11 +108,12 @@ import Testing
         let patient = try daemon.connect()
         var gone: Client? = try daemon.connect()
         try park(gone!)
+        let began = now()
         try park(patient, waitMs: 300)
         gone = nil
-        let began = now()
         let reply = try patient.reply()
-        #expect(now() - began > 0.1 && now() - began < 3)
+        // Sooner than the winner's claim ends.
+        #expect(now() - began > 0.28 && now() - began < 25)
         #expect(reply["result"]?["state"]?.text == "miss" && reply["result"]?["token"] == nil)
     }
 
@@ -185,13 +186,17 @@ import Testing
         let token = try #require(won["token"]?.text)
         let waiting = try daemon.connect()
         try park(waiting)
+        let began = now()
         _ = try client.result("models.fail", "{\"token\":\"\(token)\",\"retryAfterSeconds\":1}")
         let told = try waiting.reply()["result"]
         #expect(told?["state"]?.text == "stale" && told?["value"]?.int == 1 && told?["retryAfterMs"]?.int == 1000)
         let held = try claim(client)
-        #expect(held["token"] == nil && (held["retryAfterMs"]?.int ?? 0) > 0 && held["value"]?.int == 1)
-        usleep(1_100_000)
-        #expect(try claim(client)["token"] != nil)
+        let isHeld = held["token"] == nil && (held["retryAfterMs"]?.int ?? 0) > 0 && held["value"]?.int == 1
+        #expect(isHeld || now() - began > 0.9, "\(held)")
+        if held["token"] == nil {
+            usleep(1_100_000)
+            #expect(try claim(client)["token"] != nil)
+        }
     }
 
     @Test func `a turn that is taken back for want of room takes no claim back`() throws {

@@ -257,7 +257,7 @@ import Testing
         let error = try client.refusal("documents.search", "{\"collection\":\"c\",\"query\":\"number\"}")
         #expect(error["kind"]?.text == "indexNeeded")
         // The tables under it go in pieces, then the table.
-        let deadline = now() + 20
+        let deadline = now() + 60
         while now() < deadline,
             try TablesRecount.numbers(
                 daemon.data, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'search\\_%' ESCAPE '\\'") != [0]

@@ -88,6 +88,7 @@ import Testing
 
     @Test func `what has expired cannot be read while it is locked either`() throws {
         let client = try daemon.connect()
+        let began = now()
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         var parts = tm()
@@ -101,7 +102,9 @@ import Testing
             "{\"service\":\"s\",\"account\":\"soon\",\"secret\":\"x\",\"accessibility\":\"always\",\"expiresAt\":\"\(text)\"}"
         )
         try client.result("secrets.lock")
-        #expect(try get("soon") == "x")
+        let found = try get("soon")
+        // On a busy machine it has expired by now.
+        #expect(found == "x" || now() - began > 0.9)
         usleep(2_100_000)
         #expect(try get("soon") == "sealed")
     }

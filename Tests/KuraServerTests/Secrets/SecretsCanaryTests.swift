@@ -111,7 +111,7 @@ import Testing
             let reply = try client.call(method, params)
             // The reply may be there before its turn ends.
             let pieces = values.map(piece)
-            let deadline = now() + 2
+            let deadline = now() + 60
             var remains = MemoryScan.find(pieces, in: daemon.pid)
             while !remains.isEmpty, now() < deadline {
                 usleep(20_000)

@@ -88,7 +88,7 @@ import Testing
         #expect(found["secret"]?.text == "one" && found["version"]?.int == 1)
         #expect(try client.result("secrets.scopes")["scopes"]?.elements.count == 1)
         #expect(try client.result("secrets.status")["chainHead"] == chain)
-        let deadline = now() + 20
+        let deadline = now() + 60
         while try put(client, "t", "third")["error"] != nil, now() < deadline { usleep(20_000) }
         #expect(try put(client, "s", "second")["result"]?["version"]?.int == 2)
         for isClean in [false, true] {

@@ -63,17 +63,13 @@ import Testing
             Client.request("secrets.unlock", "{\"passphrase\":\"wrong\"}", id: "1")
                 + Client.request("secrets.unlock", "{\"passphrase\":\"correct horse\"}", id: "2")
                 + Client.request("secrets.status", id: "3"))
-        var longest = 0.0
+        // Were the loop to hash, it would serve one request before and one after.
         var count = 0
-        let end = now() + 0.3
-        while now() < end {
-            let started = now()
+        while !client.hasInput {
             try other.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
-            longest = max(longest, now() - started)
             count += 1
         }
-        #expect(count > 20)
-        #expect(longest < 0.2, "\(longest)")
+        #expect(count > 5)
         let replies = [try client.reply(), try client.reply(), try client.reply()]
         #expect(replies.map { $0["id"]?.int } == [1, 2, 3])
         #expect(kind(replies[0]) == "wrongKey")
@@ -171,9 +167,9 @@ import Testing
         let daemon = try TemporaryDaemon(starts: false)
         let key = daemon.root + "/kura.key"
         TemporaryDaemon.write(String(repeating: "k", count: 32), to: key)
-        let descriptor = open(key, O_RDONLY)
+        let descriptor = open(key, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
-        try daemon.start(more: ["--key-fd", "\(descriptor)"])
+        try daemon.start(more: ["--key-fd", "3"], passing: descriptor)
         #expect(try daemon.connect().result("secrets.slots")["slots"]?[0]?["kind"]?.text == "descriptor")
         try daemon.connect().result("secrets.lock")
         #expect(try daemon.connect().refusal("secrets.unlock")["kind"]?.text == "wrongKey")
@@ -181,7 +177,8 @@ import Testing
         let credentials = ["CREDENTIALS_DIRECTORY=\(daemon.root)"]
         let container = "{\"secrets\":{\"keyFile\":\"\(key)\"}}"
         lseek(descriptor, 0, SEEK_SET)
-        try daemon.start(configuration: container, environment: credentials, more: ["--key-fd=\(descriptor)"])
+        try daemon.start(
+            configuration: container, environment: credentials, more: ["--key-fd=3"], passing: descriptor)
         for kind in ["credential", "container"] {
             try daemon.connect().result("secrets.addSlot", "{\"kind\":\"\(kind)\"}")
         }

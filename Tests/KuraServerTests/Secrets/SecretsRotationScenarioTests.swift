@@ -45,7 +45,7 @@ import Testing
 
     private func waitUntilDone(_ what: String = "") throws {
         let client = try daemon.connect()
-        let deadline = now() + 20
+        let deadline = now() + 60
         while now() < deadline {
             let status = try client.result("secrets.status")
             let slots = try client.result("secrets.slots")
@@ -110,7 +110,7 @@ import Testing
         let empty = try TemporaryDaemon()
         let client = try empty.connect()
         try client.result("secrets.rotate", Self.rootKey)
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try client.result("secrets.slots")["retiredEpochs"] != .array([]), now() < deadline { usleep(5000) }
         #expect(try client.result("secrets.slots")["retiredEpochs"] == .array([]))
     }
@@ -165,7 +165,7 @@ import Testing
                 + Client.request("secrets.put", Self.put(2, "lost"), id: "2"))
         #expect(try JSON(try #require(try client.line()))["error"]?["data"]?["kind"]?.text == "noSpace")
         #expect(try JSON(try #require(try client.line()))["error"]?["data"]?["kind"]?.text == "noSpace")
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try client.call("secrets.rotate", "{\"service\":\"s\"}")["error"] != nil, now() < deadline {
             usleep(5000)
         }
@@ -203,7 +203,7 @@ import Testing
         // Another look is taken when they are unlocked the next time.
         try again.result("secrets.lock")
         try again.result("secrets.unlock")
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try retired() != .array([]), now() < deadline { usleep(5000) }
         #expect(try retired() == .array([]))
         #expect(try again.result("secrets.verify")["damagedCount"]?.int == 0)
@@ -282,7 +282,7 @@ import Testing
         daemon.kill()
         try daemon.start()
         let again = try daemon.connect()
-        let deadline = now() + 10
+        let deadline = now() + 60
         while try again.result("secrets.status")["integrity"]?.text != "whole", now() < deadline { usleep(2000) }
         #expect(try again.result("secrets.status")["chainHead"]?.text == after[0])
     }

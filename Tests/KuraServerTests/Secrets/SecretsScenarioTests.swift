@@ -324,6 +324,7 @@ import Testing
     // MARK: Time
 
     @Test func `what has expired is absent, and goes by itself`() throws {
+        let began = now()
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         var parts = tm()
@@ -335,9 +336,13 @@ import Testing
         try put("old", "\"kept\"")
         let rev = try put("old", "\"short\"", ",\"expiresAt\":\"\(text)\"")["rev"]?.int
         try put("stays", "\"x\"")
-        #expect(try get("old")["secret"] == .string("short"))
-        #expect(try get("old")["expiresAt"]?.text?.hasPrefix(text.dropLast()) == true)
-        let deadline = now() + 20
+        let found = try get("old")
+        // On a busy machine it has expired by now.
+        if now() - began < 0.9 {
+            #expect(found["secret"] == .string("short"))
+            #expect(found["expiresAt"]?.text?.hasPrefix(text.dropLast()) == true)
+        }
+        let deadline = now() + 60
         while try client.result("secrets.describe", "{\"service\":\"s\"}")["count"]?.int != 1, now() < deadline {
             usleep(20_000)
         }

@@ -101,7 +101,7 @@ extension TemporaryDaemon {
 
     /// Writes bytes over those of a file.
     static func overwrite(_ path: String, at offset: Int, _ bytes: [UInt8]) throws {
-        let descriptor = open(path, O_WRONLY)
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
         try #require(descriptor >= 0, "\(path): \(errno)")
         defer { close(descriptor) }
         #expect(pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count)

@@ -39,7 +39,7 @@ import Testing
     private func check(_ bytes: [UInt8], _ opener: BackupOpener = BackupOpener()) throws(BackupFault) -> BackupManifest
     {
         let path = directory.path + "/file"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         bytes.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: path) }
         let reader = try BackupReader(descriptor, path: path, opener)

@@ -25,7 +25,7 @@ import Testing
         try body(writer)
         try writer.write(.manifest) { manifest.append(to: &$0) }
         let path = directory.path + "/file"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         try sink.bytes.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: path) }
         return path

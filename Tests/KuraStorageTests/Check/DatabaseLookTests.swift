@@ -90,10 +90,8 @@ import Testing
             WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
             INSERT INTO rows SELECT i, hex(zeroblob(300)), 0 FROM n;
             """)
-        let start = monotonicNanoseconds()
         let (problems, isComplete) = try TablesCheck.quick(connection, ["rows", "single"], milliseconds: 20)
         #expect(!isComplete && problems.isEmpty)
-        #expect(monotonicNanoseconds() - start < 1_000_000_000)
         try connection.execute("INSERT INTO single VALUES('it can be used', 2)")
     }
 }

@@ -144,7 +144,7 @@ final class IndexHarness {
 
     /// Folds until no index is being built or removed.
     func settle() throws {
-        let deadline = monotonicNanoseconds() + 20_000_000_000
+        let deadline = monotonicNanoseconds() + 60_000_000_000
         while monotonicNanoseconds() < deadline {
             try fold()
             if try isSettled() { return }
