@@ -67,6 +67,19 @@ import Testing
         Issue.record("nobody was answered")
     }
 
+    @Test func `that somebody does not read and had it wait for all of its time is said in the log`() throws {
+        let deaf = try daemon.connect()
+        let value = String(repeating: "x", count: 60_000)
+        try deaf.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"\(value)\"}")
+        let get = Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
+        deaf.send(String(repeating: get, count: 50))
+        let began = now()
+        #expect(daemon.terminate() == 0)
+        #expect(now() - began > 4.9)
+        #expect(daemon.log.contains(TemporaryDaemon.overtime), "\(daemon.log)")
+        withExtendedLifetime(deaf) {}
+    }
+
     @Test func `who says nothing is not waited for`() throws {
         let silent = try (0..<20).map { _ in try daemon.connect() }
         let half = try daemon.connect()
