@@ -17,6 +17,8 @@ import Testing
             connection.send(FakeDaemon.reply(line, #"{"subscription":1,"rev":1,"epoch":"e"}"#))
         } else if line.contains("settings.list") {
             connection.send(FakeDaemon.reply(line, #"{"values":{},"rev":1}"#))
+        } else if line.contains("storage.ping") {
+            connection.send(FakeDaemon.reply(line, "{}"))
         } else {
             return false
         }

@@ -43,6 +43,8 @@ import Testing
                     connection.send(Self.reply(line, #"{"values":{"a":"old"},"rev":45}"#))
                 } else if line.contains("settings.getMany") {
                     connection.send(Self.reply(line, #"{"values":{},"rev":45}"#))
+                } else if line.contains("storage.ping") {
+                    connection.send(Self.reply(line, "{}"))
                 }
             }
         }
@@ -88,11 +90,13 @@ import Testing
                     return
                 } else if line.contains("settings.getMany") {
                     // The first answer waits until the other history has been read.
-                    if held == nil, number > 1 {
+                    if held == nil {
                         held = line
                     } else {
                         connection.send(Self.reply(line, #"{"values":{},"rev":10}"#))
                     }
+                } else if line.contains("storage.ping") {
+                    connection.send(Self.reply(line, "{}"))
                 } else {
                     connection.send(Self.reply(held ?? line, #"{"values":{"a":"of the other"},"rev":10}"#))
                     connection.send(Self.reply(line, #"{"rev":0}"#))

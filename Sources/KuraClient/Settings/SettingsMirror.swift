@@ -36,7 +36,7 @@ public final class SettingsMirror: Observable, Sendable {
         let stream = settings.watch(values: false)
         let iterator = stream.makeAsyncIterator()
         // A stream waits for a daemon for ever, a call has its time.
-        _ = try await settings.getMany([])
+        _ = try await settings.kura.call("storage.ping", ParameterText())
         guard case .progress(let rev)? = try await iterator.next() else {
             throw KuraError(.closed, "the client was closed before the settings were read")
         }

@@ -139,7 +139,7 @@ import Testing
             guard connection.hello() else { return }
             while let line = connection.line() {
                 let index = #"{"name":"byDeck","fields":["deck"],"unique":false,"state":"ready","entries":1,"bytes":9}"#
-                connection.send(FakeDaemon.reply(line, #"{"indexes":[\#(index)]}"#))
+                connection.send(FakeDaemon.reply(line, #"{"indexes":[\#(index)],"rev":1}"#))
             }
         }
         let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
