@@ -22,7 +22,7 @@ struct DocumentsImport {
         let format = source.kind == .json ? "array" : "lines"
         if job.id == nil, source.kind == .ndjson, source.firstRecordHasUnusedID {
             // Nobody asked for it to be one, and the same again would store everything twice.
-            report.notes.append("each document got a new id; --id id takes the member 'id' that they have")
+            report.notes.append("each document gets a new id; --id id takes the member 'id' that they have")
         }
         if job.isDry {
             try examine(try source.bytes(), isArray: source.kind == .json, &report)

@@ -41,8 +41,8 @@ struct RestartableImport {
             } catch {
                 progress.erase()
                 guard error.isInterruption else {
-                    throw stopped(
-                        interruptions > 0 ? resumed(error, at: offset) : error, from: begin, first: first, remedy)
+                    let failure = interruptions > 0 ? resumed(error, at: offset) : error
+                    throw stopped(failure, before + (progress.imported ?? 0), from: begin, first: first, remedy)
                 }
                 // What this attempt has told; another one's figures are below its own beginning.
                 if let done = progress.done, let imported = progress.imported, done > offset {
@@ -99,11 +99,17 @@ struct RestartableImport {
     }
 
     /// A record that is not stored ends the import: what stands before it is stored, and stays.
-    private func stopped(_ error: Failure, from begin: off_t, first: Int64, _ remedy: (Int64) -> String) -> Failure {
+    private func stopped(
+        _ error: Failure, _ told: Int64, from begin: off_t, first: Int64, _ remedy: (Int64) -> String
+    ) -> Failure {
+        var failure = error
         guard let data = error.reply.flatMap({ JSONObject($0)?.object("data") }), data.string("kind") == "badRecord",
             let offset = data.integer("offset")
-        else { return error }
-        var failure = error
+        else {
+            // Such as a full disk: what was told before is the least.
+            if told > 0 { failure.message += "; at least \(told) are stored" }
+            return failure
+        }
         if let why = data.string("hint") { failure.message += ": \(Self.inOptions(why))" }
         let count = begin >= 0 ? records(from: begin + off_t(first), to: begin + off_t(offset)) : nil
         failure.message += count.map { "; the \($0) before it are stored" } ?? "; what stands before it is stored"
