@@ -60,10 +60,12 @@ public struct Client: ~Copyable {
     /// The caller closes it.
     public mutating func takeDescriptor() -> Int32? { connection.takeDescriptor() }
 
-    /// Waits, as long as it takes, for the next notification of a subscription.
-    /// - Throws: `connectionLost`, or `badReply` when a line comes that is no notification.
-    public mutating func nextNotice() throws(ClientError) -> Notice {
-        let line = try connection.readLine(isTimed: false)
+    /// Waits for the next notification of a subscription.
+    /// - Parameter milliseconds: how long; -1: as long as it takes.
+    /// - Returns: the notification.
+    /// - Throws: `connectionLost`, `timedOut`, or `badReply` when a line comes that is no notification.
+    public mutating func nextNotice(within milliseconds: Int32 = -1) throws(ClientError) -> Notice {
+        let line = try connection.readLine(isTimed: false, within: milliseconds)
         guard let notice = Notice(line: line) else {
             throw ClientError(.badReply, "a line came that is no notification, and nothing was asked")
         }

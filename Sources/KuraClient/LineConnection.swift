@@ -92,12 +92,13 @@ public struct LineConnection: ~Copyable {
 
     /// Waits for the next line, however long it is.
     /// - Parameters:
-    ///   - isTimed: false waits for ever, whatever time this connection allows.
+    ///   - isTimed: false waits as long as `limit` says, whatever time this connection allows.
+    ///   - limit: milliseconds; -1 waits for ever.
     ///   - tick: called about ten times a second while nothing comes.
     /// - Returns: the line without its line end.
     /// - Throws: `connectionLost` when the other side closes before the line ends, or `timedOut`.
     public mutating func readLine(
-        isTimed: Bool = true, tick: (() -> Void)? = nil
+        isTimed: Bool = true, within limit: Int32 = -1, tick: (() -> Void)? = nil
     ) throws(ClientError) -> [UInt8] {
         while true {
             if let newline = received.bytes.firstIndex(of: 0x0A, from: scanned) {
@@ -108,7 +109,7 @@ public struct LineConnection: ~Copyable {
                 return line
             }
             scanned = received.count
-            try receive(within: isTimed ? timeout : -1, tick)
+            try receive(within: isTimed ? timeout : limit, tick)
         }
     }
 

@@ -99,6 +99,15 @@ struct Catalogue {
         let words =
             nouns.flatMap { [$0.name, $0.shortName].compactMap(\.self) } + aliases.map(\.word)
             + Tool.all.filter { $0.noun == nil }.map(\.word) + Self.commands.map(\.word)
+        // Verbs and options are not what is meant where only the letters are alike.
+        let others = verbs.map(\.word) + GlobalOptions.all.map { "--" + $0.name }
+        if let verb = Suggestion.synonym(of: word, among: others) {
+            let owners = verbs.filter { $0.word == verb }.map { "'kura \($0.path)'" }
+            return .usage(
+                message,
+                hint: owners.isEmpty ? "did you mean \(verb)?" : "a noun comes first: \(owners.joined(separator: ", "))"
+            )
+        }
         return .usage(message, hint: Suggestion.hint(for: word, among: words) ?? "'kura --help' lists the commands")
     }
 }

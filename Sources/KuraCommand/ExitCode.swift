@@ -15,7 +15,8 @@ enum ExitCode: Int32, CaseIterable {
     var meaning: String {
         switch self {
         case .done: "Done. 'status': the daemon is ready."
-        case .refused: "The daemon refused, for a reason that has no number of its own; nothing was changed."
+        case .refused:
+            "The daemon refused, for a reason that has no number of its own. Nothing was changed, but by an import, which says how far it came."
         case .usage: "Bad usage: a wrong command, option or parameter. Nothing was changed."
         case .noDaemon: "No daemon, or it went away or stayed silent before it answered a read."
         case .conflict: "The item has another revision than --if-rev said. Read it again, then decide."

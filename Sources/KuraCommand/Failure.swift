@@ -68,14 +68,17 @@ struct Failure: Error {
         let remedy = ErrorKind.allCases.first { "\($0.facts.name)" == error.kind }.map { "\($0.facts.remedy)" }
         self.init(
             status: ExitCode.of(error), message: "\(error.kind): \(error.message)\(suffix)",
-            hint: (error.hint ?? remedy).map(Self.inCommands), reply: Self.json(error))
+            hint: (error.hint ?? remedy).map { Self.inCommands($0, JSONObject(error.data)) }, reply: Self.json(error))
     }
 
-    /// The protocol's advice names methods; here they are commands.
-    private static func inCommands(_ advice: String) -> String {
-        advice.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
+    /// The protocol's advice names methods, parameters and members of the error; here they are commands, options and numbers.
+    private static func inCommands(_ advice: String, _ data: JSONObject?) -> String {
+        let advice = advice.replacing("`allowScan: true`", with: "allowScan: true")
+            .replacing("allowScan: true", with: "--allow-scan")
+        return advice.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
             // What stands between the signs has the odd places.
             guard index % 2 == 1 else { return String(part) }
+            if let number = data?.integer(String(part)) { return String(number) }
             guard let method = Method.all.first(where: { $0.name == part }) else { return "`\(part)`" }
             let noun = Method.Store(rawValue: method.noun)?.shortName ?? method.noun
             return "'kura \(noun) \(method.verb)'"

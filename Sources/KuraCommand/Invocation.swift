@@ -23,6 +23,12 @@ struct Invocation {
     var takesText = false
     /// A secret is an object of texts.
     var takesObject = false
+    /// A secret may be empty.
+    var allowsEmpty = false
+    /// A FILE that is there may be replaced.
+    var replaces = false
+    /// Where a subscription ends.
+    var bounds = Subscription.Bounds()
     /// A secret may be shown on a terminal without asking.
     var shows = false
     /// Of a list; all when empty.
@@ -38,6 +44,13 @@ extension Invocation {
         if !columns.isEmpty, options.form == .json {
             throw .usage("--json is the whole result: --columns goes with --ndjson, or with neither")
         }
+        // A change is told without its value unless that is asked for.
+        if columns.contains(where: { $0 == "value" || $0.hasPrefix("value.") }),
+            let values = verb.parameters.first(where: { $0.field.name == "values" && $0.form == .flag }),
+            !named.contains(where: { $0.parameter.field.name == "values" })
+        {
+            named.append((values, "true"))
+        }
         if verb.isWhole, !named.contains(where: { ["limit", "cursor"].contains($0.parameter.field.name) }) {
             wantsAll = true
         }
@@ -46,8 +59,9 @@ extension Invocation {
         }
         guard verb.impliesStandardStream, let stream = open.first(where: { $0.isFile || $0.isGreedy }) else { return }
         let others = open.filter { $0.field.isRequired && $0.field.name != stream.field.name }
-        guard words.count == others.count, !named.contains(where: { $0.parameter.field.name == "path" }) else { return }
-        let writes = verb.method.access == .read
+        let isElsewhere = named.contains { ["path", "data", "fd"].contains($0.parameter.field.name) }
+        guard words.count == others.count, !isElsewhere else { return }
+        let writes = verb.writesFile
         guard !(writes ? console.output.isTerminal : console.isInputTerminal) else {
             throw .usage(
                 "\(verb.path) \(writes ? "writes to" : "reads from") standard \(writes ? "output" : "input"), "
@@ -186,7 +200,20 @@ struct InvocationReader {
         }
         guard let option = verb.ownOptions.first(where: { $0.name == name }) else { return false }
         if option.value != nil {
-            invocation.columns += try columns(try value(given, of: name), of: verb)
+            let text = try value(given, of: name)
+            switch name {
+            case "count":
+                guard let count = Int(text), count > 0 else {
+                    throw .usage("--count takes a whole number from 1, not '\(text)'")
+                }
+                invocation.bounds.count = count
+            case "for":
+                guard let seconds = Double(text), seconds > 0, seconds <= 2_000_000 else {
+                    throw .usage("--for takes seconds, such as 5 or 0.5, not '\(text)'")
+                }
+                invocation.bounds.seconds = seconds
+            default: invocation.columns += try columns(text, of: verb)
+            }
             return true
         }
         guard given == nil else { throw .usage("--\(name) takes no value") }
@@ -194,6 +221,8 @@ struct InvocationReader {
         case "all": invocation.wantsAll = true
         case "object": invocation.takesObject = true
         case "show": invocation.shows = true
+        case "allow-empty": invocation.allowsEmpty = true
+        case "replace": invocation.replaces = true
         default: invocation.takesText = true
         }
         return true

@@ -78,8 +78,8 @@ public enum Kura {
                 hint: "'kura \(noun.word) --help' tells more")
         case .verb(let verb):
             let secrets = SecretReader(
-                asks: console.isInputTerminal, takesObject: invocation.takesObject, input: console.input,
-                ask: console.ask)
+                asks: console.isInputTerminal, takesObject: invocation.takesObject,
+                allowsEmpty: invocation.allowsEmpty, input: console.input, ask: console.ask)
             var invocation = invocation
             try invocation.imply(console, for: verb)
             let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
@@ -88,7 +88,8 @@ public enum Kura {
             }
             return try VerbCommand(
                 verb: verb, parameters: parameters, wantsAll: invocation.wantsAll, shows: invocation.shows,
-                columns: invocation.columns, options: options, console: console
+                replaces: invocation.replaces, columns: invocation.columns, bounds: invocation.bounds, options: options,
+                console: console
             ).run()
         case .tool(let tool):
             let arguments = ToolArguments(tool: tool, words: invocation.words, options: invocation.toolOptions)

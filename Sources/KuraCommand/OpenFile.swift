@@ -2,27 +2,25 @@ import Glibc
 import KuraBytes
 import KuraProtocol
 
-/// The file whose descriptor goes along with a request: read by a write, written by a read. Closed with its owner.
+/// The file that the daemon reads: its descriptor goes along with a request. Closed with its owner.
 struct OpenFile: ~Copyable {
     let descriptor: Int32?
 
     /// - Parameters:
-    ///   - path: `-` is standard input or output; nil: there is none.
-    ///   - access: the method's.
+    ///   - path: `-` is standard input; nil: there is none.
     ///   - isRegular: the daemon takes a regular file alone: what else is read here is copied to one that nobody sees.
     /// - Throws: a usage failure when it cannot be opened, or be copied.
-    init(_ path: String?, access: Method.Access, isRegular: Bool = false) throws(Failure) {
+    init(_ path: String?, isRegular: Bool = false) throws(Failure) {
         guard let path else {
             descriptor = nil
             return
         }
         let opened: Int32
         if path == "-" {
-            opened = access == .write ? STDIN_FILENO : STDOUT_FILENO
+            opened = STDIN_FILENO
         } else {
-            let flags = access == .write ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC
             // Safety: Swift lends the path as a C string for the call.
-            opened = unsafe open(path, flags | O_CLOEXEC, 0o600)
+            opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
             guard opened >= 0 else { throw .file("cannot open \(path)") }
         }
         guard isRegular, !Self.isRegular(opened) else {
@@ -88,9 +86,8 @@ struct ReceivedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all of it to a file, which is made or replaced; `-` is standard output.
-    borrowing func copy(to path: String) throws(Failure) {
-        let target = try OpenFile(path, access: .read)
-        try OpenFile.copy(descriptor, to: target.descriptor ?? STDOUT_FILENO, path)
+    /// Writes all of it to another.
+    borrowing func copy(to target: Int32, _ path: String) throws(Failure) {
+        try OpenFile.copy(descriptor, to: target, path)
     }
 }

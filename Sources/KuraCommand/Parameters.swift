@@ -31,7 +31,8 @@ struct Parameters {
             return try input()
         }
         let secrets = secrets.map {
-            SecretReader(asks: $0.asks, takesObject: $0.takesObject, input: input, ask: $0.ask)
+            SecretReader(
+                asks: $0.asks, takesObject: $0.takesObject, allowsEmpty: $0.allowsEmpty, input: input, ask: $0.ask)
         }
         var reader = ValueReader(takesText: invocation.takesText, input: input)
         var given: [(parameter: Verb.Parameter, words: [String])] = []

@@ -81,6 +81,8 @@ struct SecretReader {
     let asks: Bool
     /// The secret is an object of texts, as JSON.
     var takesObject = false
+    /// A secret may be empty.
+    var allowsEmpty = false
     /// All of standard input.
     let input: () throws(Failure) -> [UInt8]
     /// Asks without an echo; nil when there is no answer.
@@ -91,6 +93,12 @@ struct SecretReader {
     func readImplied(_ parameter: Verb.Parameter) throws(Failure) -> (name: String, value: [UInt8]) {
         _ = csys_set_no_dump()
         let bytes = try asks ? question(parameter) : input()
+        guard allowsEmpty || !Self.withoutLineEnd(bytes).isEmpty else {
+            // What a program prints that has failed.
+            throw .usage(
+                asks ? "nothing was typed, and nothing was stored" : "standard input is empty, and nothing was stored",
+                hint: "--allow-empty stores a secret that is empty")
+        }
         if takesObject {
             guard let object = JSONObject(bytes) else { throw .usage("the secret is no JSON object") }
             return (parameter.field.name, JSONParts.object(object.entries))

@@ -3,7 +3,7 @@ import KuraClient
 
 /// Conditions as a command line has them, made into a selector: `continent=Asia 'area>=1000'`.
 ///
-/// A condition is a path, a sign and a value, without spaces around the sign; several must all hold. The path is taken as it is, so
+/// A condition is a path, a sign and a value, without spaces around the sign, which are refused; several must all hold. The path is taken as it is, so
 /// that `capital.name` looks into an object; what is more than this (`$or`, `$in`, …) is written as a JSON selector.
 enum SelectorWords {
     /// Longer signs before those that they begin with.
@@ -30,6 +30,21 @@ enum SelectorWords {
             guard let (path, operation, text) = parts(word) else {
                 throw .usage(
                     "'\(word)' is no condition", hint: "write FIELD=VALUE, 'FIELD>=VALUE', or one JSON selector")
+            }
+            let sign = signs.first { $0.operation == operation }?.sign ?? ""
+            if path.last?.isWhitespace ?? false || text.first?.isWhitespace ?? false {
+                // Taken as they are they would be parts of the name and of the value, and match nothing.
+                let (bare, rest) = (path.trimmed, text.trimmed)
+                throw .usage(
+                    "'\(word)' has a space beside its sign",
+                    hint: "write '\(bare)\(sign)\(rest)'; a value that begins with a space is written as JSON: "
+                        + "'\(bare)\(sign)\"\(text)\"'")
+            }
+            if operation == "$eq", text.first == "=" {
+                throw .usage(
+                    "'\(word)' has two signs",
+                    hint: "write '\(path)=\(text.dropFirst())'; text that begins with '=' is written as JSON: "
+                        + "'\(path)=\"\(text)\"'")
             }
             // A pattern, and what text begins with, are texts, whatever they look like.
             let isText = operation == "$regex" || operation == "$beginsWith"
@@ -78,5 +93,14 @@ enum SelectorWords {
             index = word.index(after: index)
         }
         return nil
+    }
+}
+
+extension String {
+    /// Without white space at either end.
+    fileprivate var trimmed: String {
+        var text = drop(while: \.isWhitespace)
+        while text.last?.isWhitespace ?? false { text.removeLast() }
+        return String(text)
     }
 }

@@ -127,9 +127,12 @@ struct Session: ~Copyable {
     /// What came with the last reply; the caller closes it.
     mutating func takeDescriptor() -> Int32? { client.takeDescriptor() }
 
-    mutating func nextNotice() throws(Failure) -> Notice {
+    /// - Parameter seconds: how long to wait; nil: as long as it takes.
+    /// - Returns: the next notification of a subscription.
+    /// - Throws: that the connection was lost, or that none came in time.
+    mutating func nextNotice(within seconds: Double? = nil) throws(Failure) -> Notice {
         do throws(ClientError) {
-            return try client.nextNotice()
+            return try client.nextNotice(within: seconds.map { Int32(max(0, $0) * 1000) } ?? -1)
         } catch {
             throw Failure(error)
         }

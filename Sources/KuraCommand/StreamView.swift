@@ -39,16 +39,25 @@ struct StreamView {
         console.remark("connected again" + (JSONObject(result)?.integer("rev").map { ", from revision \($0)" } ?? ""))
     }
 
-    mutating func show(_ notice: Notice) {
-        guard !console.isQuiet else { return }
-        guard form != .json, let items = Self.items(of: notice) else { return showWhole(notice) }
-        for item in items {
+    /// - Parameters:
+    ///   - notice: what has come.
+    ///   - most: no more lines than these; nil: all.
+    /// - Returns: how many lines it made; with `-q` those that it would have made.
+    mutating func show(_ notice: Notice, most: Int? = nil) -> Int {
+        guard form != .json, let items = Self.items(of: notice) else {
+            if !console.isQuiet { showWhole(notice) }
+            return 1
+        }
+        let told = items.prefix(most ?? items.count)
+        guard !console.isQuiet else { return told.count }
+        for item in told {
             if form == .standard, console.output.isTerminal, let object = JSONObject(item) {
                 show(row: object)
             } else {
                 console.print(line: wanted.isEmpty ? item : Listing.picked(wanted, of: item))
             }
         }
+        return told.count
     }
 
     /// The list of objects that it carries; nil when it carries none.

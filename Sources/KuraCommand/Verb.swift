@@ -107,9 +107,23 @@ struct Verb {
     /// What it reads has a size of its own: a pipe is copied to a file first.
     var wantsRegularFile: Bool { ["documents.attach", "blobs.put"].contains(method.name) }
 
+    /// Its FILE is what it answers; of others FILE is what they read.
+    var writesFile: Bool {
+        let takesFile = parameters.contains { $0.form == .file }
+        return parameters.contains { $0.form == .reply }
+            || takesFile && method.access == .read && method.name != "backups.compare"
+    }
+
     /// `--all` follows the cursor to the end.
     var isPaged: Bool {
         method.parameters.contains { $0.name == "cursor" } && method.result.contains { $0.name == "cursor" }
+    }
+
+    /// Items that a page has at most; nil when nobody says.
+    var largestPage: Int64? {
+        guard let limit = method.parameters.first(where: { $0.name == "limit" }), case .integer(let range) = limit.type
+        else { return nil }
+        return Int64(range.upperBound)
     }
 
     /// Its notifications go on after the reply.
@@ -147,14 +161,20 @@ struct Verb {
             options.append(OwnOption(name: name, value: value, summary: summary))
         }
         if isPaged { add("all", "Follow the cursor to the end.") }
+        if opensSubscription {
+            add("count", value: "N", "End when so many lines have been printed.")
+            add("for", value: "SECONDS", "End when so much time is over, whatever has come.")
+        }
         if Listing(method) != nil || opensSubscription {
             add(
                 "columns", value: "A,B",
                 "Only these, in this order, on a terminal and in lines of JSON; A.C looks into A.")
         }
+        if writesFile { add("replace", "FILE may be there: it is replaced when all has come.") }
         if takesJSON { add("string", "Take values as text, also when they are JSON.") }
         if parameters.contains(where: \.isImplied) {
             add("object", "The secret is a JSON object of texts, from standard input.")
+            add("allow-empty", "The secret may be empty.")
         }
         if showsSecret || showsSecrets { add("show", "Show the secret on a terminal without asking.") }
         return options.filter { parameter(option: $0.name) == nil }
@@ -162,7 +182,9 @@ struct Verb {
 
     /// What it writes or reads without a FILE: standard output or input, so that one can be piped into the other.
     var impliesStandardStream: Bool {
-        ["documents.export", "documents.import", "settings.import"].contains(method.name)
+        [
+            "documents.export", "documents.import", "settings.import", "blobs.put", "documents.attach",
+        ].contains(method.name)
     }
 
     /// All of it is wanted, however many pages that takes.

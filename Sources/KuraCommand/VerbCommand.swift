@@ -10,8 +10,12 @@ struct VerbCommand {
     let wantsAll: Bool
     /// Shows a secret on a terminal without asking.
     let shows: Bool
+    /// A FILE that is there may be replaced.
+    let replaces: Bool
     /// Of a list; all when empty.
     let columns: [String]
+    /// Where a subscription ends.
+    let bounds: Subscription.Bounds
     let options: GlobalOptions
     let console: Console
 
@@ -20,14 +24,17 @@ struct VerbCommand {
     }
 
     func run() throws(Failure) -> ExitCode {
-        let file = try OpenFile(
-            parameters.file, access: verb.method.access, isRegular: verb.wantsRegularFile)
+        let source = try OpenFile(verb.writesFile ? nil : parameters.file, isRegular: verb.wantsRegularFile)
+        // Before anything is asked: a file that is there is not written.
+        let written = verb.writesFile ? parameters.file ?? parameters.target : nil
+        let draft = try DraftFile(written ?? "-", replaces: replaces)
+        let passed = verb.writesFile ? (parameters.file == nil ? nil : draft.descriptor) : source.descriptor
         var session = try Session.open(options, console)
         if wantsAll { return try followCursor(&session) }
         let progress = ProgressLine(console, title: verb.path)
         let result: [UInt8]
         do throws(Failure) {
-            if verb.method.name == "documents.import", let descriptor = file.descriptor {
+            if verb.method.name == "documents.import", let descriptor = source.descriptor {
                 result = try RestartableImport(
                     method: verb.method, descriptor: descriptor, options: options, console: console
                 ).run(&session, parameters, progress) { offset in
@@ -35,32 +42,60 @@ struct VerbCommand {
                 }
             } else {
                 result = try session.result(
-                    verb.method, parameters.json, passing: file.descriptor, progress: progress)
+                    verb.method, parameters.json, passing: passed, progress: progress)
             }
         } catch {
             // The daemon's write has failed, and not one of ours: what reads our output has had enough.
-            if parameters.file == "-", verb.method.access == .read { Console.endUnlessRead() }
+            if parameters.file == "-", verb.writesFile { Console.endUnlessRead() }
             throw error
         }
         progress.erase()
         if let target = parameters.target {
             if let object = JSONObject(result), view.isMiss(object) { return miss(object, result, target) }
-            try ReceivedFile(session.takeDescriptor()).copy(to: target)
+            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target)
+            try draft.finish()
             // Standard output is the content's.
             if target == "-" { return .done }
         }
         if verb.showsSecret { return try showSecret(result) }
         if verb.showsSecrets, !console.isQuiet { try askToShow("show the secrets on this terminal?") }
+        if verb.writesFile, parameters.file != nil {
+            try draft.finish()
+            remarkEmpty(result)
+        }
         // The same: what is said of the content must not become a part of it.
-        if parameters.file == "-", verb.method.access == .read {
+        if parameters.file == "-", verb.writesFile {
             let members = JSONObject(result)?.entries ?? []
             console.remark(members.map { "\($0.name) \(Table.cell($0.value))" }.joined(separator: ", "))
             return .done
         }
-        guard verb.opensSubscription else { return view.show(result, asked: parameters) }
+        guard verb.opensSubscription else {
+            let status = view.show(result, asked: parameters)
+            if status == .done, let remark = Self.passing[verb.method.name] { console.remark(remark) }
+            return status
+        }
         var subscription = Subscription(
-            verb: verb, parameters: parameters, columns: columns, options: options, console: console)
+            verb: verb, parameters: parameters, columns: columns, bounds: bounds, options: options, console: console)
         try subscription.follow(&session, result)
+        return .done
+    }
+
+    /// What lasts as long as a connection, and this command's ends here.
+    private static let passing = [
+        "settings.override":
+            "an override lasts as long as the connection that has made it, and this one ends here: nothing was kept",
+        "documents.unwatch":
+            "a connection ends its own subscriptions only, and this one has none: 'kura docs watch' ends with ^C",
+        "changes.unwatch":
+            "a connection ends its own subscriptions only, and this one has none: 'kura watch' ends with ^C",
+    ]
+
+    /// A collection that is not there has no documents either, and its name may be misspelt.
+    private func remarkEmpty(_ result: [UInt8]) {
+        guard JSONObject(result)?.integer("exported") == 0,
+            let name = parameters["collection"].flatMap(JSONObject.string)
+        else { return }
+        console.remark("there are no documents in '\(name)'; 'kura docs scopes' names the collections")
     }
 
     /// There is no content to write: the file is not touched, and standard output, when it is the content's, stays empty.
@@ -118,6 +153,10 @@ struct VerbCommand {
         let progress = ProgressLine(console, title: verb.path)
         defer { progress.erase() }
         var asked = parameters
+        // A page may look at everything anew.
+        if asked["limit"] == nil, asked["cursor"] == nil, let limit = verb.largestPage {
+            asked["limit"] = Array(String(limit).utf8)
+        }
         var pages: [JSONObject] = []
         var count: Int64 = 0
         while true {

@@ -47,7 +47,7 @@ struct VerbHelp {
 
     private func meaning(_ parameter: Verb.Parameter) -> String {
         if parameter.form == .file {
-            return verb.method.access == .write
+            return !verb.writesFile
                 ? "The file to read; '-' is standard input." : "The file to write; '-' is standard output."
         }
         if parameter.form == .reply {

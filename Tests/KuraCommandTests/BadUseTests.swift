@@ -36,7 +36,10 @@ import Testing
         ("kura top --json", 2, ["top is for people", "'kura storage stats'"]),
         // Files.
         ("kura docs import c nowhere.ndjson", 2, ["cannot open nowhere.ndjson: No such file"]),
-        ("echo not JSON | kura docs import c", 1, ["kura: badRecord", "line 1, offset 0", "hint: no JSON"]),
+        (
+            "echo not JSON | kura docs import c", 1,
+            ["kura: badRecord", "line 1, offset 0", "no JSON", "hint: --on-error skip"]
+        ),
         ("touch there; kura backup there", 2, ["there is there already", "hint: it takes no other file's place"]),
         ("kura backup -q whole && [[ -z $(kura restore -q whole --dry-run 2>&1) ]]", 0, []),
         ("[[ $(kura restore -q config.json --dry-run 2>&1) == 'kurad restore: config.json: '* ]]", 0, []),

@@ -8,7 +8,7 @@ import Testing
     }
 
     private func fault(_ text: String) -> String {
-        do throws(Failure) { return "read \(try EnvironmentFile(text).entries)" } catch { return error.message }
+        do throws(Failure) { return "read \(try EnvironmentFile(text, ".env").entries)" } catch { return error.message }
     }
 
     @Test func `names and values come as a shell would have them, without substitutions`() throws {
@@ -36,10 +36,10 @@ import Testing
     }
 
     @Test func `what is no assignment is refused by its line`() {
-        #expect(fault("A=1\nwhat is this\n") == "line 2: NAME=VALUE is expected")
-        #expect(fault("=1") == "line 1: NAME=VALUE is expected")
-        #expect(fault("A=1\n\nB=\"x\ny\nz") == "line 3: the quote is not closed")
-        #expect(fault("A=\"x\ny\" z\n") == "line 2: something stands behind the closing quote")
-        #expect(fault("A") == "line 1: NAME=VALUE is expected")
+        #expect(fault("A=1\nwhat is this\n") == ".env, line 2: NAME=VALUE is expected")
+        #expect(fault("=1") == ".env, line 1: NAME=VALUE is expected")
+        #expect(fault("A=1\n\nB=\"x\ny\nz") == ".env, line 3: the quote is not closed")
+        #expect(fault("A=\"x\ny\" z\n") == ".env, line 2: something stands behind the closing quote")
+        #expect(fault("A") == ".env, line 1: NAME=VALUE is expected")
     }
 }

@@ -39,14 +39,14 @@ import Testing
         _ = try Shell.run("printf kept > \(path)")
         let server = FakeServer { [$0.result(#"{"found":false,"token":"t1"}"#)] }
         for target in [path, "-"] {
-            let outcome = pipe.run("blobs", "get", "images", "a", target, on: server)
+            let outcome = pipe.run("blobs", "get", "images", "a", target, "--replace", on: server)
             #expect(outcome.status == .absent && outcome.output == "", "\(target)")
             #expect(outcome.errors.hasPrefix("kura: nothing is there"), "\(target): \(outcome.errors)")
         }
         #expect(try Shell.run("cat \(path)").output == "kept")
         // The right to make it is what was asked for, too, and must not be lost.
         #expect(pipe.run("blobs", "get", "images", "a", "-", "--claim", on: server).errors.contains("token t1"))
-        let named = pipe.run("blobs", "get", "images", "a", path, "--claim", on: server)
+        let named = pipe.run("blobs", "get", "images", "a", path, "--claim", "--replace", on: server)
         #expect(named.status == .absent && named.output == #"{"found":false,"token":"t1"}"# + "\n")
     }
 

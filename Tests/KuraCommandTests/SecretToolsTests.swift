@@ -237,7 +237,8 @@ import Testing
                 2
                 kura: 'a' is neither a text nor an object of texts
                 status 2
-                kura: line 1: NAME=VALUE is expected
+                kura: standard input, line 1: NAME=VALUE is expected
+                hint: nothing was stored: the file is taken whole, or not at all
                 status 2
                 kura: --format is one of env, json, sealed, not 'xml'
                 status 2

@@ -20,6 +20,10 @@ struct DocumentsImport {
     func run(_ source: ImportSource) throws(Failure) -> ImportReport {
         var report = ImportReport(job, target, unit: "documents")
         let format = source.kind == .json ? "array" : "lines"
+        if job.id == nil, source.kind == .ndjson, source.firstRecordHasUnusedID {
+            // Nobody asked for it to be one, and the same again would store everything twice.
+            report.notes.append("each document gets a new id; --id id takes the member 'id' that they have")
+        }
         if job.isDry {
             try examine(try source.bytes(), isArray: source.kind == .json, &report)
             return report
@@ -144,7 +148,8 @@ struct DocumentsImport {
         let known = report.leftOut
         for error in result["errors"].flatMap(JSONElements.read) ?? [] {
             guard let error = JSONObject(error) else { continue }
-            report.leave(out: place(Int(error.integer("line") ?? 0)), error.string("message") ?? "")
+            report.leave(
+                out: place(Int(error.integer("line") ?? 0)), RestartableImport.inOptions(error.string("message") ?? ""))
         }
         // It names the first of them only.
         report.leftOut = max(report.leftOut, known + Int(bad))

@@ -27,8 +27,10 @@ enum ImportCommand {
                 + "primary key; blobs in it become base64. folder: each file becomes a blob, under its path.",
             "Without --into settings go to a domain of the file's name, documents to a collection of the table's or file's, blobs to a namespace of "
                 + "the folder's. A .env file is told where to.",
-            "What is there already under the same names is replaced, the rest stays. Settings are stored all or none, the others one by one. What "
-                + "cannot be taken is left out and named with the reason; the exit status is 11 then. FILE stays as it is.",
+            "What is there already under the same names is replaced, the rest stays; documents of json and ndjson have no names without --id, unless "
+                + "their lines are an export's, and are stored anew each time. Settings are stored all or none, the others one by one. What "
+                + "cannot be taken is left out and named with the reason; the exit status is 11 then. A .env file that has a line that is "
+                + "no NAME=VALUE is refused whole. FILE stays as it is.",
         ],
         examples: [
             "kura import com.example.app.plist --dry-run", "kura import .env --into secrets/app",
@@ -118,7 +120,9 @@ enum ImportCommand {
             throw .usage("\(source.path) is not UTF-8")
         }
         return .dictionary(
-            try EnvironmentFile(text).entries.map { PropertyList.Entry(key: $0.name, value: .string($0.value)) })
+            try EnvironmentFile(text, source.path).entries.map {
+                PropertyList.Entry(key: $0.name, value: .string($0.value))
+            })
     }
 }
 

@@ -82,6 +82,13 @@ struct ImportSource {
 
     var beginsWithObject: Bool { head.first { !Self.blank.contains($0) } == UInt8(ascii: "{") }
 
+    /// The first line has a member `id` that is not taken: it is none of an export's lines.
+    var firstRecordHasUnusedID: Bool {
+        let line = head.drop { Self.blank.contains($0) }.prefix { $0 != 0x0A }
+        guard let names = JSONObject(Array(line))?.names, names.contains("id") else { return false }
+        return Set(names) != ["id", "value"]
+    }
+
     /// The name without folders and the last suffix; nil for standard input.
     var stem: String? {
         guard path != "-", let name = path.split(separator: "/").last, name != ".", name != ".." else { return nil }

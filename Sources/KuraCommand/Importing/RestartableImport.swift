@@ -40,7 +40,10 @@ struct RestartableImport {
                 return before > 0 ? Self.adding(before, to: result) : result
             } catch {
                 progress.erase()
-                guard error.isInterruption else { throw interruptions > 0 ? resumed(error, at: offset) : error }
+                guard error.isInterruption else {
+                    let failure = interruptions > 0 ? resumed(error, at: offset) : error
+                    throw stopped(failure, before + (progress.imported ?? 0), from: begin, first: first, remedy)
+                }
                 // What this attempt has told; another one's figures are below its own beginning.
                 if let done = progress.done, let imported = progress.imported, done > offset {
                     before += imported
@@ -93,6 +96,45 @@ struct RestartableImport {
         var failure = error
         if offset > 0 { failure.message += "; line 1 is the one at byte \(offset), where it went on" }
         return failure
+    }
+
+    /// A record that is not stored ends the import: what stands before it is stored, and stays.
+    private func stopped(
+        _ error: Failure, _ told: Int64, from begin: off_t, first: Int64, _ remedy: (Int64) -> String
+    ) -> Failure {
+        var failure = error
+        guard let data = error.reply.flatMap({ JSONObject($0)?.object("data") }), data.string("kind") == "badRecord",
+            let offset = data.integer("offset")
+        else {
+            // Such as a full disk: what was told before is the least.
+            if told > 0 { failure.message += "; at least \(told) are stored" }
+            return failure
+        }
+        if let why = data.string("hint") { failure.message += ": \(Self.inOptions(why))" }
+        let count = begin >= 0 ? records(from: begin + off_t(first), to: begin + off_t(offset)) : nil
+        failure.message += count.map { "; the \($0) before it are stored" } ?? "; what stands before it is stored"
+        failure.hint =
+            "--on-error skip leaves such records out and names them; when this one is put right, "
+            + (begin >= 0 ? remedy(offset) : "leave out what is stored")
+        return failure
+    }
+
+    /// The protocol's members as options.
+    static func inOptions(_ reason: String) -> String {
+        reason == "no member of idField's name" ? "it has no member of the name that --id gives" : reason
+    }
+
+    /// Records in that part of the file; nil where they are not lines.
+    private func records(from begin: off_t, to end: off_t) -> Int? {
+        guard format(at: begin) != "array" else { return nil }
+        var reader = LineReader(descriptor, from: begin)
+        var count = 0
+        var place = begin
+        while place < end, let line = reader.next() {
+            place += off_t(line.count) + 1
+            if !line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { count += 1 }
+        }
+        return count
     }
 
     private func pipeRemedy(_ parameters: Parameters) -> String {

@@ -75,6 +75,11 @@ struct EditCommand {
     }
 
     private func run(_ options: GlobalOptions) throws(Failure) -> ExitCode {
+        guard editor != nil || console.isInputTerminal && console.output.isTerminal else {
+            throw .usage(
+                "\(target.name) cannot be edited: there is no terminal, and neither $VISUAL nor $EDITOR names an editor",
+                hint: "'kura docs put', 'kura docs patch' and 'kura settings put' change values without one")
+        }
         var session = try Session.open(options, console)
         let old = try read(&session)
         let path = try write(JSONDocument.indented(old.text) + [0x0A])
@@ -111,6 +116,11 @@ struct EditCommand {
         }
     }
 
+    /// The one that is named; nil when none is.
+    private var editor: String? {
+        ["VISUAL", "EDITOR"].compactMap(console.environment).first { !$0.isEmpty }
+    }
+
     // MARK: The file
 
     private func write(_ text: [UInt8]) throws(Failure) -> String {
@@ -128,8 +138,7 @@ struct EditCommand {
 
     /// - Throws: when the editor cannot be run, or says that it has failed; the file stays when it was written.
     private func edit(_ path: String) throws(Failure) {
-        let given = ["VISUAL", "EDITOR"].compactMap(console.environment).first { !$0.isEmpty }
-        let editor = given ?? "vi"
+        let editor = editor ?? "vi"
         // A shell, since the variable may have arguments; it leaves ^C to the editor.
         let status = unsafe system("\(editor) \(CommandExample.quoted(path))")
         guard status == 0 else {

@@ -16,13 +16,18 @@ struct EnvironmentFile {
     private var rest: Substring
     private var line = 1
 
-    /// - Throws: a usage failure that names the line.
-    init(_ text: String) throws(Failure) {
+    private let path: String
+
+    /// - Throws: a usage failure that names the file and the line.
+    init(_ text: String, _ path: String = "-") throws(Failure) {
         rest = text[...]
+        self.path = path == "-" ? "standard input" : path
         while !rest.isEmpty { try readLine() }
     }
 
-    private func fault(_ message: String, at line: Int) -> Failure { .usage("line \(line): \(message)") }
+    private func fault(_ message: String, at line: Int) -> Failure {
+        .usage("\(path), line \(line): \(message)", hint: "nothing was stored: the file is taken whole, or not at all")
+    }
 
     private mutating func readLine() throws(Failure) {
         let start = line

@@ -5,7 +5,7 @@ import KuraProtocol
 /// `kura man`: the manual, from the same declarations as the help.
 enum ManCommand {
     static let tool = Tool(
-        noun: nil, word: "man", arguments: ["[PAGE]"],
+        noun: nil, word: "man", arguments: ["[PAGE]", "[VERB]"],
         options: [.init(name: "output", value: "DIR", summary: "Write all pages into this folder, which is made.")],
         summary: "Print a page of the manual, or write all of them.",
         explanation: [
@@ -22,6 +22,15 @@ enum ManCommand {
         if let directory = arguments.value("output") {
             try arguments.check(least: 0, most: 0)
             try write(pages, into: directory, console)
+            return .done
+        }
+        // A verb has no page of its own: it is in its noun's.
+        if arguments.words.count == 2, let noun = catalogue.noun(arguments.words[0]) {
+            let known = Tool.verbs(of: noun.name).contains { $0.word == arguments.words[1] }
+            if !known { _ = try catalogue.verb(arguments.words[1], of: noun) }
+            guard let page = pages.page(named: noun.word) else { throw .usage("there is no page on '\(noun.word)'") }
+            console.remark("\(arguments.words[1]) is in the page on \(noun.word)")
+            console.print(page)
             return .done
         }
         try arguments.check(least: 0, most: 1)

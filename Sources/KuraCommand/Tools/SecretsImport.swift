@@ -119,7 +119,7 @@ enum SecretsImport {
             guard let text = String(validating: text, as: UTF8.self) else {
                 throw .usage("\(path == "-" ? "standard input" : path) is not UTF-8")
             }
-            let file = try EnvironmentFile(text)
+            let file = try EnvironmentFile(text, path)
             for name in file.repeated { console.remark("\(name) stands there more than once: the last one counts") }
             return file.entries.map { Entry(account: $0.name, members: [("secret", JSONParts.string($0.value))]) }
         }

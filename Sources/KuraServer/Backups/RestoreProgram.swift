@@ -71,7 +71,9 @@ public enum RestoreProgram {
             try run(options)
             return 0
         } catch {
-            print(filled("kurad restore: \(options.file ?? ""): \(error)"), to: STDERR_FILENO)
+            var reason = "\(error)"
+            if case .keyNeeded = error { reason += " (--identity FILE or --passphrase-file FILE)" }
+            print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
             return 1
         }
     }
@@ -128,6 +130,10 @@ public enum RestoreProgram {
     private static func run(_ options: Options) throws(BackupFault) {
         let file = options.file ?? ""
         let selection = try BackupSelection(options.only)
+        // Before anything is said of the directory.
+        guard unsafe access(file, R_OK) == 0 else {
+            throw .refused(unsafe "it cannot be read: \(String(cString: strerror(errno)))")
+        }
         if options.isDry {
             let (manifest, bytes, digest) = try BackupRestore.verify(file, options.opener)
             var text = options.isJSON ? json(manifest, nil) : describe(manifest)

@@ -94,6 +94,20 @@ public enum BackupRestore {
         } catch { throw BackupFault(error) }
     }
 
+    /// What was asked for is not in the backup; what is, as far as a line has room.
+    private static func absent(_ word: [UInt8], _ scopes: Set<[UInt8]>) -> BackupFault {
+        let most = 20
+        let names = scopes.map { String(decoding: $0, as: UTF8.self) }.filter {
+            $0.contains("/") && !$0.hasPrefix("secrets/")
+        }
+        .sorted()
+        let shown = names.prefix(most).joined(separator: ", ")
+        let more = names.count > most ? " and \(names.count - most) more" : ""
+        return .refused(
+            "'\(String(decoding: word, as: UTF8.self))' is not in it; it has \(names.isEmpty ? "no such scope" : shown + more)"
+        )
+    }
+
     private static func open(_ path: String) throws(BackupFault) -> Int32 {
         do throws(StorageFault) { return try FileSystem.open(path, O_RDONLY) } catch { throw BackupFault(error) }
     }
@@ -115,11 +129,15 @@ public enum BackupRestore {
         let contents = RestoredContents(configuration)
         var keys: RestoredKeys?
         var hasSecrets = false
+        var scopes: Set<[UInt8]> = []
         while let (kind, payload) = try reader.next() {
             switch kind {
             case .records:
                 var position = 0
                 while let record = try BackupRecord.next(in: payload, at: &position) {
+                    if !selection.words.isEmpty, let word = BackupSelection.word(record.store, record.scope) {
+                        scopes.insert(word)
+                    }
                     guard selection.contains(record.store, record.scope) else { continue }
                     if record.store.isSealed { hasSecrets = true }
                     try tables.apply(record)
@@ -132,6 +150,7 @@ public enum BackupRestore {
         }
         // It was verified a moment ago, and somebody may have put another in its place.
         guard reader.digest() == digest else { throw .refused("\(path) has changed while it was read") }
+        if let missing = selection.missing(among: scopes).first { throw absent(missing, scopes) }
         try contents.finish(tables)
         let epoch = UUIDv7Generator.random()
         try tables.finish(

@@ -58,6 +58,21 @@ public struct BackupSelection: Sendable, Equatable {
         }
     }
 
+    /// The words that name nothing among what a backup has.
+    func missing(among scopes: Set<[UInt8]>) -> [[UInt8]] {
+        self.scopes.filter { !scopes.contains($0) }
+    }
+
+    /// What a word would have to be to mean items of that store and scope; nil where no word names these alone.
+    static func word(_ store: Store, _ scope: Bytes) -> [UInt8]? {
+        switch store {
+        case .settings: Array("settings/".utf8) + Array(scope)
+        case .documents, .attachments: Array("documents/".utf8) + Array(scope)
+        case .configuration: Array(scope)
+        case .secrets, .secretVersions, .requests: nil
+        }
+    }
+
     /// Whether entries of a namespace of the model cache are meant: never of a backup.
     func contains(namespace: Bytes) -> Bool { isBundle && contains("models", namespace) }
 

@@ -110,7 +110,9 @@ struct KeySources: Sendable {
     /// The key in a file under DATA/keys.
     static func key(ofOurs path: String) throws(KeysFault) -> SecretKey {
         guard let descriptor = open(path, O_NOFOLLOW) else {
-            throw .noSuchSource("the file of the key in keys/ cannot be opened")
+            throw .noSuchSource(
+                "the file of the key in keys/ cannot be opened: after a restore put the root.key of where the backup was made there"
+            )
         }
         defer { close(descriptor) }
         guard let mode = mode(of: descriptor), mode.owner == geteuid(), mode.bits & 0o077 == 0 else {
