@@ -36,7 +36,7 @@ from ..values import JSON, UNSET, repeated_name
 from ..wire import Progress, Request
 from .backups import AsyncBackups
 from .blobs import AsyncBlobs
-from .cached import AsyncCache
+from .cached import AsyncCache, check_cached
 from .documents import AsyncDocuments
 from .secrets import AsyncSecrets
 from .settings import AsyncSettings
@@ -187,6 +187,7 @@ class AsyncKura:
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""
+        check_cached(namespace, options)
         return AsyncCache(lambda: self, namespace, **options)
 
     # MARK: Calling
@@ -200,16 +201,18 @@ class AsyncKura:
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
         progress: Optional[Progress] = None,
+        patience: Optional[float] = UNSET,
     ) -> JSON:
         """Calls any method by its name; the methods of the stores do it so.
 
         `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        `patience`: seconds for which a daemon that is away is waited for; the client's when left out.
         """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
         request = Request(method, params, number, wants_descriptor, self.decimals, progress)
-        result, _ = await self.perform(request, key, self.deadline(about, params, timeout))
+        result, _ = await self.perform(request, key, self.deadline(about, params, timeout), patience)
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
         return result

@@ -38,7 +38,7 @@ from ..values import JSON, UNSET, repeated_name
 from ..wire import Progress, Request
 from .backups import Backups
 from .blobs import Blobs
-from .cached import Cache
+from .cached import Cache, check_cached
 from .documents import Documents
 from .secrets import Secrets
 from .settings import Settings
@@ -189,6 +189,7 @@ class Kura:
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""
+        check_cached(namespace, options)
         return Cache(lambda: self, namespace, **options)
 
     # MARK: Calling
@@ -202,16 +203,18 @@ class Kura:
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
         progress: Optional[Progress] = None,
+        patience: Optional[float] = UNSET,
     ) -> JSON:
         """Calls any method by its name; the methods of the stores do it so.
 
         `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        `patience`: seconds for which a daemon that is away is waited for; the client's when left out.
         """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
         request = Request(method, params, number, wants_descriptor, self.decimals, progress)
-        result, _ = self.perform(request, key, self.deadline(about, params, timeout))
+        result, _ = self.perform(request, key, self.deadline(about, params, timeout), patience)
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
         return result
