@@ -31,7 +31,7 @@ from ..methods.session import AsyncSessionMethods
 from ..methods.storage import AsyncStorageMethods
 from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
-from ..tasks import Connection, Lock, forked, sleep
+from ..tasks import Connection, Lock, forked, opened, sleep
 from ..values import JSON, UNSET, repeated_name
 from ..wire import Progress, Request
 from .backups import AsyncBackups
@@ -162,7 +162,7 @@ class AsyncKura:
         """Collects calls, of any store, and sends them at once."""
         return AsyncPipeline(self)
 
-    async def watch(
+    def watch(
         self,
         *,
         stores: Optional[List[str]] = None,
@@ -181,9 +181,7 @@ class AsyncKura:
         """
         filters = {"stores": stores, "scope": scope, "prefix": prefix, "values": values or None}
         params = {key: value for key, value in filters.items() if value is not None}
-        watch = AsyncWatch(self, params, after_rev, epoch, patience)
-        await watch.begin()
-        return watch
+        return opened(AsyncWatch(self, params, after_rev, epoch, patience))
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""

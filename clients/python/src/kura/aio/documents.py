@@ -12,7 +12,8 @@ from ..events import Document, Found, Index
 from ..methods.documents import AsyncDocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
 from ..methods.kinds import ConflictError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
-from ..tasks import beside, items_of, pieces_of
+from ..stores import AsyncScopes
+from ..tasks import beside, items_of, opened, pieces_of
 from ..values import JSON, UNSET, encoded
 from ..wire import Progress
 from .contents import PIECE_BYTES, Source, pass_on
@@ -46,7 +47,7 @@ def _definition(index: Index) -> Dict[str, JSON]:
     return definition
 
 
-class AsyncDocuments(AsyncDocumentsMethods):
+class AsyncDocuments(AsyncScopes, AsyncDocumentsMethods):
     """All methods of documents; `documents["notes"]` is one collection."""
 
     def __getitem__(self, collection: str) -> AsyncCollection:
@@ -367,7 +368,7 @@ class AsyncCollection:
 
     # MARK: Following
 
-    async def live(
+    def live(
         self,
         where: JSON = UNSET,
         *,
@@ -383,13 +384,11 @@ class AsyncCollection:
             params["sort"] = list(sort)
         if limit is not None:
             params["limit"] = limit
-        query = AsyncLiveQuery(self._client(), params, patience)
-        await query.begin()
-        return query
+        return opened(AsyncLiveQuery(self._client(), params, patience))
 
-    async def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> AsyncWatch:
+    def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> AsyncWatch:
         """Follows what changes in the collection."""
-        return await self._client().watch(
+        return self._client().watch(
             stores=["documents"], scope=self.name, values=values, after_rev=after_rev, epoch=epoch
         )
 

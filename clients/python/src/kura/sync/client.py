@@ -33,7 +33,7 @@ from ..methods.session import SessionMethods
 from ..methods.storage import StorageMethods
 from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
-from ..threads import Connection, Lock, forked, sleep
+from ..threads import Connection, Lock, forked, opened, sleep
 from ..values import JSON, UNSET, repeated_name
 from ..wire import Progress, Request
 from .backups import Backups
@@ -183,9 +183,7 @@ class Kura:
         """
         filters = {"stores": stores, "scope": scope, "prefix": prefix, "values": values or None}
         params = {key: value for key, value in filters.items() if value is not None}
-        watch = Watch(self, params, after_rev, epoch, patience)
-        watch.begin()
-        return watch
+        return opened(Watch(self, params, after_rev, epoch, patience))
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""

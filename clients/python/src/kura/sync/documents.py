@@ -14,7 +14,8 @@ from ..events import Document, Found, Index
 from ..methods.documents import DocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
 from ..methods.kinds import ConflictError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
-from ..threads import beside, items_of, pieces_of
+from ..stores import Scopes
+from ..threads import beside, items_of, opened, pieces_of
 from ..values import JSON, UNSET, encoded
 from ..wire import Progress
 from .contents import PIECE_BYTES, Source, pass_on
@@ -48,7 +49,7 @@ def _definition(index: Index) -> Dict[str, JSON]:
     return definition
 
 
-class Documents(DocumentsMethods):
+class Documents(Scopes, DocumentsMethods):
     """All methods of documents; `documents["notes"]` is one collection."""
 
     def __getitem__(self, collection: str) -> Collection:
@@ -385,9 +386,7 @@ class Collection:
             params["sort"] = list(sort)
         if limit is not None:
             params["limit"] = limit
-        query = LiveQuery(self._client(), params, patience)
-        query.begin()
-        return query
+        return opened(LiveQuery(self._client(), params, patience))
 
     def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> Watch:
         """Follows what changes in the collection."""
