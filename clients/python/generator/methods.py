@@ -216,6 +216,9 @@ def table(methods: List[Schema]) -> str:
         takes_key = any(p["name"] == "requestKey" for p in method["params"])
         repeats = name in REPEATED or (is_read and name not in NOT_REPEATED)
         lines.append(f'    "{name}": Method({is_read}, {takes_key}, {repeats}, {name in SLOW}),')
+    words = {p["name"] for method in methods for p in method["params"]}
+    lines += ["}\n", "# How parameters are spelled in Python, where that is another way.", "WORDS: Dict[str, str] = {"]
+    lines += [f'    "{word}": "{snake(word)}",' for word in sorted(words) if snake(word) != word]
     known = {method["name"] for method in methods}
     assert known >= NOT_REPEATED | REPEATED | SLOW, (NOT_REPEATED | REPEATED | SLOW) - known
     return "\n".join(lines) + "\n}\n"
@@ -226,7 +229,7 @@ def error_class(kind: str) -> str:
 
 
 # What else an error is, for whoever catches Python's own.
-BASES = {"timeout": "builtins.TimeoutError"}
+BASES = {"timeout": "builtins.TimeoutError", "notFound": "KeyError"}
 
 
 def errors(components: Dict[str, Schema]) -> str:

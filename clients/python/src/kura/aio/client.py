@@ -32,7 +32,7 @@ from ..methods.storage import AsyncStorageMethods
 from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
 from ..tasks import Connection, Lock, forked, opened, sleep
-from ..values import JSON, UNSET, repeated_name
+from ..values import JSON, UNSET, params_of, repeated_name
 from ..wire import Progress, Request
 from .backups import AsyncBackups
 from .blobs import AsyncBlobs
@@ -428,6 +428,8 @@ class AsyncKura:
             name = repeated_name(request.line())
             if name is not None:
                 raise NotJSONError(f"an object has the name {name!r} twice: keys that are no strings become such (1 and '1')")
+        if data.get("kind") == "notFound":
+            data = {**params_of(request.line()), **data}
         return KINDS.get(data.get("kind", ""), ServerError)(
             request.method, error.get("message", "unknown error"), data, error.get("code"), key
         )
