@@ -23,6 +23,16 @@ class _Unset:
 
 UNSET: Any = _Unset()
 
+
+class _Null:
+    """Stands where None would mean that somebody forgot to return something."""
+
+    def __repr__(self) -> str:
+        return "kura.NULL"
+
+
+NULL: Any = _Null()
+
 # A decimal on its way through JSON's writer, which knows none: text that no value has, as nobody is told this.
 _MARK = f"\x7f{uuid.uuid4().hex}:"
 _MARKED = re.compile(f'"{_MARK}([-+.0-9E]+)"')
@@ -84,6 +94,7 @@ _INSTEAD = {
     "Decimal": "store it as text, or make the client with decimals=True",
     "set": "store a sorted list",
     "UUID": "store its str()",
+    "_Null": "store None; kura.NULL is for what `edit` calls",
 }
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..caller import AsyncCaller, Descriptor
 from ..descriptors import Contents, descriptor_of
+from ..edits import edited
 from ..events import Document, Found, Index
 from ..methods.documents import AsyncDocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
-from ..methods.kinds import ConflictError, UniqueViolationError
+from ..methods.kinds import ConflictError, NotFoundError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
 from ..stores import AsyncScopes
 from ..tasks import beside, items_of, opened, pieces_of
@@ -176,15 +178,19 @@ class AsyncCollection:
         return (await self._methods.patch(self.name, id, merge_patch=merge, if_rev=if_rev))["rev"]
 
     async def edit(self, id: str, change: Callable[[JSON], JSON], default: JSON = UNSET) -> Document:
-        """Stores what `change` makes of the document's value, anew when somebody else was faster.
+        """Stores what `change` returns for the document's value, anew when somebody else was faster.
 
-        `change` may be called several times. An absent document is a KeyError unless there is a default.
+        `change` may be called several times. It has to return what is to be stored, also when it changes that in place: nothing is
+        stored, and it is a TypeError, when it returns None (kura.NULL stores null), or has changed the value in place and returns
+        something of another kind. An absent document is a NotFoundError (and KeyError) unless there is a default.
         """
         while True:
             found = await self._methods.get(self.name, id)
-            if found["rev"] == 0 and default is UNSET:
-                raise KeyError(id)
-            value = change(found["value"] if found["rev"] else default)
+            is_stored = found["rev"] != 0
+            if not is_stored and default is UNSET:
+                about = {"kind": "notFound", "retryable": False, "collection": self.name, "id": id}
+                raise NotFoundError("documents.get", "Not found", {**about, "hint": "edit takes a default for what is not there"})
+            value = edited(change, found["value"] if is_stored else deepcopy(default), is_stored)
             try:
                 put = await self._methods.put(self.name, value, id=id, if_rev=found["rev"])
                 return Document(id, value, put["rev"])
