@@ -11,7 +11,7 @@ class KuraError(Exception):
     """Anything that goes wrong with Kura."""
 
 
-def shortened(place: str, length: int = 120) -> str:
+def shortened(place: str, length: int) -> str:
     """The beginning and the end of where something is, when that is far down."""
     return place if len(place) <= length else f"{place[: length - 20]}…{place[-19:]}"
 
@@ -63,9 +63,9 @@ class ServerError(KuraError):
     def _text(self) -> str:
         details = []
         if "parameter" in self.data:
-            details.append(f"parameter {in_python(str(self.data['parameter']))}{shortened(str(self.data.get('path', '')))}")
+            details.append(f"parameter {in_python(str(self.data['parameter']))}{shortened(str(self.data.get('path', '')), 60)}")
         elif self.data.get("path"):
-            details.append(f"at {shortened(str(self.data['path']))}")
+            details.append(f"at {shortened(str(self.data['path']), 60)}")
         for name in DETAILS:
             if name in self.data:
                 details.append(f"{name} {self.data[name]}")
@@ -118,6 +118,7 @@ ADVICE = {
     "conflict": "Somebody else has changed it: read it again, change what is there, write with its rev; `edit` does so by itself",
     "outcomeUnknown": "Whether the change was made is not known: read the item and its rev, then decide; "
     "the same call with request_key=error.request_key is not done twice",
+    "parseError": "A value is nested at most 126 levels deep; whatever else it is, report it",
     "badRecord": "What comes before that line is stored. Correct it and import again: what has ids is not stored twice; "
     "or pass skip_bad=True to import_from, which goes past bad lines and tells them",
     "indexNeeded": "Give the collection an index (add_index), or pass allow_scan=True when it may take long; a search needs "
