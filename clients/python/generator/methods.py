@@ -176,7 +176,9 @@ def module(store: str, methods: List[Schema]) -> str:
         declared = types if not is_async else Types()
         about = next((tag.get("description", "") for tag in methods[0].get("tags", ())), "")
         name = f"{'Async' if is_async else ''}{capital(store)}Methods"
-        classes += ["", "", f"class {name}:", f'    """{about or "Methods of " + store + "."}"""', ""]
+        has_scopes = any(method["name"] == f"{store}.scopes" for method in methods)
+        classes += ["", "", f"class {name}(Store):" if has_scopes else f"class {name}:", f'    """{about or "Methods of " + store + "."}"""', ""]
+        classes += [f'    _store = "{store}"', ""] if has_scopes else []
         classes += [f"    def __init__(self, caller: {'AsyncCaller' if is_async else 'Caller'}) -> None:",
                     "        self._caller = caller", "",
                     "    def __repr__(self) -> str:", '        return f"<{type(self).__name__} of {self._caller!r}>"']
@@ -195,8 +197,9 @@ def module(store: str, methods: List[Schema]) -> str:
               if re.search(rf"\b{word}\b", body)]
     values = [word for word in ("JSON", "UNSET") if re.search(rf"\b{word}\b", body)]
     callers = ["AsyncCaller", "Caller"] + (["Descriptor"] if "Descriptor" in body else [])
+    stores = "from ..stores import Store\n" if "(Store)" in body else ""
     return (HEAD + "from __future__ import annotations\n\n" + f"from typing import {', '.join(typing)}\n\n"
-            + f"from ..caller import {', '.join(callers)}\n" + f"from ..values import {', '.join(values)}\n" + body)
+            + f"from ..caller import {', '.join(callers)}\n" + stores + f"from ..values import {', '.join(values)}\n" + body)
 
 
 def table(methods: List[Schema]) -> str:
@@ -213,6 +216,9 @@ def table(methods: List[Schema]) -> str:
         takes_key = any(p["name"] == "requestKey" for p in method["params"])
         repeats = name in REPEATED or (is_read and name not in NOT_REPEATED)
         lines.append(f'    "{name}": Method({is_read}, {takes_key}, {repeats}, {name in SLOW}),')
+    words = {p["name"] for method in methods for p in method["params"]}
+    lines += ["}\n", "# How parameters are spelled in Python, where that is another way.", "WORDS: Dict[str, str] = {"]
+    lines += [f'    "{word}": "{snake(word)}",' for word in sorted(words) if snake(word) != word]
     known = {method["name"] for method in methods}
     assert known >= NOT_REPEATED | REPEATED | SLOW, (NOT_REPEATED | REPEATED | SLOW) - known
     return "\n".join(lines) + "\n}\n"
@@ -223,7 +229,7 @@ def error_class(kind: str) -> str:
 
 
 # What else an error is, for whoever catches Python's own.
-BASES = {"timeout": "builtins.TimeoutError"}
+BASES = {"timeout": "builtins.TimeoutError", "notFound": "KeyError"}
 
 
 def errors(components: Dict[str, Schema]) -> str:

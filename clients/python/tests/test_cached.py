@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_of_many_threads_one_fetches_and_the_others_wait(daemon: Daemon) -> None
 
 def test_arguments_make_the_key() -> None:
     def key(*arguments: object, **named: object) -> str:
-        return kura.cached("keys")(lambda: None).key(*arguments, **named)
+        return kura.cached("keys")(lambda *arguments, **named: None).key(*arguments, **named)
 
     assert key("kyoto") == "kyoto" and key() == "=[]" and key(1, "a", b=2) == '=[1,"a"]{"b":2}'
     keys = [key([1]), key([1, "a"], {"b": 2}), key(1, "a", b=2), key("x" * 600), key("x" * 601), key("a\nb"), key("=[1]"), key("#")]
@@ -251,3 +252,70 @@ def test_whoever_waits_too_long_is_told(client: kura.Kura) -> None:
         value()
     client.models.put("long", "=[]", json.loads("7"), token=token)
     assert value() == 7
+
+
+@pytest.mark.parametrize("when", ["before", "while it is asked", "while it is fetched"])
+def test_once_the_daemon_has_died_the_function_is_called_at_once(own_daemon: Daemon, when: str) -> None:
+    # Whoever waits for the daemon waits for longer than the test may take.
+    with kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=1000) as client, kura.Kura(own_daemon.socket, timeout=PATIENCE) as other:
+        calls: List[int] = []
+
+        @kura.cached("died", client=client, ttl_seconds=1000)
+        def value(number: int) -> int:
+            if when == "while it is fetched" and own_daemon.process is not None:
+                own_daemon.end(signal.SIGKILL)
+            calls.append(number)
+            return number
+
+        client.open()
+        if when == "while it is asked":
+            # Somebody else is fetching it, so the call waits.
+            assert other.models.get("died", "=[1]", claim=True, lease_seconds=1000)["state"] == "miss"
+            killer = threading.Timer(0.5, own_daemon.end, [signal.SIGKILL])
+            killer.start()
+        elif when == "before":
+            own_daemon.end(signal.SIGKILL)
+        results: List[int] = []
+        thread = threading.Thread(target=lambda: results.extend(value(1) for _ in range(3)), daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        assert results == [1, 1, 1] and calls == [1, 1, 1]
+        if when == "while it is asked":
+            killer.join(PATIENCE)
+        when = "over"
+        own_daemon.start()
+        assert [value(2), value(2)] == [2, 2] and calls == [1, 1, 1, 2], "and it comes back by itself"
+
+
+def test_equal_calls_have_one_key(client: kura.Kura) -> None:
+    calls: List[object] = []
+
+    @kura.cached("equal", client=client, ttl_seconds=1000)
+    def page(url: str, size: int = 10, *, language: str = "en") -> int:
+        calls.append((url, size, language))
+        return len(calls)
+
+    assert page("u") == page(url="u") == page("u", 10) == page(size=10, url="u") == page("u", language="en") == 1
+    assert page("u", 11) == 2 and page("u", language="ja") == 3
+    page.invalidate(url="u", size=10)
+    assert page("u") == 4
+    with pytest.raises(TypeError):
+        page(adress="u")
+
+    @kura.cached("equal one", client=client)
+    def one(url: str) -> str:
+        return url
+
+    assert one.key(url="kyoto") == one.key("kyoto") == "kyoto"
+
+
+@pytest.mark.parametrize("cached", [kura.cached, kura.Kura("/nowhere").cached])
+def test_a_decorator_that_is_written_wrong_says_so(cached: Any) -> None:
+    with pytest.raises(TypeError, match=r'write @kura\.cached\("namespace"\)'):
+        # As a decorator without parentheses does.
+        cached(lambda: 5)
+
+    with pytest.raises(TypeError, match="kura.cached has no option ttl: did you mean ttl_seconds"):
+        cached("x", ttl=3)
+    with pytest.raises(TypeError, match="kura.cached has no option qqq: it takes ttl_seconds"):
+        cached("x", qqq=3)

@@ -4,11 +4,13 @@ import io
 import os
 import tempfile
 import threading
+from typing import Any, Callable, List
 
 import pytest
 
 import kura
 from conftest import PATIENCE, Daemon
+from middle import Middle
 
 
 def test_a_document_is_put_read_edited_and_deleted(client: kura.Kura) -> None:
@@ -141,3 +143,66 @@ def test_a_live_list_of_many_comes_whole(client: kura.Kura) -> None:
         assert len(next(live)) == 4500
         many.delete("1-0000")
         assert len(next(live)) == 4499
+
+
+def test_a_value_and_an_id_are_not_mixed_up(client: kura.Kura) -> None:
+    texts = client.documents["texts"]
+    with pytest.raises(TypeError, match=r"put\(…, id='text'\)"):
+        texts.put("a", "text")
+    with pytest.raises(TypeError, match="not of type dict"):
+        texts.put("a", {"a": 1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one id"):
+        texts.put({}, "a", id="b")
+    assert texts.count() == 0
+    assert texts.put("text", id="a").id == "a" and texts.put({"a": 1}, "b").id == "b" and texts.put("text").id
+    assert texts.put({"a": 1}, None, if_rev=0).id
+    assert [document.value for document in texts.each()][:2] == ["text", {"a": 1}]
+
+
+def test_several_are_put_by_pairs_or_with_their_ids_within(client: kura.Kura) -> None:
+    rows = client.documents["rows"]
+    rows.put_many([("a", 1), ("b", {"n": 2})])
+    rows.put_many([{"key": "c", "n": 3}], id_field="key")
+    copy = client.documents["rows' copy"]
+    copy.put_many(rows.each())
+    assert {document.id: document.value for document in copy.each()} == {"a": 1, "b": {"n": 2}, "c": {"key": "c", "n": 3}}
+    wrongs: List[List[Any]] = [[{"id": "d"}], ["text"], [("d", 1), 5], [(1, 2)]]
+    for wrong in wrongs:
+        with pytest.raises(TypeError, match="put_many takes a dict by ids"):
+            rows.put_many(wrong)
+    with pytest.raises(TypeError, match="without text in its 'key'"):
+        rows.put_many([{"key": "e"}, {"n": 1}], id_field="key")
+    assert rows.count() == 3
+
+
+def test_an_order_that_would_be_none_is_refused(client: kura.Kura) -> None:
+    orders = client.documents["sorted"]
+    orders.put_many({"a": {"n": 1, "-n": 2}, "b": {"n": 2, "-n": 1}})
+    for sort in (["-n"], ["+n"]):
+        asks: List[Callable[[], object]] = [
+            lambda sort=sort: list(orders.find(sort=sort)),  # type: ignore[misc]
+            lambda sort=sort: orders.first(sort=sort),  # type: ignore[misc]
+            lambda sort=sort: orders.live(sort=sort),  # type: ignore[misc]
+        ]
+        for ask in asks:
+            with pytest.raises(ValueError, match=r"write \{'n': '(desc|asc)'\}"):
+                ask()
+    for text in ("n", {"n": "desc"}):
+        with pytest.raises(TypeError, match="sort is a list"):
+            list(orders.find(sort=text))  # type: ignore[arg-type]
+    assert [document.id for document in orders.find(sort=[{"n": "desc"}])] == ["b", "a"]
+    assert [document.id for document in orders.find(sort=[{"-n": "asc"}])] == ["b", "a"]
+
+
+def test_what_is_scanned_comes_in_the_largest_pages(daemon: Daemon) -> None:
+    with Middle(daemon.socket) as middle, kura.Kura(middle.socket, timeout=PATIENCE) as client:
+        many = client.documents["scanned in pages"]
+        many.put_many({f"{number:04}": {"number": number} for number in range(1000)})
+        many.put_many({f"{number:04}": {"number": number} for number in range(1000, 1500)})
+        assert len(list(many.find({"number": {"$gte": 0}}, allow_scan=True))) == 1500
+        assert len(middle.requests("documents.find")) == 2
+        assert len(list(many.find({"number": {"$gte": 0}}, allow_scan=True, limit=250))) == 250
+        assert len(middle.requests("documents.find")) == 3
+        assert len(list(many.find({"number": {"$gte": 0}}, allow_scan=True, page=750))) == 1500
+        # The last page may be known to be full only by asking once more.
+        assert len(middle.requests("documents.find")) in (5, 6)

@@ -83,6 +83,13 @@ def test_it_is_looked_for_where_the_daemon_listens(monkeypatch: pytest.MonkeyPat
     assert kura.Kura().socket == "/srv/k.sock"
 
 
+def test_what_is_no_socket_is_told_as_such(tmp_path: os.PathLike[str]) -> None:
+    for path, what in (("/etc/passwd", "a file"), (str(tmp_path), "a directory"), ("/dev/null", "something else")):
+        with pytest.raises(kura.ServerGoneError, match=f"^{path} is {what}, not a daemon's socket: say where it listens") as caught:
+            kura.connect(path)
+        assert "killed" not in str(caught.value)
+
+
 def test_a_path_that_is_too_long() -> None:
     with pytest.raises(kura.ServerGoneError, match="at most 107 bytes"):
         kura.connect("/tmp/" + "x" * 200)

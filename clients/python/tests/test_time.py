@@ -78,7 +78,7 @@ def test_a_block_has_its_time_for_all_of_its_calls(own_daemon: Daemon) -> None:
 def test_half_a_line_is_never_followed_by_another(own_daemon: Daemon) -> None:
     client = kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=PATIENCE)
     notes = client.documents["half"]
-    notes.put("first", "a")
+    notes.put("first", id="a")
     own_daemon.send_signal(signal.SIGSTOP)
     ended: List[str] = []
 
@@ -105,7 +105,7 @@ def test_half_a_line_is_never_followed_by_another(own_daemon: Daemon) -> None:
     assert ended == ["get", "put"]
     found = notes.get("a")
     assert found is not None and found.value == "first"
-    assert notes.put("second", "a").rev > found.rev
+    assert notes.put("second", id="a").rev > found.rev
 
 
 def test_a_call_that_nobody_waits_for_is_cancelled(daemon: Daemon) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any, Callable, List
+
 import pytest
 
 import kura
@@ -63,3 +65,31 @@ def test_a_pipeline_longer_than_all_buffers_goes_through(client: kura.Kura) -> N
             calls.settings.put("long", f"{number % 4}", text + str(number))
             calls.settings.get("long", f"{number % 4}")
     assert client.settings["long"]["3"] == text + "99"
+
+
+def test_what_a_block_has_not_says_what_to_write(client: kura.Kura) -> None:
+    changes: Any = client.transaction()
+    with changes:
+        order = changes.documents.put("blocks", {}, id="a")
+        with pytest.raises(KeyError, match="rev is known after the block"):
+            order["rev"]
+        with pytest.raises(TypeError, match=r"the collection is the first argument, as in \.documents\.put\('orders', …\)"):
+            changes.documents["orders"].put({}, "a")
+        mistakes: List[Callable[[], object]] = [
+            lambda: changes.blobs.put("images", "logo", b"..."),
+            lambda: changes.blobs["images"].put("logo", b"..."),
+            lambda: changes.models.put("n", "a", 1),
+            lambda: changes.storage.ping(),
+        ]
+        for mistake in mistakes:
+            with pytest.raises(TypeError, match="into a transaction, only settings, secrets, documents do"):
+                mistake()
+    assert order["rev"] == changes.rev
+    with pytest.raises(KeyError, match="^'nothing'$"):
+        order["nothing"]
+    with client.pipeline() as calls:
+        told = calls.settings.get("blocks", "a")
+        with pytest.raises(KeyError, match="after the block"):
+            told["rev"]
+        calls.models.put("n", "a", 1)
+    assert told["rev"] == 0

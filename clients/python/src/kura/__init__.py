@@ -50,7 +50,7 @@ from .sync import (
     Watch,
     connect,
 )
-from .values import JSON
+from .values import JSON, NULL
 
 __version__ = "0.1.0"
 
@@ -73,6 +73,7 @@ __all__ = [
     "Kura",
     "KuraError",
     "LiveQuery",
+    "NULL",
     "NoReplyError",
     "NotJSONError",
     "Pipeline",

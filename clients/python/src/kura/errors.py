@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import re
 from typing import Any, Dict, Mapping, Optional
 
 
 class KuraError(Exception):
     """Anything that goes wrong with Kura."""
+
+
+def shortened(place: str, length: int) -> str:
+    """The beginning and the end of where something is, when that is far down."""
+    return place if len(place) <= length else f"{place[: length - 20]}…{place[-19:]}"
 
 
 class ServerError(KuraError):
@@ -36,6 +42,10 @@ class ServerError(KuraError):
             self.is_retryable = bool(self.data.get("retryable", False))
         super().__init__(self._text())
 
+    def __str__(self) -> str:
+        # Those that are a KeyError too would be shown in quotes.
+        return str(self.args[0])
+
     def __reduce__(self) -> Any:
         # What goes to another process (of a pool, say) arrives as what it was.
         return type(self), (self.method, self.message, self.data, self.code, self.request_key)
@@ -53,10 +63,10 @@ class ServerError(KuraError):
     def _text(self) -> str:
         details = []
         if "parameter" in self.data:
-            details.append(f"parameter {self.data['parameter']}{self.data.get('path', '')}")
+            details.append(f"parameter {in_python(str(self.data['parameter']))}{shortened(str(self.data.get('path', '')), 60)}")
         elif self.data.get("path"):
-            details.append(f"at {self.data['path']}")
-        for name in ("index", "operation", "limit", "currentRev", "oldestRev", "id", "indexName", "reason"):
+            details.append(f"at {shortened(str(self.data['path']), 60)}")
+        for name in DETAILS:
             if name in self.data:
                 details.append(f"{name} {self.data[name]}")
         if "grant" in self.data:
@@ -67,7 +77,35 @@ class ServerError(KuraError):
         if details:
             text += f" ({'; '.join(details)})"
         sentences = [self.data.get("hint", ""), ADVICE.get(self.kind, self.remedy)]
-        return ". ".join([text, *(sentence.strip().rstrip(".") for sentence in sentences if sentence.strip())]) + "."
+        return ". ".join([text, *(in_python(sentence.strip().rstrip(".")) for sentence in sentences if sentence.strip())]) + "."
+
+
+# Of what came with an error those that its text has.
+DETAILS = (
+    "index", "operation", "line", "limit", "currentRev", "oldestRev", "domain", "collection", "service", "account", "namespace", "id", "name",
+    "indexName", "reason",
+)  # fmt: skip
+_VALUES = {"true": "True", "false": "False", "null": "None"}
+_STORES = "settings|secrets|documents|models|blobs|storage|backups|session|changes|rpc"
+
+
+def in_python(text: str) -> str:
+    """The protocol's words for methods, parameters and what came with an error as Python spells them."""
+    from .methods.table import METHODS, WORDS
+
+    def method(found: "re.Match[str]") -> str:
+        if found[0] == "session.hello":
+            return "client.server()"
+        return f"client.{found[1]}.{_snake(found[2])}" if found[0] in METHODS else found[0]
+
+    text = re.sub(r"(?<![\w.])data\.(\w+)", r'error.data["\1"]', text)
+    text = re.sub(rf"(?<![\w.])({_STORES})\.(\w+)", method, text)
+    text = re.sub(r'\b(\w+): (true|false|null|"\w+")', lambda found: f"{found[1]}={_VALUES.get(found[2], found[2])}", text)
+    return re.sub(r'(?<![\w."])[a-z]+[A-Z]\w*', lambda found: WORDS.get(found[0], found[0]), text)
+
+
+def _snake(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
 
 
 # What to do in Python, where that is more than the protocol's own remedy.
@@ -80,6 +118,23 @@ ADVICE = {
     "conflict": "Somebody else has changed it: read it again, change what is there, write with its rev; `edit` does so by itself",
     "outcomeUnknown": "Whether the change was made is not known: read the item and its rev, then decide; "
     "the same call with request_key=error.request_key is not done twice",
+    "parseError": "A value is nested at most 126 levels deep; whatever else it is, report it",
+    "badRecord": "What comes before that line is stored. Correct it and import again: what has ids is not stored twice; "
+    "or pass skip_bad=True to import_from, which goes past bad lines and tells them",
+    "indexNeeded": "Give the collection an index (add_index), or pass allow_scan=True when it may take long; a search needs "
+    "client.documents.configure(…, search_fields=…)",
+    "indexBuilding": "Try again later; the collection's add_index waits until it is ready",
+    "notFound": "The store's list and scopes show what is there, and put makes it; client.documents.restore brings a document back while its "
+    "tombstone is kept",
+    "invalidParams": "See help() of the method; nothing was changed",
+    "methodNotFound": "client.rpc.discover() has the list: the daemon is another version than this client",
+    "lineTooLong": "Split the request; client.server() tells the limits",
+    "tooManySubscriptions": "Close some watches (close(), or `with`); one can cover many items",
+    "epochChanged": "Forget the revisions, read the items anew, and remember the epoch that client.server() tells",
+    "descriptorMissing": "Pass a file that is open, or its descriptor, as fd",
+    "pathDenied": "Open the file yourself and pass it as fd",
+    "replyTooLarge": "Ask for fewer items at once (page=, limit=)",
+    "timeout": "Narrow it, give it an index, or more time (timeout_ms=)",
     "compacted": "Read the items themselves, then go on with the rev of what was read; a watch tells so by a Resync",
 }
 

@@ -1,20 +1,39 @@
-"""A settings domain as a mapping. Only the blocking one: nothing can be awaited within `domain[key]`."""
+"""A settings domain as a mapping; with asyncio as much of one as can be awaited."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, ItemsView, Iterator, KeysView, Mapping, MutableMapping, Optional, Tuple, TypeVar, ValuesView
+from typing import (
+    Any,
+    AsyncIterator,
+    Dict,
+    ItemsView,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    NoReturn,
+    Optional,
+    Tuple,
+    TypeVar,
+    ValuesView,
+)
 
+from .stores import AsyncScopes, Scopes
 from .values import JSON, UNSET
 
-
+# What `pop` returns where nothing is stored.
+_NOTHING: Any = object()
 DomainType = TypeVar("DomainType", bound="DomainMapping")
 
 
-class AsyncDomains:
+class AsyncDomains(AsyncScopes):
     """With asyncio nothing is assigned."""
 
+    def __setitem__(self, domain: str, value: object) -> NoReturn:
+        raise TypeError(f"a domain is not replaced by assigning: await settings[{domain!r}].update(…) adds, .clear() removes")
 
-class Domains:
+
+class Domains(Scopes):
     """What `client.settings["app"] |= {…}` needs: Python assigns what came of it."""
 
     def __setitem__(self, domain: str, value: object) -> None:
@@ -23,7 +42,75 @@ class Domains:
 
 
 class AsyncDomainMapping:
-    """With asyncio a domain is no mapping: its methods are awaited."""
+    """What can be awaited of a mapping: `await domain["theme"]`, `await domain.items()`, `async for key in domain`. The rest, which
+    Python cannot wait for, is a TypeError that says what to write."""
+
+    async def read(self, key: str) -> Any:
+        raise NotImplementedError
+
+    async def all(self, prefix: Optional[str] = None) -> Dict[str, JSON]:
+        raise NotImplementedError
+
+    async def put_many(self, values: Mapping[str, JSON], delete: Any = ()) -> int:
+        raise NotImplementedError
+
+    async def pop(self, key: str, default: JSON = UNSET) -> JSON:
+        raise NotImplementedError
+
+    async def __getitem__(self, key: str) -> JSON:
+        found = await self.read(key)
+        if "value" not in found:
+            raise KeyError(key)
+        return found["value"]
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        for key in await self.all():
+            yield key
+
+    async def keys(self) -> KeysView[str]:
+        return (await self.all()).keys()
+
+    async def values(self) -> ValuesView[JSON]:
+        return (await self.all()).values()
+
+    async def items(self) -> ItemsView[str, JSON]:
+        return (await self.all()).items()
+
+    async def update(self, other: Any = (), /, **values: JSON) -> None:
+        """Stores all of them in one step."""
+        await self.put_many(dict(other, **values))
+
+    async def popitem(self) -> Tuple[str, JSON]:
+        """Removes one that is stored, and returns it. Raises KeyError when there is none."""
+        for key in await self.all():
+            value = await self.pop(key, _NOTHING)
+            if value is not _NOTHING:
+                return key, value
+        raise KeyError("the domain has nothing that is stored")
+
+    async def clear(self) -> None:
+        """Removes everything that is stored, in one step; defaults show again."""
+        await self.put_many({}, delete=list(await self.all()))
+
+    def __setitem__(self, key: str, value: JSON) -> NoReturn:
+        raise TypeError(f"an assignment cannot be awaited: write `await domain.put({key!r}, …)`")
+
+    def __delitem__(self, key: str) -> NoReturn:
+        raise TypeError(f"`del` cannot be awaited: write `await domain.delete({key!r})`")
+
+    def __contains__(self, key: object) -> NoReturn:
+        raise TypeError(f"`in` cannot be awaited: write `{key!r} in await domain.all()`, or `await domain.get({key!r})`")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("with asyncio write `async for key in domain`, or `await domain.all()` for all of it as a dict")
+
+    def __len__(self) -> int:
+        raise TypeError("len() and truth cannot be awaited: write `len(await domain.all())`")
+
+    def __or__(self, other: Any) -> NoReturn:
+        raise TypeError("`|` cannot be awaited: write `await domain.update(…)`, or `{**await domain.all(), …}`")
+
+    __ror__ = __ior__ = __or__
 
 
 class DomainMapping(MutableMapping[str, JSON]):
@@ -84,8 +171,8 @@ class DomainMapping(MutableMapping[str, JSON]):
     def popitem(self) -> Tuple[str, JSON]:
         """Removes one that is stored, and returns it. Raises KeyError when there is none."""
         for key in self.all():
-            value = self.pop(key, UNSET)
-            if value is not UNSET:
+            value = self.pop(key, _NOTHING)
+            if value is not _NOTHING:
                 return key, value
         raise KeyError("the domain has nothing that is stored")
 

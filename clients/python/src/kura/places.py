@@ -29,6 +29,15 @@ def _user(number: int) -> str:
         return str(number)
 
 
+def _what(path: str) -> str:
+    """What else there is; empty for a socket, and for what cannot be looked at."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return ""
+    return "" if stat.S_ISSOCK(mode) else "a directory" if stat.S_ISDIR(mode) else "a file" if stat.S_ISREG(mode) else "something else"
+
+
 def why_unreachable(path: str, error: OSError) -> str:
     """A sentence for whoever cannot connect, with what to do."""
     if error.errno == errno.ENOENT:
@@ -37,6 +46,9 @@ def why_unreachable(path: str, error: OSError) -> str:
             f"no daemon listens at {path}: start it (`kurad`, or `kurad --socket {path}`), "
             f"or say where it listens with KURA_SOCKET or socket={host}"
         )
+    what = _what(path)
+    if what:
+        return f"{path} is {what}, not a daemon's socket: say where it listens with KURA_SOCKET or socket="
     if error.errno == errno.ECONNREFUSED:
         return f"{path} is there, but no daemon listens any more: it has been killed. Start it again (`kurad`)"
     if error.errno in (errno.EACCES, errno.EPERM):

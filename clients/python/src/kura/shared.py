@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import Any, Awaitable, Callable, Optional, Protocol, TypeVar, Union, overload
 
-from .aio.cached import AsyncCache, AsyncCached
+from .aio.cached import AsyncCache, AsyncCached, check_cached
 from .aio.client import AsyncKura
 from .sync.cached import Cache, Cached
 from .sync.client import Kura
@@ -70,13 +70,16 @@ def cached(namespace: str, *, client: Union[None, Kura, AsyncKura] = None, **opt
     take (half a minute when left out).
     `fail_seconds`: after a failure nobody tries for so long; whoever asks gets FetchFailedError. The function says so itself
     by raising RetryLater(seconds).
-    `key`: makes the key of the arguments. `tags`: words, or what makes them of the arguments, for `invalidate_all(tag=…)`.
+    `key`: makes the key of the arguments; else they do, as the function gets them: `f(1)` and `f(number=1)` are one.
+    `tags`: words, or what makes them of the arguments, for `invalidate_all(tag=…)`.
     `encode`, `decode`: to JSON and back, for results that are none.
     `in_background`: who is to fetch gets the stale value at once as well, and fetches beside.
-    `needs_server`: raise when no daemon is there, rather than fetch without a cache.
+    `needs_server`: wait for a daemon that is away, and raise when none comes, rather than call the function at once without a cache.
 
     The decorated function has `invalidate(…)`, `invalidate_all(tag=None)` and `key(…)`.
     """
+
+    check_cached(namespace, options)
 
     def blocking() -> Kura:
         return client if isinstance(client, Kura) else default_client()

@@ -11,7 +11,7 @@ import inspect
 import os
 import socket
 import time
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, NamedTuple, Optional, Set
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, List, NamedTuple, Optional, Set, TypeVar
 
 from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
@@ -19,7 +19,7 @@ from .sources import piece_of
 from .threads import forked, receive
 from .wire import Backlog, Exchange, Item, Request
 
-__all__ = ["Connection", "Lock", "beside", "forked", "items_of", "mark", "pieces_of", "sleep", "spawn"]
+__all__ = ["Connection", "Lock", "AsyncOpening", "beside", "forked", "items_of", "mark", "opened", "pieces_of", "sleep", "spawn"]
 
 sleep = asyncio.sleep
 # Beyond so much that is not sent yet, who sends waits.
@@ -42,6 +42,36 @@ def mark(function: Any) -> None:
     else:
         # Before Python 3.12 only asyncio's can be told.
         function._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
+
+
+OpeningType = TypeVar("OpeningType", bound="AsyncOpening")
+
+
+class AsyncOpening:
+    """What begins when it is awaited, entered by `async with`, or asked, whichever comes first."""
+
+    _is_begun = False
+
+    async def begin(self) -> None:
+        raise NotImplementedError
+
+    async def begun(self: OpeningType) -> OpeningType:
+        if not self._is_begun:
+            self._is_begun = True
+            try:
+                await self.begin()
+            except BaseException:
+                self._is_begun = False
+                raise
+        return self
+
+    def __await__(self: OpeningType) -> Generator[Any, None, OpeningType]:
+        return self.begun().__await__()
+
+
+def opened(opening: OpeningType) -> OpeningType:
+    """It is awaited, or entered, by whoever gets it."""
+    return opening
 
 
 async def beside(function: Callable[[], None]) -> None:

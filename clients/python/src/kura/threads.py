@@ -13,7 +13,7 @@ import select
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, TypeVar
 
 from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
@@ -35,6 +35,25 @@ def spawn(function: Callable[..., Any], *arguments: Any) -> None:
 
 def mark(function: Any) -> None:
     """It is called as functions are."""
+
+
+OpeningType = TypeVar("OpeningType", bound="Opening")
+
+
+class Opening:
+    """What has begun when somebody gets it."""
+
+    def begin(self) -> None:
+        raise NotImplementedError
+
+    def begun(self: OpeningType) -> OpeningType:
+        return self
+
+
+def opened(opening: OpeningType) -> OpeningType:
+    """Begun: what changes from now on is told."""
+    opening.begin()
+    return opening
 
 
 def beside(function: Callable[[], None]) -> None:

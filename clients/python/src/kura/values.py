@@ -8,7 +8,7 @@ import uuid
 from decimal import Decimal
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
-from .errors import NotJSONError
+from .errors import NotJSONError, shortened
 
 # What JSON text can say: None, bool, int, float, str, and lists and dicts (with str keys) of those.
 JSON = Any
@@ -22,6 +22,16 @@ class _Unset:
 
 
 UNSET: Any = _Unset()
+
+
+class _Null:
+    """Stands where None would mean that somebody forgot to return something."""
+
+    def __repr__(self) -> str:
+        return "kura.NULL"
+
+
+NULL: Any = _Null()
 
 # A decimal on its way through JSON's writer, which knows none: text that no value has, as nobody is told this.
 _MARK = f"\x7f{uuid.uuid4().hex}:"
@@ -84,13 +94,14 @@ _INSTEAD = {
     "Decimal": "store it as text, or make the client with decimals=True",
     "set": "store a sorted list",
     "UUID": "store its str()",
+    "_Null": "store None; kura.NULL is for what `edit` calls",
 }
 
 
 def _fault(value: Any, place: str, depth: int, decimals: bool) -> str:
     """Says where a value is no JSON, and what to store instead; empty when it is."""
     if depth > 126:
-        return f"{place} is nested more than 126 levels deep, or contains itself"
+        return f"{shortened(place, 60)} is nested more than 126 levels deep, or contains itself"
     if isinstance(value, dict):
         for key, part in value.items():
             if not isinstance(key, str):
@@ -130,6 +141,15 @@ def _fault(value: Any, place: str, depth: int, decimals: bool) -> str:
     name = type(value).__name__
     instead = _INSTEAD.get(name, "convert it to dicts, lists, strings and numbers first")
     return f"{place} is of type {name}, which JSON does not have: {instead}"
+
+
+PLACES = ("domain", "key", "collection", "id", "service", "account", "namespace", "name")
+
+
+def params_of(line: bytes) -> Dict[str, str]:
+    """What a request is about: the names among its parameters."""
+    params = json.loads(line, parse_int=_integer).get("params", {})
+    return {name: params[name] for name in PLACES if isinstance(params.get(name), str)}
 
 
 class _Repeated(Exception):

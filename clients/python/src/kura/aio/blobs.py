@@ -7,12 +7,13 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Mapping, Named
 from ..caller import AsyncCaller
 from ..descriptors import BytesLike, Contents
 from ..methods.blobs import AsyncBlobsMethods
+from ..stores import AsyncScopes
 from ..values import JSON
 from ..wire import Progress
 from .contents import Source, pass_on
 
 
-class AsyncBlobs(AsyncBlobsMethods):
+class AsyncBlobs(AsyncScopes, AsyncBlobsMethods):
     """All methods of blobs; `blobs["thumbnails"]` is one namespace."""
 
     def __getitem__(self, namespace: str) -> AsyncBlobNamespace:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
+import inspect
 import time
 import types
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optional, Sequence, TypeVar, Union, cast
 
+from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.models import ModelsGetResult
+from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
+from ..methods.models import AsyncModelsMethods, ModelsGetResult
 from ..tasks import mark, spawn
 from ..values import JSON, decoded, encoded
 
@@ -41,6 +45,26 @@ def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
 
 def _same(value: Any) -> Any:
     return value
+
+
+class AsyncImpatient:
+    """Calls, and does not wait for a daemon that is away."""
+
+    def __init__(self, client: AsyncKura) -> None:
+        self._client = client
+
+    async def call(
+        self,
+        method: str,
+        params: Dict[str, JSON],
+        timeout: Optional[float] = None,
+        *,
+        descriptor: Optional[Descriptor] = None,
+        wants_descriptor: bool = False,
+    ) -> JSON:
+        return await self._client.call(
+            method, params, timeout, descriptor=descriptor, wants_descriptor=wants_descriptor, patience=0.0
+        )
 
 
 class AsyncCache:
@@ -79,8 +103,25 @@ class AsyncCache:
         self.in_background = in_background
         self.needs_server = needs_server
 
+    def models(self) -> AsyncModelsMethods:
+        """Where results are looked for and brought. Who can do without a daemon does not wait for one."""
+        client = self.client()
+        return client.models if self.needs_server else AsyncModelsMethods(AsyncImpatient(client))
+
     def __call__(self, function: Callable[..., Awaitable[Result]]) -> AsyncCached[Result]:
         return AsyncCached(self, function)
+
+
+def check_cached(namespace: Any, options: Dict[str, Any]) -> None:
+    """Says what is wrong where it is written. Raises TypeError."""
+    if not isinstance(namespace, str):
+        raise TypeError('the cache needs a name: write @kura.cached("namespace")')
+    known = [name for name, about in inspect.signature(AsyncCache).parameters.items() if about.kind is about.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            near = [word for word in known if word.startswith(f"{name}_")] or difflib.get_close_matches(name, known, 1)
+            meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            raise TypeError(f"kura.cached has no option {name}: {meant}")
 
 
 class AsyncCached(Generic[Result]):
@@ -91,6 +132,12 @@ class AsyncCached(Generic[Result]):
         self._function = function
         functools.update_wrapper(self, function)
         mark(self)
+        try:
+            # What is called, not what that is a wrapper of.
+            self._signature: Optional[inspect.Signature] = inspect.signature(function, follow_wrapped=False)
+        except (TypeError, ValueError):
+            # Some that are written in C tell nothing.
+            self._signature = None
 
     def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
         # As a method: `self` is its first argument, of which key= has to make a part of the key, or nothing.
@@ -104,10 +151,14 @@ class AsyncCached(Generic[Result]):
         return f"<{type(self).__name__} {getattr(self._function, '__qualname__', self._function)} in {self._cache.namespace!r}>"
 
     def key(self, *arguments: Any, **named: Any) -> str:
-        """What a call's result is called in the cache."""
+        """What a call's result is called in the cache. Calls that are equal to the function have one: `f("a")`, `f(city="a")`."""
         if self._cache.key is not None:
             return self._cache.key(*arguments, **named)
-        return key_of(arguments, named)
+        if self._signature is None:
+            return key_of(arguments, named)
+        bound = self._signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        return key_of(bound.args, bound.kwargs)
 
     async def invalidate(self, *arguments: Any, **named: Any) -> None:
         """Forgets the result of this call: the next one fetches."""
@@ -123,7 +174,7 @@ class AsyncCached(Generic[Result]):
         while True:
             try:
                 found = await self._ask(key, deadline)
-            except ServerGoneError:
+            except (ServerGoneError, ShuttingDownError, OverloadedError, OutcomeUnknownError):
                 if self._cache.needs_server:
                     raise
                 # A cache that is away must not take the application along.
@@ -150,7 +201,7 @@ class AsyncCached(Generic[Result]):
 
     async def _ask(self, key: str, deadline: float) -> ModelsGetResult:
         left = max(0.0, min(ROUND_SECONDS, deadline - time.monotonic()))
-        return await self._cache.client().models.get(
+        return await self._cache.models().get(
             self._cache.namespace,
             key,
             max_age_seconds=self._cache.max_age_seconds,
@@ -183,7 +234,7 @@ class AsyncCached(Generic[Result]):
         stored, _ = decoded(text.decode(), decimals)
         tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
         try:
-            await cache.client().models.put(
+            await cache.models().put(
                 cache.namespace, self.key(*arguments, **named), stored, token=token, tags=tags, **cache.times
             )
         except KuraError:
@@ -197,7 +248,7 @@ class AsyncCached(Generic[Result]):
 
     async def _fail(self, token: str, seconds: float) -> None:
         try:
-            await self._cache.client().models.fail(token, retry_after_seconds=max(0, round(seconds)) or None)
+            await self._cache.models().fail(token, retry_after_seconds=max(0, round(seconds)) or None)
         except KuraError:
             # The claim ends by itself.
             pass

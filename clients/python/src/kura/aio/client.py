@@ -31,12 +31,12 @@ from ..methods.session import AsyncSessionMethods
 from ..methods.storage import AsyncStorageMethods
 from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
-from ..tasks import Connection, Lock, forked, sleep
-from ..values import JSON, UNSET, repeated_name
+from ..tasks import Connection, Lock, forked, opened, sleep
+from ..values import JSON, UNSET, params_of, repeated_name
 from ..wire import Progress, Request
 from .backups import AsyncBackups
 from .blobs import AsyncBlobs
-from .cached import AsyncCache
+from .cached import AsyncCache, check_cached
 from .documents import AsyncDocuments
 from .secrets import AsyncSecrets
 from .settings import AsyncSettings
@@ -162,7 +162,7 @@ class AsyncKura:
         """Collects calls, of any store, and sends them at once."""
         return AsyncPipeline(self)
 
-    async def watch(
+    def watch(
         self,
         *,
         stores: Optional[List[str]] = None,
@@ -181,12 +181,11 @@ class AsyncKura:
         """
         filters = {"stores": stores, "scope": scope, "prefix": prefix, "values": values or None}
         params = {key: value for key, value in filters.items() if value is not None}
-        watch = AsyncWatch(self, params, after_rev, epoch, patience)
-        await watch.begin()
-        return watch
+        return opened(AsyncWatch(self, params, after_rev, epoch, patience))
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""
+        check_cached(namespace, options)
         return AsyncCache(lambda: self, namespace, **options)
 
     # MARK: Calling
@@ -200,16 +199,18 @@ class AsyncKura:
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
         progress: Optional[Progress] = None,
+        patience: Optional[float] = UNSET,
     ) -> JSON:
         """Calls any method by its name; the methods of the stores do it so.
 
         `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        `patience`: seconds for which a daemon that is away is waited for; the client's when left out.
         """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
         request = Request(method, params, number, wants_descriptor, self.decimals, progress)
-        result, _ = await self.perform(request, key, self.deadline(about, params, timeout))
+        result, _ = await self.perform(request, key, self.deadline(about, params, timeout), patience)
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
         return result
@@ -427,6 +428,8 @@ class AsyncKura:
             name = repeated_name(request.line())
             if name is not None:
                 raise NotJSONError(f"an object has the name {name!r} twice: keys that are no strings become such (1 and '1')")
+        if data.get("kind") == "notFound":
+            data = {**params_of(request.line()), **data}
         return KINDS.get(data.get("kind", ""), ServerError)(
             request.method, error.get("message", "unknown error"), data, error.get("code"), key
         )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..caller import AsyncCaller, Descriptor
 from ..descriptors import Contents, descriptor_of
+from ..edits import edited
 from ..events import Document, Found, Index
 from ..methods.documents import AsyncDocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
-from ..methods.kinds import ConflictError, UniqueViolationError
+from ..methods.kinds import ConflictError, NotFoundError, UniqueViolationError
 from ..sources import NewFile, Spool, stream_of
-from ..tasks import beside, items_of, pieces_of
+from ..stores import AsyncScopes
+from ..tasks import beside, items_of, opened, pieces_of
 from ..values import JSON, UNSET, encoded
 from ..wire import Progress
 from .contents import PIECE_BYTES, Source, pass_on
@@ -20,6 +23,9 @@ from .watch import AsyncLiveQuery, AsyncWatch
 
 if TYPE_CHECKING:
     from .client import AsyncKura
+
+
+Order = Sequence[Union[str, Mapping[str, str]]]
 
 
 class Put(NamedTuple):
@@ -38,6 +44,33 @@ def _line(record: Any, decimals: bool) -> bytes:
     return encoded(record, "the record", decimals) + b"\n"
 
 
+def _order(sort: Optional[Order]) -> Optional[Order]:
+    """Refuses what would quietly be another order, or none."""
+    if sort is None:
+        return None
+    if isinstance(sort, (str, Mapping)):
+        raise TypeError(f"sort is a list, of the field that counts first first: sort=[{sort!r}]")
+    for field in sort:
+        if isinstance(field, str) and field[:1] in ("-", "+"):
+            order = "desc" if field[0] == "-" else "asc"
+            raise ValueError(f"sort has {field!r}: write {{{field[1:]!r}: {order!r}}}. A field with such a name is {{{field!r}: 'asc'}}")
+    return sort
+
+
+def _row(record: Any, id_field: Optional[str]) -> DocumentsPutManyDocuments:
+    """One of several documents that are put."""
+    if isinstance(record, tuple) and len(record) in (2, len(Document._fields)) and isinstance(record[0], str):
+        return {"id": record[0], "value": record[1]}
+    if id_field is not None and isinstance(record, Mapping):
+        if not isinstance(record.get(id_field), str):
+            raise TypeError(f"put_many: a value without text in its {id_field!r}, which is to be its id: nothing was stored")
+        return {"id": record[id_field], "value": record}
+    raise TypeError(
+        f"put_many takes a dict by ids, or (id, value) pairs, or Documents, and this is a {type(record).__name__}: nothing was stored. "
+        "Values that have their ids within are put with id_field='id'"
+    )
+
+
 def _definition(index: Index) -> Dict[str, JSON]:
     """As it is configured."""
     definition: Dict[str, JSON] = {"name": index.name, "fields": index.fields, "unique": index.unique}
@@ -46,7 +79,7 @@ def _definition(index: Index) -> Dict[str, JSON]:
     return definition
 
 
-class AsyncDocuments(AsyncDocumentsMethods):
+class AsyncDocuments(AsyncScopes, AsyncDocumentsMethods):
     """All methods of documents; `documents["notes"]` is one collection."""
 
     def __getitem__(self, collection: str) -> AsyncCollection:
@@ -93,17 +126,20 @@ class AsyncCollection:
         self,
         where: JSON = UNSET,
         *,
-        sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None,
+        sort: Optional[Order] = None,
         fields: Optional[Sequence[str]] = None,
         limit: Optional[int] = None,
-        page: int = 100,
+        page: Optional[int] = None,
         allow_scan: Optional[bool] = None,
         timeout_ms: Optional[int] = None,
     ) -> AsyncIterator[Document]:
         """Documents that a selector fits (proto-docs/queries.md), fetched a page at a time while they are iterated over.
 
-        `limit`: how many at most, of all pages; `page`: how many are fetched at once, 1,000 at most.
+        `limit`: how many at most, of all pages; `page`: how many are fetched at once, 1,000 at most; 100 when left
+        out, and 1,000 with `allow_scan`, where each page looks at all documents anew.
         """
+        sort = _order(sort)
+        page = page or (1000 if allow_scan else 100)
         cursor: Optional[str] = None
         left = limit
         while left is None or left > 0:
@@ -118,9 +154,9 @@ class AsyncCollection:
             if cursor is None:
                 return
 
-    async def first(self, where: JSON = UNSET, *, sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None) -> Optional[Document]:
+    async def first(self, where: JSON = UNSET, *, sort: Optional[Order] = None) -> Optional[Document]:
         """The first that the selector fits; None when there is none."""
-        result = await self._methods.find(self.name, where=where, sort=sort, limit=1)
+        result = await self._methods.find(self.name, where=where, sort=_order(sort), limit=1)
         for part in result["documents"]:
             return Document(part["id"], part["value"], part["rev"])
         return None
@@ -152,14 +188,29 @@ class AsyncCollection:
 
     # MARK: Writing
 
-    async def put(self, value: JSON, id: Optional[str] = None, *, if_rev: Optional[int] = None) -> Put:
-        """Stores a document, whole; without an id the daemon makes one, which sorts behind earlier ones."""
+    async def put(self, value: JSON, *also_id: Optional[str], id: Optional[str] = None, if_rev: Optional[int] = None) -> Put:
+        """Stores a document, whole, under its id: `put({…}, "rice")`, or `put({…}, id="rice")`.
+
+        Without an id the daemon makes one, which sorts behind earlier ones. A document that is text takes its id by name,
+        `put("text", id="rice")`: `put("rice", "text")` is a TypeError, as it may be the wrong way round.
+        """
+        if also_id:
+            if len(also_id) > 1 or id is not None:
+                raise TypeError("put takes a value, and one id: put(value, id=…)")
+            id = also_id[0]
+            if id is not None and not isinstance(id, str):
+                raise TypeError(f"the value comes first, and then the id, which is text and not of type {type(id).__name__}: put(value, id=…)")
+            if isinstance(value, str) and id is not None:
+                raise TypeError(f"the value comes first, and then the id: when the document is to be a text, write put(…, id={id!r})")
         result = await self._methods.put(self.name, value, id=id, if_rev=if_rev)
         return Put(result["id"], result["rev"])
 
-    async def put_many(self, documents: Mapping[str, JSON]) -> int:
-        """Stores several by id: all or none, under one revision, which is returned."""
-        rows: List[DocumentsPutManyDocuments] = [{"id": id, "value": value} for id, value in documents.items()]
+    async def put_many(self, documents: Union[Mapping[str, JSON], Iterable[Any]], *, id_field: Optional[str] = None) -> int:
+        """Stores several: all or none, under one revision, which is returned. A dict by their ids; or (id, value) pairs, Documents, or,
+        with `id_field`, values that have their ids in that member."""
+        if isinstance(documents, Mapping):
+            documents = documents.items()
+        rows = [_row(record, id_field) for record in documents]
         return (await self._methods.put_many(self.name, rows))["rev"]
 
     async def delete(self, id: str, *, if_rev: Optional[int] = None) -> bool:
@@ -175,15 +226,19 @@ class AsyncCollection:
         return (await self._methods.patch(self.name, id, merge_patch=merge, if_rev=if_rev))["rev"]
 
     async def edit(self, id: str, change: Callable[[JSON], JSON], default: JSON = UNSET) -> Document:
-        """Stores what `change` makes of the document's value, anew when somebody else was faster.
+        """Stores what `change` returns for the document's value, anew when somebody else was faster.
 
-        `change` may be called several times. An absent document is a KeyError unless there is a default.
+        `change` may be called several times. It has to return what is to be stored, also when it changes that in place: nothing is
+        stored, and it is a TypeError, when it returns None (kura.NULL stores null), or has changed the value in place and returns
+        something of another kind. An absent document is a NotFoundError (and KeyError) unless there is a default.
         """
         while True:
             found = await self._methods.get(self.name, id)
-            if found["rev"] == 0 and default is UNSET:
-                raise KeyError(id)
-            value = change(found["value"] if found["rev"] else default)
+            is_stored = found["rev"] != 0
+            if not is_stored and default is UNSET:
+                about = {"kind": "notFound", "retryable": False, "collection": self.name, "id": id}
+                raise NotFoundError("documents.get", "Not found", {**about, "hint": "edit takes a default for what is not there"})
+            value = edited(change, found["value"] if is_stored else deepcopy(default), is_stored)
             try:
                 put = await self._methods.put(self.name, value, id=id, if_rev=found["rev"])
                 return Document(id, value, put["rev"])
@@ -367,11 +422,11 @@ class AsyncCollection:
 
     # MARK: Following
 
-    async def live(
+    def live(
         self,
         where: JSON = UNSET,
         *,
-        sort: Optional[Sequence[Union[str, Mapping[str, str]]]] = None,
+        sort: Optional[Order] = None,
         limit: Optional[int] = None,
         patience: Optional[float] = None,
     ) -> AsyncLiveQuery:
@@ -380,16 +435,14 @@ class AsyncCollection:
         if where is not UNSET:
             params["where"] = where
         if sort is not None:
-            params["sort"] = list(sort)
+            params["sort"] = list(_order(sort) or ())
         if limit is not None:
             params["limit"] = limit
-        query = AsyncLiveQuery(self._client(), params, patience)
-        await query.begin()
-        return query
+        return opened(AsyncLiveQuery(self._client(), params, patience))
 
-    async def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> AsyncWatch:
+    def watch(self, *, values: bool = False, after_rev: Optional[int] = None, epoch: Optional[str] = None) -> AsyncWatch:
         """Follows what changes in the collection."""
-        return await self._client().watch(
+        return self._client().watch(
             stores=["documents"], scope=self.name, values=values, after_rev=after_rev, epoch=epoch
         )
 

@@ -7,6 +7,7 @@ from typing import Any, AsyncIterator, Dict, Mapping, Optional, Union
 
 from ..caller import AsyncCaller
 from ..methods.secrets import AsyncSecretsMethods
+from ..stores import AsyncScopes
 from ..values import JSON
 
 SecretValue = Union[str, bytes, Mapping[str, str]]
@@ -39,7 +40,7 @@ class Secret:
         raise TypeError("a secret is not pickled: read it where it is used")
 
 
-class AsyncSecrets(AsyncSecretsMethods):
+class AsyncSecrets(AsyncScopes, AsyncSecretsMethods):
     """All methods of secrets; `secrets["mail"]` is one service."""
 
     def __getitem__(self, service: str) -> AsyncService:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Callable, Dict, Mapping, Optional, Sequence
 
 from ..caller import AsyncCaller
+from ..edits import edited
 from ..mappings import AsyncDomainMapping, AsyncDomains
 from ..methods.kinds import ConflictError
 from ..methods.settings import AsyncSettingsMethods, SettingsGetResult
@@ -65,13 +67,16 @@ class AsyncDomain(AsyncDomainMapping):
         return (await self._methods.increment(self.name, key, by=by, initial=initial))["value"]
 
     async def edit(self, key: str, change: Callable[[JSON], JSON], default: JSON = None) -> JSON:
-        """Stores what `change` makes of the value, anew when somebody else was faster; returns what was stored.
+        """Stores what `change` returns for the value, anew when somebody else was faster; returns what was stored.
 
-        `change` may be called several times, and gets the default when there is no value.
+        `change` may be called several times, and gets the default when there is no value. It has to return what is to be stored,
+        also when it changes that in place: nothing is stored, and it is a TypeError, when it returns None (kura.NULL stores
+        null), or has changed the value in place and returns something of another kind.
         """
         while True:
             found = await self._methods.get(self.name, key)
-            value = change(found.get("value", default))
+            is_stored = "value" in found
+            value = edited(change, found["value"] if is_stored else deepcopy(default), is_stored)
             try:
                 await self._methods.put(self.name, key, value, if_rev=found["rev"])
                 return value

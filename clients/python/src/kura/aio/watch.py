@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
 from ..errors import KuraError
 from ..events import Document, Event, LiveList, Resync, change_of
 from ..methods.kinds import KINDS, CompactedError, EpochChangedError
-from ..tasks import Connection
+from ..tasks import AsyncOpening, Connection
 from ..values import JSON, UNSET
 from ..wire import Backlog, Request
 
@@ -82,7 +82,7 @@ class AsyncSubscription:
         return None
 
 
-class AsyncWatch:
+class AsyncWatch(AsyncOpening):
     """Changes as they happen: iterate over it.
 
     `rev` and `epoch` are the place that a later watch can begin from: everything up to there has been given out. A
@@ -120,7 +120,7 @@ class AsyncWatch:
         self._subscription.close()
 
     async def __aenter__(self) -> AsyncWatch:
-        return self
+        return await self.begun()
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
@@ -136,6 +136,7 @@ class AsyncWatch:
 
     async def next(self, timeout: Optional[float] = None) -> Optional[Event]:
         """The next change, waited for; None when `timeout` seconds are over, or the watch is closed."""
+        await self.begun()
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._coming:
             told = await self._subscription.next_event(deadline)
@@ -172,7 +173,7 @@ class AsyncWatch:
                 subscription.rev = params["rev"]
 
 
-class AsyncLiveQuery:
+class AsyncLiveQuery(AsyncOpening):
     """The documents that match, in their order, kept up to date: iterate for the list after each change of it."""
 
     def __init__(self, client: AsyncKura, params: Dict[str, JSON], patience: Optional[float]) -> None:
@@ -202,7 +203,7 @@ class AsyncLiveQuery:
         self._subscription.close()
 
     async def __aenter__(self) -> AsyncLiveQuery:
-        return self
+        return await self.begun()
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
@@ -218,6 +219,7 @@ class AsyncLiveQuery:
 
     async def next(self, timeout: Optional[float] = None) -> Optional[List[Document]]:
         """The list when it has changed, waited for; None when `timeout` seconds are over, or the query is closed."""
+        await self.begun()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             told = await self._subscription.next_event(deadline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Literal, Optional, Sequence, TypedDict, cast
 
 from ..caller import AsyncCaller, Caller, Descriptor
+from ..stores import Store
 from ..values import JSON, UNSET
 
 
@@ -271,8 +272,10 @@ class BlobsAbortUploadResult(TypedDict):
     aborted: bool
 
 
-class BlobsMethods:
+class BlobsMethods(Store):
     """Contents that may be lost, by namespace and key: images, downloads, what was made of them."""
+
+    _store = "blobs"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -670,8 +673,10 @@ class BlobsMethods:
         return cast(BlobsAbortUploadResult, result)
 
 
-class AsyncBlobsMethods:
+class AsyncBlobsMethods(Store):
     """Contents that may be lost, by namespace and key: images, downloads, what was made of them."""
+
+    _store = "blobs"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, cast
 
 from ..caller import AsyncCaller, Caller, Descriptor
+from ..stores import Store
 from ..values import JSON, UNSET
 
 
@@ -756,8 +757,10 @@ class DocumentsUnwatchResult(TypedDict):
     ended: bool
 
 
-class DocumentsMethods:
+class DocumentsMethods(Store):
     """JSON documents of any shape by collection and id."""
+
+    _store = "documents"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1727,8 +1730,10 @@ class DocumentsMethods:
         return cast(DocumentsUnwatchResult, result)
 
 
-class AsyncDocumentsMethods:
+class AsyncDocumentsMethods(Store):
     """JSON documents of any shape by collection and id."""
+
+    _store = "documents"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

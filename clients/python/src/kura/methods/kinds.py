@@ -427,7 +427,7 @@ class TransferFailedError(ServerError):
     )
 
 
-class NotFoundError(ServerError):
+class NotFoundError(ServerError, KeyError):
     """What would be changed, brought back or read in parts is not there. Reading a document that is absent is no
     error.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Literal, Optional, Sequence, TypedDict, cast
 
 from ..caller import AsyncCaller, Caller
+from ..stores import Store
 from ..values import JSON
 
 
@@ -220,8 +221,10 @@ class ModelsScopesResult(TypedDict):
     scopes: List[ModelsScopesResultScopes]
 
 
-class ModelsMethods:
+class ModelsMethods(Store):
     """Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."""
+
+    _store = "models"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -586,8 +589,10 @@ class ModelsMethods:
         return cast(ModelsScopesResult, result)
 
 
-class AsyncModelsMethods:
+class AsyncModelsMethods(Store):
     """Values fetched from elsewhere, by namespace and key: they may be lost, and many share them."""
+
+    _store = "models"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

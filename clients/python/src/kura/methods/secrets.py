@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, cast
 
 from ..caller import AsyncCaller, Caller
+from ..stores import Store
 from ..values import JSON, UNSET
 
 
@@ -641,8 +642,10 @@ class SecretsAuditVerifyResult(_SecretsAuditVerifyResult, total=False):
     cursor: str
 
 
-class SecretsMethods:
+class SecretsMethods(Store):
     """Sealed values by service and account, and the keys that lead to them."""
+
+    _store = "secrets"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1726,8 +1729,10 @@ class SecretsMethods:
         return cast(SecretsAuditVerifyResult, result)
 
 
-class AsyncSecretsMethods:
+class AsyncSecretsMethods(Store):
     """Sealed values by service and account, and the keys that lead to them."""
+
+    _store = "secrets"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, cast
 
 from ..caller import AsyncCaller, Caller
+from ..stores import Store
 from ..values import JSON, UNSET
 
 
@@ -324,8 +325,10 @@ class SettingsImportResult(_SettingsImportResult, total=False):
     durable: bool
 
 
-class SettingsMethods:
+class SettingsMethods(Store):
     """Small values by domain and key, kept in memory whole."""
+
+    _store = "settings"
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -756,8 +759,10 @@ class SettingsMethods:
         return cast(SettingsImportResult, result)
 
 
-class AsyncSettingsMethods:
+class AsyncSettingsMethods(Store):
     """Small values by domain and key, kept in memory whole."""
+
+    _store = "settings"
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller

@@ -9,12 +9,13 @@ from typing import Any, Iterator, Awaitable, Callable, Dict, Mapping, NamedTuple
 from ..caller import Caller
 from ..descriptors import BytesLike, Contents
 from ..methods.blobs import BlobsMethods
+from ..stores import Scopes
 from ..values import JSON
 from ..wire import Progress
 from .contents import Source, pass_on
 
 
-class Blobs(BlobsMethods):
+class Blobs(Scopes, BlobsMethods):
     """All methods of blobs; `blobs["thumbnails"]` is one namespace."""
 
     def __getitem__(self, namespace: str) -> BlobNamespace:

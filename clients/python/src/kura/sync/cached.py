@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
+import inspect
 import time
 import types
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optional, Sequence, TypeVar, Union, cast
 
+from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.models import ModelsGetResult
+from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
+from ..methods.models import ModelsMethods, ModelsGetResult
 from ..threads import mark, spawn
 from ..values import JSON, decoded, encoded
 
@@ -43,6 +47,26 @@ def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
 
 def _same(value: Any) -> Any:
     return value
+
+
+class Impatient:
+    """Calls, and does not wait for a daemon that is away."""
+
+    def __init__(self, client: Kura) -> None:
+        self._client = client
+
+    def call(
+        self,
+        method: str,
+        params: Dict[str, JSON],
+        timeout: Optional[float] = None,
+        *,
+        descriptor: Optional[Descriptor] = None,
+        wants_descriptor: bool = False,
+    ) -> JSON:
+        return self._client.call(
+            method, params, timeout, descriptor=descriptor, wants_descriptor=wants_descriptor, patience=0.0
+        )
 
 
 class Cache:
@@ -81,8 +105,25 @@ class Cache:
         self.in_background = in_background
         self.needs_server = needs_server
 
+    def models(self) -> ModelsMethods:
+        """Where results are looked for and brought. Who can do without a daemon does not wait for one."""
+        client = self.client()
+        return client.models if self.needs_server else ModelsMethods(Impatient(client))
+
     def __call__(self, function: Callable[..., Result]) -> Cached[Result]:
         return Cached(self, function)
+
+
+def check_cached(namespace: Any, options: Dict[str, Any]) -> None:
+    """Says what is wrong where it is written. Raises TypeError."""
+    if not isinstance(namespace, str):
+        raise TypeError('the cache needs a name: write @kura.cached("namespace")')
+    known = [name for name, about in inspect.signature(Cache).parameters.items() if about.kind is about.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            near = [word for word in known if word.startswith(f"{name}_")] or difflib.get_close_matches(name, known, 1)
+            meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            raise TypeError(f"kura.cached has no option {name}: {meant}")
 
 
 class Cached(Generic[Result]):
@@ -93,6 +134,12 @@ class Cached(Generic[Result]):
         self._function = function
         functools.update_wrapper(self, function)
         mark(self)
+        try:
+            # What is called, not what that is a wrapper of.
+            self._signature: Optional[inspect.Signature] = inspect.signature(function, follow_wrapped=False)
+        except (TypeError, ValueError):
+            # Some that are written in C tell nothing.
+            self._signature = None
 
     def __get__(self, instance: Any, owner: Optional[type] = None) -> Any:
         # As a method: `self` is its first argument, of which key= has to make a part of the key, or nothing.
@@ -106,10 +153,14 @@ class Cached(Generic[Result]):
         return f"<{type(self).__name__} {getattr(self._function, '__qualname__', self._function)} in {self._cache.namespace!r}>"
 
     def key(self, *arguments: Any, **named: Any) -> str:
-        """What a call's result is called in the cache."""
+        """What a call's result is called in the cache. Calls that are equal to the function have one: `f("a")`, `f(city="a")`."""
         if self._cache.key is not None:
             return self._cache.key(*arguments, **named)
-        return key_of(arguments, named)
+        if self._signature is None:
+            return key_of(arguments, named)
+        bound = self._signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        return key_of(bound.args, bound.kwargs)
 
     def invalidate(self, *arguments: Any, **named: Any) -> None:
         """Forgets the result of this call: the next one fetches."""
@@ -125,7 +176,7 @@ class Cached(Generic[Result]):
         while True:
             try:
                 found = self._ask(key, deadline)
-            except ServerGoneError:
+            except (ServerGoneError, ShuttingDownError, OverloadedError, OutcomeUnknownError):
                 if self._cache.needs_server:
                     raise
                 # A cache that is away must not take the application along.
@@ -152,7 +203,7 @@ class Cached(Generic[Result]):
 
     def _ask(self, key: str, deadline: float) -> ModelsGetResult:
         left = max(0.0, min(ROUND_SECONDS, deadline - time.monotonic()))
-        return self._cache.client().models.get(
+        return self._cache.models().get(
             self._cache.namespace,
             key,
             max_age_seconds=self._cache.max_age_seconds,
@@ -185,7 +236,7 @@ class Cached(Generic[Result]):
         stored, _ = decoded(text.decode(), decimals)
         tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
         try:
-            cache.client().models.put(
+            cache.models().put(
                 cache.namespace, self.key(*arguments, **named), stored, token=token, tags=tags, **cache.times
             )
         except KuraError:
@@ -199,7 +250,7 @@ class Cached(Generic[Result]):
 
     def _fail(self, token: str, seconds: float) -> None:
         try:
-            self._cache.client().models.fail(token, retry_after_seconds=max(0, round(seconds)) or None)
+            self._cache.models().fail(token, retry_after_seconds=max(0, round(seconds)) or None)
         except KuraError:
             # The claim ends by itself.
             pass

@@ -33,12 +33,12 @@ from ..methods.session import SessionMethods
 from ..methods.storage import StorageMethods
 from ..methods.table import METHODS, Method
 from ..places import default_socket, why_unreachable
-from ..threads import Connection, Lock, forked, sleep
-from ..values import JSON, UNSET, repeated_name
+from ..threads import Connection, Lock, forked, opened, sleep
+from ..values import JSON, UNSET, params_of, repeated_name
 from ..wire import Progress, Request
 from .backups import Backups
 from .blobs import Blobs
-from .cached import Cache
+from .cached import Cache, check_cached
 from .documents import Documents
 from .secrets import Secrets
 from .settings import Settings
@@ -183,12 +183,11 @@ class Kura:
         """
         filters = {"stores": stores, "scope": scope, "prefix": prefix, "values": values or None}
         params = {key: value for key, value in filters.items() if value is not None}
-        watch = Watch(self, params, after_rev, epoch, patience)
-        watch.begin()
-        return watch
+        return opened(Watch(self, params, after_rev, epoch, patience))
 
     def cached(self, namespace: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
         """Decorates a function whose results all processes of the host share: see `kura.cached`."""
+        check_cached(namespace, options)
         return Cache(lambda: self, namespace, **options)
 
     # MARK: Calling
@@ -202,16 +201,18 @@ class Kura:
         descriptor: Optional[Descriptor] = None,
         wants_descriptor: bool = False,
         progress: Optional[Progress] = None,
+        patience: Optional[float] = UNSET,
     ) -> JSON:
         """Calls any method by its name; the methods of the stores do it so.
 
         `progress` is called, as `progress(done, total)`, with what methods tell that take long (imports, exports, backups).
+        `patience`: seconds for which a daemon that is away is waited for; the client's when left out.
         """
         about = METHODS.get(method, UNKNOWN)
         key = self.key_of(method, params)
         number = None if descriptor is None else number_of(descriptor)
         request = Request(method, params, number, wants_descriptor, self.decimals, progress)
-        result, _ = self.perform(request, key, self.deadline(about, params, timeout))
+        result, _ = self.perform(request, key, self.deadline(about, params, timeout), patience)
         if method in ("settings.override", "settings.clearOverrides"):
             self._remember(method, params)
         return result
@@ -429,6 +430,8 @@ class Kura:
             name = repeated_name(request.line())
             if name is not None:
                 raise NotJSONError(f"an object has the name {name!r} twice: keys that are no strings become such (1 and '1')")
+        if data.get("kind") == "notFound":
+            data = {**params_of(request.line()), **data}
         return KINDS.get(data.get("kind", ""), ServerError)(
             request.method, error.get("message", "unknown error"), data, error.get("code"), key
         )

@@ -9,6 +9,7 @@ from typing import Any, Iterator, Dict, Mapping, Optional, Union
 
 from ..caller import Caller
 from ..methods.secrets import SecretsMethods
+from ..stores import Scopes
 from ..values import JSON
 
 SecretValue = Union[str, bytes, Mapping[str, str]]
@@ -41,7 +42,7 @@ class Secret:
         raise TypeError("a secret is not pickled: read it where it is used")
 
 
-class Secrets(SecretsMethods):
+class Secrets(Scopes, SecretsMethods):
     """All methods of secrets; `secrets["mail"]` is one service."""
 
     def __getitem__(self, service: str) -> Service:

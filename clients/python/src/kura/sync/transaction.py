@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Dict, List, Optional, Type
+from typing import TYPE_CHECKING, Dict, List, NoReturn, Optional, Type
 
 from ..caller import Descriptor
 from ..errors import KuraError, Lost
@@ -17,6 +17,36 @@ from ..wire import Request
 
 if TYPE_CHECKING:
     from .client import Kura
+
+
+class Pending(Dict[str, JSON]):
+    """A result that is filled in when the block is over."""
+
+    def __missing__(self, name: str) -> JSON:
+        raise KeyError(name if self else f"{name} is known after the block: nothing is sent before its end")
+
+
+class Outside:
+    """A store whose calls do not go into a transaction."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise TypeError(
+            f"{self._store}.{name} does not go into a transaction, only {', '.join(DURABLE)} do: call it before or after the block, "
+            "of the client"
+        )
+
+    def __getitem__(self, scope: str) -> NoReturn:
+        raise TypeError(f"{self._store} do not go into a transaction, only {', '.join(DURABLE)} do: use the client before or after the block")
+
+
+# The stores that have operations of a transaction.
+DURABLE = ("settings", "secrets", "documents")
+
 
 class Recorder:
     """Takes calls down. Each returns a dict that is filled in when the calls have been answered."""
@@ -37,7 +67,7 @@ class Recorder:
         if descriptor is not None or wants_descriptor:
             raise TypeError(f"{method}: descriptors do not go into a transaction or pipeline; call it by itself")
         self.check(method)
-        result: Dict[str, JSON] = {}
+        result: Dict[str, JSON] = Pending()
         self.calls.append({"method": method, "params": params})
         self.results.append(result)
         return result
@@ -75,6 +105,8 @@ class Transaction(Methods):
     def __init__(self, client: Kura, timeout: Optional[float]) -> None:
         self._recorder = OperationRecorder()
         super().__init__(self._recorder)
+        for store in [name for name, methods in vars(self).items() if methods is not self._recorder and name not in DURABLE]:
+            setattr(self, store, Outside(store))
         self._client = client
         self._timeout = timeout
         # Of all changes, once they are made.

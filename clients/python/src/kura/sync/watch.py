@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
 from ..errors import KuraError
 from ..events import Document, Event, LiveList, Resync, change_of
 from ..methods.kinds import KINDS, CompactedError, EpochChangedError
-from ..threads import Connection
+from ..threads import Opening, Connection
 from ..values import JSON, UNSET
 from ..wire import Backlog, Request
 
@@ -84,7 +84,7 @@ class Subscription:
         return None
 
 
-class Watch:
+class Watch(Opening):
     """Changes as they happen: iterate over it.
 
     `rev` and `epoch` are the place that a later watch can begin from: everything up to there has been given out. A
@@ -122,7 +122,7 @@ class Watch:
         self._subscription.close()
 
     def __enter__(self) -> Watch:
-        return self
+        return self.begun()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -138,6 +138,7 @@ class Watch:
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
         """The next change, waited for; None when `timeout` seconds are over, or the watch is closed."""
+        self.begun()
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._coming:
             told = self._subscription.next_event(deadline)
@@ -174,7 +175,7 @@ class Watch:
                 subscription.rev = params["rev"]
 
 
-class LiveQuery:
+class LiveQuery(Opening):
     """The documents that match, in their order, kept up to date: iterate for the list after each change of it."""
 
     def __init__(self, client: Kura, params: Dict[str, JSON], patience: Optional[float]) -> None:
@@ -204,7 +205,7 @@ class LiveQuery:
         self._subscription.close()
 
     def __enter__(self) -> LiveQuery:
-        return self
+        return self.begun()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -220,6 +221,7 @@ class LiveQuery:
 
     def next(self, timeout: Optional[float] = None) -> Optional[List[Document]]:
         """The list when it has changed, waited for; None when `timeout` seconds are over, or the query is closed."""
+        self.begun()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             told = self._subscription.next_event(deadline)
