@@ -11,6 +11,7 @@ import pytest
 import kura
 from conftest import PATIENCE, Daemon
 from kura.aio import AsyncKura
+from middle import Middle
 
 
 def run(daemon: Daemon, work: Callable[[AsyncKura], Awaitable[None]]) -> None:
@@ -90,6 +91,19 @@ def test_a_watch_begins_when_it_is_entered_awaited_or_asked(daemon: Daemon, way:
             watch.close()
 
     run(daemon, work)
+
+
+def test_a_watch_begins_once(daemon: Daemon) -> None:
+    with Middle(daemon.socket) as middle:
+
+        async def main() -> None:
+            async with AsyncKura(middle.socket, timeout=PATIENCE) as client:
+                async with await client.watch(scope="once") as watch:
+                    await client.documents["once"].put({}, "a")
+                    assert await watch is watch and await watch.next() is not None
+
+        asyncio.run(main())
+        assert len(middle.requests("changes.watch")) == 1
 
 
 def test_a_live_list_is_entered_without_awaiting_it_first(daemon: Daemon) -> None:

@@ -18,6 +18,7 @@ import pytest
 import kura
 from conftest import CLIENT, PATIENCE, Daemon
 from middle import Middle
+from test_errors import Pretender
 
 # A process that asks for a value as soon as its standard input ends, and says whether it fetched.
 ASKER = """
@@ -285,6 +286,26 @@ def test_once_the_daemon_has_died_the_function_is_called_at_once(own_daemon: Dae
         when = "over"
         own_daemon.start()
         assert [value(2), value(2)] == [2, 2] and calls == [1, 1, 1, 2], "and it comes back by itself"
+
+
+@pytest.mark.parametrize("kind", ["shuttingDown", "overloaded"])
+def test_a_daemon_that_takes_nobody_is_not_waited_for(kind: str) -> None:
+    refusal = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32010,"message":"No","data":{"kind":"%s","retryable":true}}}\n' % kind.encode()
+    with Pretender(refusal) as pretender:
+        client = kura.Kura(pretender.socket, timeout=PATIENCE, patience=0.1)
+
+        @kura.cached("refused", client=client)
+        def value() -> int:
+            return 5
+
+        assert value() == 5
+
+        @kura.cached("refused", client=client, needs_server=True)
+        def strict() -> int:
+            return 5
+
+        with pytest.raises((kura.ShuttingDownError, kura.OverloadedError)):
+            strict()
 
 
 def test_equal_calls_have_one_key(client: kura.Kura) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optio
 
 from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
+from ..methods.kinds import OverloadedError, ShuttingDownError
 from ..methods.models import AsyncModelsMethods, ModelsGetResult
 from ..tasks import mark, spawn
 from ..values import JSON, decoded, encoded
@@ -174,7 +174,7 @@ class AsyncCached(Generic[Result]):
         while True:
             try:
                 found = await self._ask(key, deadline)
-            except (ServerGoneError, ShuttingDownError, OverloadedError, OutcomeUnknownError):
+            except (ServerGoneError, ShuttingDownError, OverloadedError):
                 if self._cache.needs_server:
                     raise
                 # A cache that is away must not take the application along.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optio
 
 from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
+from ..methods.kinds import OverloadedError, ShuttingDownError
 from ..methods.models import ModelsMethods, ModelsGetResult
 from ..threads import mark, spawn
 from ..values import JSON, decoded, encoded
@@ -176,7 +176,7 @@ class Cached(Generic[Result]):
         while True:
             try:
                 found = self._ask(key, deadline)
-            except (ServerGoneError, ShuttingDownError, OverloadedError, OutcomeUnknownError):
+            except (ServerGoneError, ShuttingDownError, OverloadedError):
                 if self._cache.needs_server:
                     raise
                 # A cache that is away must not take the application along.
