@@ -76,6 +76,17 @@ import Testing
                 """, "\(output)")
     }
 
+    @Test func `an import that is refused in its midst tells what is stored at least`() {
+        let server = FakeServer { request in
+            let told =
+                "{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"id\":\(request.id),\"done\":50,\"total\":99,"
+                + "\"unit\":\"bytes\",\"imported\":7}}"
+            return [told, request.error("quotaExceeded", code: -32012)]
+        }
+        let outcome = CapturedConsole().run("docs", "import", "c", "/dev/null", on: server)
+        #expect(outcome.status == .refused && outcome.errors.contains("No; at least 7 are stored"), "\(outcome)")
+    }
+
     @Test
     func
         `members that look like ids and are not taken are told of, and a file of variables is taken whole or not at all`()
@@ -92,7 +103,7 @@ import Testing
             "kura: .env, line 2: NAME=VALUE is expected\nhint: nothing was stored: the file is taken whole, or not at all\nexit 2\n"
         #expect(
             output == """
-                kura: each document got a new id; --id id takes the member 'id' that they have
+                kura: each document gets a new id; --id id takes the member 'id' that they have
                 {"from":"ndjson","into":"documents/cards","stored":1,"leftOut":0}
                 {"from":"ndjson","into":"documents/whole","stored":1,"leftOut":0}
                 \(told)\(told)
