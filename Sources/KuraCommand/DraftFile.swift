@@ -57,7 +57,14 @@ struct DraftFile: ~Copyable {
         if replaces {
             guard unsafe rename(draft, path) == 0 else { throw .file("cannot write \(path)") }
         } else if unsafe link(draft, path) != 0 {
-            throw errno == EEXIST ? Self.there(path) : .file("cannot write \(path)")
+            switch errno {
+            case EEXIST: throw Self.there(path)
+            // A file system without links, such as FAT: looked at once more instead.
+            case EPERM, EOPNOTSUPP:
+                guard unsafe access(path, F_OK) != 0 else { throw Self.there(path) }
+                guard unsafe rename(draft, path) == 0 else { throw .file("cannot write \(path)") }
+            default: throw .file("cannot write \(path)")
+            }
         }
     }
 }
