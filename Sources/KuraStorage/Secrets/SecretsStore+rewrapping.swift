@@ -239,6 +239,8 @@ extension SecretsStore {
         var copy = ByteBuffer()
         copy.wipes = true
         copy.append(record.name)
+        // It lasts for as long as its bytes are used.
+        defer { copy.removeAll() }
         let name = copy.bytes
         record.close()
         let before = try openRecord(name, place)
