@@ -134,8 +134,8 @@ extension Storage {
         }
         guard time >= checkReserveAt else { return }
         checkReserveAt = time + 250_000_000
-        // While it is away changes are refused before they find out that there is no room: nobody else has the caches look at the space.
-        caches.noticeFullDisk()
+        // What is refused for its sake never comes to the write that would find no room: nobody else has the caches look at the space.
+        if ledger.isRefusingForReserve { caches.noticeFullDisk() }
         reserve.restore(housekeeper, wake: wake)
     }
 
