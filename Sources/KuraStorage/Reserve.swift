@@ -23,6 +23,9 @@ final class Reserve: Sendable {
     /// Whether the file is there, so that changes are welcome.
     var isThere: Bool { isHeld.load(ordering: .acquiring) }
 
+    /// Bytes that must be free for it to be made again: others who write need some as well.
+    var neededBytes: Int { 2 * bytes }
+
     /// Gives the room to whoever needs it now.
     func release() {
         isHeld.store(false, ordering: .releasing)
@@ -43,7 +46,7 @@ final class Reserve: Sendable {
 
     private func hasRoom() -> Bool {
         guard let information = FileSystem.room(directory) else { return false }
-        return Int(information.f_bavail) * Int(information.f_frsize) >= 2 * bytes
+        return Int(information.f_bavail) * Int(information.f_frsize) >= neededBytes
     }
 
     private func make() throws(StorageFault) {

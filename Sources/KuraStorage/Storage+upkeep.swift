@@ -129,13 +129,19 @@ extension Storage {
     private func keepReserve(_ time: UInt64) {
         if reserve.isThere {
             if isDiskFull, !ledger.isFoldOutOfSpace, time >= checkReserveAt { isDiskFull = false }
-            ledger.isRefusingForReserve = false
+            if ledger.isRefusingForReserve {
+                ledger.isRefusingForReserve = false
+                caches.space.need(0)
+            }
             return
         }
         guard time >= checkReserveAt else { return }
         checkReserveAt = time + 250_000_000
         // What is refused for its sake never comes to the write that would find no room: nobody else has the caches look at the space.
-        if ledger.isRefusingForReserve { caches.noticeFullDisk() }
+        if ledger.isRefusingForReserve {
+            caches.space.need(reserve.neededBytes)
+            caches.noticeFullDisk()
+        }
         reserve.restore(housekeeper, wake: wake)
     }
 

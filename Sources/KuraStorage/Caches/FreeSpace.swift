@@ -14,6 +14,7 @@ public final class FreeSpace: Sendable {
     private let freeBytes = Atomic<Int>(0)
     private let totalBytes = Atomic<Int>(0)
     private let changes = Atomic<Int>(0)
+    private let neededBytes = Atomic<Int>(0)
 
     /// Bytes below which space is low when nobody says otherwise, and the part of a small disk.
     static let usualBytes = 400 << 20
@@ -35,12 +36,17 @@ public final class FreeSpace: Sendable {
     public var timesLow: Int { changes.load(ordering: .relaxed) }
 
     /// Bytes below which space is low.
-    public var threshold: Int { configured ?? min(Self.usualBytes, total / Self.usualPart) }
+    public var threshold: Int {
+        max(configured ?? min(Self.usualBytes, total / Self.usualPart), neededBytes.load(ordering: .relaxed))
+    }
     /// Bytes at which it is fine again, and down to which caches are purged.
     public var ample: Int { threshold + threshold / 4 }
 
     /// Bytes that caches have to give up for space to be fine again.
     public var missing: Int { isLow ? max(ample - free, 0) : 0 }
+
+    /// Something that must last waits for so many bytes to be free, so with fewer than these space is low, whatever is configured; 0 when nothing waits.
+    func need(_ bytes: Int) { neededBytes.store(bytes, ordering: .relaxed) }
 
     /// From now on there is no more than `bytes` for everything beneath `directory`, as if the disk was full then.
     public static func limit(_ bytes: Int, beneath directory: String) { DiskLimit.set(bytes, beneath: directory) }

@@ -18,6 +18,15 @@ import Testing
         #expect(FreeSpace(directory: "/tmp", minimum: 1 << 20).threshold == 1 << 20)
     }
 
+    @Test func `what must last has space low while it waits, whatever is configured`() {
+        let space = FreeSpace(directory: "/tmp", minimum: 1)
+        #expect(!space.isLow)
+        space.need(1 << 60)
+        #expect(space.threshold == 1 << 60 && space.look() && space.missing > 0)
+        space.need(0)
+        #expect(space.threshold == 1 && !space.look() && space.missing == 0)
+    }
+
     @Test(.enabled(if: SmallDisk.isAvailable)) func `on a small disk that is less`() throws {
         let disk = try SmallDisk(mebibytes: 8)
         let space = FreeSpace(directory: disk.data, minimum: nil)
