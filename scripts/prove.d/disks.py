@@ -85,8 +85,11 @@ class Image:
         for attempt in range(100):
             self.unmount()
             self.mount()
+            probe = os.path.join(self.mount_point, "mounted")
             try:
-                os.listdir(self.mount_point)
+                # A dead one may still list what it has in memory.
+                open(probe, "w").close()
+                os.unlink(probe)
                 return
             except OSError:
                 # Somebody else's mount namespace was made meanwhile and keeps the dead one; it was mounted once more.
