@@ -22,7 +22,7 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+    .testTarget(name: name, dependencies: dependencies + ["KuraTestSupport"], swiftSettings: strict)
 }
 
 let package = Package(
@@ -71,6 +71,8 @@ let package = Package(
         // Not a product: another process for tests that need one.
         .executableTarget(
             name: "kura-peer", dependencies: ["KuraClient", "KuraTesting"], path: "Tests/Peer", swiftSettings: strict),
+        // Not a product either: what several test targets have in common.
+        .target(name: "KuraTestSupport", path: "Tests/Support", swiftSettings: strict),
         tests("KuraBytesTests", ["KuraBytes"]),
         tests("SQLiteTests", ["KuraBytes", "SQLite", "CSQLite"]),
         tests("SodiumTests", ["KuraBytes", "KuraJSON", "KuraProtocol", "Sodium"]),

@@ -2,6 +2,9 @@ import Glibc
 import KuraClient
 import Testing
 
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
+
 /// A kurad of the build over a directory of its own, which goes with it.
 final class DaemonProcess: @unchecked Sendable {
     // Each is used by one test, one step after the other.
@@ -9,25 +12,16 @@ final class DaemonProcess: @unchecked Sendable {
     var socket: String { root + "/kura.sock" }
     private(set) var pid: pid_t = 0
 
-    static let program: String = {
-        var own = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &own, own.count)
-        let path = String(decoding: own[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) + "/kurad"
-    }()
-
     /// `configuration`: JSON, with `ROOT` for the directory.
-    init(configuration: String? = nil) throws {
-        var template = Array("/tmp/kura-client-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    init(configuration: String? = nil, starts: Bool = true) throws {
+        root = try TemporaryDirectory.make("kura-client")
         if let configuration { try write("config.json", configuration) }
-        try start()
+        if starts { try start() }
     }
 
     deinit {
         kill()
-        remove()
+        FileTree.remove(root)
     }
 
     /// Writes a file beside the data, with the directory for `ROOT`.
@@ -40,23 +34,17 @@ final class DaemonProcess: @unchecked Sendable {
     }
 
     func start() throws {
-        var arguments = [Self.program, "--data-dir", root + "/data", "--profile", "small", "--log-level", "error"]
+        var arguments = [
+            BuiltPrograms.kurad, "--data-dir", root + "/data", "--profile", "small", "--log-level", "error",
+        ]
         if access(root + "/config.json", F_OK) == 0 {
             arguments += ["--config", root + "/config.json"]
         } else {
             arguments += ["--socket", socket]
         }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, root + "/stderr", O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        var argv = arguments.map { strdup($0) } + [nil]
-        let variables: [String] = ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "TMPDIR=/tmp"]
-        var envp = variables.map { strdup($0) } + [nil]
-        defer { for text in argv + envp { free(text) } }
-        let result = posix_spawn(&pid, Self.program, &actions, nil, &argv, &envp)
-        try #require(result == 0, "\(Self.program)")
+        pid = try spawn(
+            arguments, environment: ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "TMPDIR=/tmp"],
+            output: .file(root + "/stderr"))
     }
 
     func kill() {
@@ -73,18 +61,7 @@ final class DaemonProcess: @unchecked Sendable {
         pid = 0
     }
 
-    /// Removes everything but the directory itself, the data before all.
-    func forgetData() { run("rm -rf '\(root)/data'") }
-    private func remove() { run("rm -rf '\(root)'") }
-
-    private func run(_ command: String) {
-        let words: [String] = ["/bin/sh", "-c", command]
-        var argv = words.map { strdup($0) } + [nil]
-        defer { for text in argv { free(text) } }
-        var child: pid_t = 0
-        guard posix_spawn(&child, "/bin/sh", nil, nil, &argv, environ) == 0 else { return }
-        waitpid(child, nil, 0)
-    }
+    func forgetData() { FileTree.remove(root + "/data") }
 
     func connect(_ options: ConnectOptions = .init(timeout: .seconds(120), patience: .seconds(60))) async throws -> Kura
     {

@@ -1,43 +1,17 @@
-import Glibc
-import Testing
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
 
 /// Shells and the programs that were built beside the tests.
 enum Shell {
-    struct Outcome {
-        var status: Int32
-        /// Standard output; standard error too where the script says so.
-        var output: String
-    }
+    typealias Outcome = ShellCommand.Outcome
 
     /// Where kura and kurad lie.
-    static let binaries: String = {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
-    }()
+    static let binaries = BuiltPrograms.directory
 
     /// Runs a script with the programs of the build and the system's in $PATH, whatever this process has there.
     static func run(_ script: String, shell: String = "bash") throws -> Outcome {
-        var template = Array("/tmp/kura-script-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        try #require(descriptor >= 0)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { unlink(path) }
-        let bytes = Array(script.utf8)
-        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
-        close(descriptor)
         let programs = "\(binaries):/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-        let pipe = try #require(popen("PATH=\(programs) exec \(shell) \(path) </dev/null", "r"))
-        var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, pipe)
-            if count == 0 { break }
-            output += chunk[..<count]
-        }
-        let status = pclose(pipe)
-        return Outcome(status: status >> 8 & 0xFF, output: String(decoding: output, as: UTF8.self))
+        return try ShellCommand.run(with: script) { "PATH=\(programs) exec \(shell) \($0) </dev/null" }
     }
 
     static func has(_ program: String) -> Bool {

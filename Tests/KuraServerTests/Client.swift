@@ -72,29 +72,8 @@ final class Client {
 
     /// Sends a text whose first byte carries descriptors (SCM_RIGHTS).
     func send(_ text: String, descriptors: [Int32]) throws {
-        var bytes = Array(text.utf8)
-        // cmsghdr is a length, a level and a type; the descriptors follow, and the whole ends at eight bytes.
-        let size = 16 + descriptors.count * 4
-        var control = [UInt64](repeating: 0, count: (size + 7) / 8)
-        let sent = control.withUnsafeMutableBytes { control in
-            control.storeBytes(of: size, as: Int.self)
-            control.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: Int32.self)
-            control.storeBytes(of: Int32(SCM_RIGHTS), toByteOffset: 12, as: Int32.self)
-            for (index, descriptor) in descriptors.enumerated() {
-                control.storeBytes(of: descriptor, toByteOffset: 16 + index * 4, as: Int32.self)
-            }
-            return bytes.withUnsafeMutableBytes { bytes in
-                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-                return withUnsafeMutablePointer(to: &part) { part in
-                    var message = msghdr()
-                    message.msg_iov = part
-                    message.msg_iovlen = 1
-                    message.msg_control = control.baseAddress
-                    message.msg_controllen = control.count
-                    return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-                }
-            }
-        }
+        let bytes = Array(text.utf8)
+        let sent = KuraTestSupport.send(bytes, descriptors: descriptors, to: descriptor)
         try #require(sent > 0, "sendmsg: \(errno)")
         if sent < bytes.count { send(Array(bytes[sent...])) }
     }

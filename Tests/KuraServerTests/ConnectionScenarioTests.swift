@@ -70,29 +70,9 @@ import Testing
         #expect(daemon.descriptorCount <= before)
     }
 
-    /// sendmsg(2) with SCM_RIGHTS.
     private func sendDescriptors(_ socket: Int32, _ count: Int, _ text: String) -> Bool {
-        var bytes = Array(text.utf8)
-        let head = MemoryLayout<cmsghdr>.size
-        let control = UnsafeMutableRawBufferPointer.allocate(byteCount: head + (count * 4 + 7) / 8 * 8, alignment: 8)
-        defer { control.deallocate() }
-        control.initializeMemory(as: UInt8.self, repeating: 0)
-        // cmsghdr by its fields: length, level, SCM_RIGHTS.
-        control.storeBytes(of: head + count * 4, as: Int.self)
-        control.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: Int32.self)
-        control.storeBytes(of: 1, toByteOffset: 12, as: Int32.self)
-        for index in 0..<count { control.storeBytes(of: Int32(0), toByteOffset: head + index * 4, as: Int32.self) }
-        return bytes.withUnsafeMutableBytes { bytes in
-            var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-            return withUnsafeMutablePointer(to: &part) { part in
-                var message = msghdr()
-                message.msg_iov = part
-                message.msg_iovlen = 1
-                message.msg_control = control.baseAddress
-                message.msg_controllen = control.count
-                return sendmsg(socket, &message, 0) == bytes.count
-            }
-        }
+        let bytes = Array(text.utf8)
+        return send(bytes, descriptors: Array(repeating: 0, count: count), to: socket) == bytes.count
     }
 
     @Test func `two thousand connections are served`() throws {

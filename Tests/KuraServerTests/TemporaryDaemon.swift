@@ -1,6 +1,9 @@
 import Glibc
 import Testing
 
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
+
 /// A daemon of the binary that was built beside the tests, over a directory of its own that goes with it.
 final class TemporaryDaemon {
     let root: String
@@ -10,21 +13,14 @@ final class TemporaryDaemon {
     private(set) var pid: pid_t = 0
 
     /// Where kurad lies: beside the test bundle.
-    static let binary: String = {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]) + "/kurad"
-    }()
+    static let binary = BuiltPrograms.kurad
 
     // Makes the directory, and starts a daemon in it unless told not to: `configuration` is JSON for `--config`, `faults`
     // what `KURA_FAULTS` arms.
     init(
         profile: String = "small", configuration: String? = nil, faults: String? = nil, starts: Bool = true
     ) throws {
-        var template = Array("/tmp/kura-tests-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        root = try TemporaryDirectory.make("kura-tests")
         if starts { try start(profile: profile, configuration: configuration, faults: faults) }
     }
 
@@ -108,36 +104,15 @@ final class TemporaryDaemon {
         _ arguments: [String], faults: String?, standardError: String, temporary: String = "/tmp",
         more: [String] = [], through: [String] = [], passing passed: Int32? = nil
     ) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, standardError, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 2, 1)
-        if let passed { posix_spawn_file_actions_adddup2(&actions, passed, 3) }
-        // What other tests have open just now is none of its business: it would hold pipes open that are to end.
-        _ = closeFrom(&actions, passed == nil ? 3 : 4)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        // `through`: a program that becomes the one that follows it.
-        var argv = (through + [binary] + arguments).map { strdup($0) } + [nil]
         // The tests look into /proc, and do not hang on how full the disk is that they run on; of two of a name the first one holds.
         var environment =
             ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
             + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
-        var envp = environment.map { strdup($0) } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        var pid: pid_t = 0
-        let result = posix_spawn(&pid, through.first ?? binary, &actions, &attributes, &argv, &envp)
-        try #require(result == 0, "posix_spawn \(binary): \(result)")
-        return pid
+        // `through`: a program that becomes the one that follows it.
+        return try KuraTestSupport.spawn(
+            through + [binary] + arguments, environment: environment, output: .file(standardError), passing: passed)
     }
 
     /// Bytes of memory that the daemon has.
@@ -231,54 +206,11 @@ final class TemporaryDaemon {
 
     // MARK: Files
 
-    static func names(_ path: String) -> [String]? {
-        guard let directory = opendir(path) else { return nil }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
-
-    static func remove(_ path: String) {
-        var information = stat()
-        guard lstat(path, &information) == 0 else { return }
-        if information.st_mode & S_IFMT == S_IFDIR {
-            for name in names(path) ?? [] { remove(path + "/" + name) }
-            rmdir(path)
-        } else {
-            unlink(path)
-        }
-    }
-
-    static func write(_ text: String, to path: String) {
-        guard let file = fopen(path, "we") else { return }
-        // Whatever the umask is: kurad believes no configuration that a group may write.
-        fchmod(fileno(file), 0o644)
-        fputs(text, file)
-        fclose(file)
-    }
-
-    static func contents(_ path: String) -> [UInt8]? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, file)
-            if count <= 0 { return bytes }
-            bytes.append(contentsOf: chunk[..<count])
-        }
-    }
+    static func names(_ path: String) -> [String]? { FileTree.names(path) }
+    static func remove(_ path: String) { FileTree.remove(path) }
+    static func write(_ text: String, to path: String) { FileTree.write(text, to: path) }
+    static func contents(_ path: String) -> [UInt8]? { FileTree.contents(path) }
 }
-
-/// Swift's Glibc leaves what is the GNU library's own out.
-@_silgen_name("posix_spawn_file_actions_addclosefrom_np")
-private func closeFrom(_ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: Int32) -> Int32
 
 /// Seconds on a clock that never goes back.
 func now() -> Double {

@@ -86,11 +86,9 @@ import Testing
 
     // Descriptors that the daemon has of this test's files and pipes.
     private var held: Int {
-        var buffer = [CChar](repeating: 0, count: 4096)
         let directory = "/proc/\(daemon.pid)/fd/"
         return (TemporaryDaemon.names(directory) ?? []).count { name in
-            let count = readlink(directory + name, &buffer, buffer.count)
-            let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let path = FileTree.target(ofLink: directory + name)
             return path.contains("/input-") || path.contains("/pipe-")
         }
     }

@@ -1,6 +1,7 @@
 import CSyscalls
 import Glibc
 import KuraBytes
+import KuraTestSupport
 import Testing
 
 @testable import KuraSocket
@@ -62,43 +63,7 @@ import Testing
     }
 
     private func send(descriptor: Int32, times count: Int) -> Bool {
-        let head = MemoryLayout<cmsghdr>.size
-        let control = UnsafeMutableRawBufferPointer.allocate(byteCount: head + (count * 4 + 7) / 8 * 8, alignment: 8)
-        defer { control.deallocate() }
-        // cmsghdr by its fields: length, level, SCM_RIGHTS.
-        control.storeBytes(of: head + count * 4, as: Int.self)
-        control.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: Int32.self)
-        control.storeBytes(of: 1, toByteOffset: 12, as: Int32.self)
-        for index in 0..<count { control.storeBytes(of: descriptor, toByteOffset: head + index * 4, as: Int32.self) }
-        var byte = UInt8(ascii: "x")
-        return withUnsafeMutablePointer(to: &byte) { byte in
-            var part = iovec(iov_base: byte, iov_len: 1)
-            return withUnsafeMutablePointer(to: &part) { part in
-                var message = msghdr()
-                message.msg_iov = part
-                message.msg_iovlen = 1
-                message.msg_control = control.baseAddress
-                message.msg_controllen = control.count
-                return sendmsg(pair.right, &message, 0) == 1
-            }
-        }
-    }
-}
-
-/// A pair of connected stream sockets.
-final class Pair {
-    let left: Int32
-    let right: Int32
-
-    init() {
-        var ends: [Int32] = [0, 0]
-        let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
-        precondition(result == 0, "socketpair: \(errno)")
-        (left, right) = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(left)
-        close(right)
+        KuraTestSupport.send(
+            [UInt8(ascii: "x")], descriptors: Array(repeating: descriptor, count: count), to: pair.right) == 1
     }
 }

@@ -1,33 +1,12 @@
-import Glibc
 import KuraBytes
-import SQLite
+
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
 
 @testable import KuraStorage
 
-/// A directory that goes with the test.
-final class TemporaryDirectory {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/kura-storage-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "mkdtemp: \(errno)")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        Self.remove(path)
-    }
-
-    static func remove(_ path: String) {
-        var information = stat()
-        guard lstat(path, &information) == 0 else { return }
-        if information.st_mode & S_IFMT == S_IFDIR {
-            for name in (try? FileSystem.names(in: path)) ?? [] { remove(path + "/" + name) }
-            rmdir(path)
-        } else {
-            unlink(path)
-        }
-    }
+extension TemporaryDirectory {
+    convenience init() { self.init(prefix: "kura-storage") }
 }
 
 extension StorageConfiguration {
@@ -68,19 +47,6 @@ func with<R, E: Error>(
 
 extension Bytes {
     var text: String { String(decoding: self, as: UTF8.self) }
-}
-
-/// Numbers that a seed repeats (Steele et al., OOPSLA 2014).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
 }
 
 extension [UInt8] {

@@ -6,21 +6,7 @@ import Testing
 @testable import KuraTransport
 
 @Suite struct ListenerTests {
-    /// A directory that goes with the test.
-    private final class Directory {
-        let path: String
-
-        init() {
-            var template = Array("/tmp/kura-listener-XXXXXX".utf8CString)
-            precondition(mkdtemp(&template) != nil)
-            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-
-        deinit {
-            system("rm -rf \(path)")
-        }
-    }
-    private let directory = Directory()
+    private let directory = TemporaryDirectory(prefix: "kura-listener")
     private var path: String { directory.path + "/kura.sock" }
 
     private func mode(_ path: String) -> mode_t {

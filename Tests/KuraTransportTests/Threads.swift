@@ -1,5 +1,8 @@
 import Glibc
 
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
+
 /// Threads that run one body, with their numbers.
 final class Threads {
     private final class Start {
@@ -29,24 +32,6 @@ final class Threads {
     func join() {
         for handle in handles { pthread_join(handle, nil) }
         handles = []
-    }
-}
-
-/// A pair of connected stream sockets.
-final class Pair {
-    let left: Int32
-    let right: Int32
-
-    init() {
-        var ends: [Int32] = [0, 0]
-        let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
-        precondition(result == 0, "socketpair: \(errno)")
-        (left, right) = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(left)
-        close(right)
     }
 }
 

@@ -2,34 +2,15 @@ import Glibc
 import SQLite
 import Testing
 
+// What the test targets share is known in all files of this one.
+@_exported public import KuraTestSupport
+
 /// All suites, one test at a time: counters and fault points are of the whole process.
 @Suite(.serialized) enum SQLiteModule {}
 
-/// A directory with the roles' directories in it, removed when let go of.
-final class TemporaryDirectory {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/sqlite-tests-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil, "mkdtemp: \(errno)")
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        for name in ["log", "durable", "cache", "copy"] { mkdir("\(path)/\(name)", 0o700) }
-    }
-
-    deinit {
-        for name in ["log", "durable", "cache", "copy", "."] {
-            guard let directory = opendir("\(path)/\(name)") else { continue }
-            while let entry = readdir(directory) {
-                let file = withUnsafeBytes(of: entry.pointee.d_name) {
-                    String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-                }
-                unlink("\(path)/\(name)/\(file)")
-            }
-            closedir(directory)
-            if name != "." { rmdir("\(path)/\(name)") }
-        }
-        rmdir(path)
-    }
+extension TemporaryDirectory {
+    /// With the roles' directories in it.
+    convenience init() { self.init(prefix: "sqlite-tests", folders: ["log", "durable", "cache", "copy"]) }
 
     var log: String { "\(path)/log/1.sqlite" }
     var durable: String { "\(path)/durable/kura.sqlite" }

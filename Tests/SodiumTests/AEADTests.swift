@@ -1,22 +1,16 @@
-import Glibc
 import KuraBytes
 import KuraJSON
 import KuraProtocol
+import KuraTestSupport
 import Testing
 
 @testable import Sodium
 
-/// Google's and C2SP's Wycheproof: in `$KURA_SUITES`, else `../shared/suites` beside the checkout.
+/// Google's and C2SP's Wycheproof.
 private enum Wycheproof {
-    static let path: String = {
-        let file = "wycheproof/testvectors_v1/xchacha20_poly1305_test.json"
-        if let directory = getenv("KURA_SUITES") { return String(cString: directory) + "/" + file }
-        let checkout = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(
-            separator: "/")
-        return "\(checkout)/../shared/suites/\(file)"
-    }()
+    private static let file = "wycheproof/testvectors_v1/xchacha20_poly1305_test.json"
 
-    static var isThere: Bool { access(path, R_OK) == 0 }
+    static var isThere: Bool { Suites.has(file) }
 
     struct Case {
         var number: String
@@ -25,15 +19,7 @@ private enum Wycheproof {
     }
 
     static func cases() -> [Case] {
-        guard let stream = fopen(path, "r") else { return [] }
-        defer { fclose(stream) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, stream)
-            if count == 0 { break }
-            bytes += chunk[..<count]
-        }
+        guard let bytes = Suites.contents(of: file) else { return [] }
         var compact = ByteBuffer()
         bytes.withBytes { JSONText.compact($0, into: &compact) }
         var cases: [Case] = []

@@ -1,32 +1,17 @@
-import Glibc
 import KuraBytes
 import KuraProtocol
+import KuraTestSupport
 
 @testable import KuraJSON
 
-/// Public suites of patches: in `$KURA_SUITES`, else `../shared/suites` beside the checkout.
+/// Public suites of patches.
 enum PatchSuites {
-    private static let directory: String = {
-        if let path = getenv("KURA_SUITES") { return String(cString: path) }
-        let checkout = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(
-            separator: "/")
-        return "\(checkout)/../shared/suites"
-    }()
-
-    static func has(_ file: String) -> Bool { access("\(directory)/\(file)", R_OK) == 0 }
+    static func has(_ file: String) -> Bool { Suites.has(file) }
 
     /// Calls `body` with each case of a file: an array of objects.
     /// - Returns: how many there are.
     static func forEachCase(of file: String, _ body: (StoredValue) -> Void) -> Int {
-        guard let stream = fopen("\(directory)/\(file)", "r") else { return 0 }
-        defer { fclose(stream) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, stream)
-            if count == 0 { break }
-            bytes += chunk[..<count]
-        }
+        guard let bytes = Suites.contents(of: file) else { return 0 }
         return compact(bytes).withBytes { text in
             StoredValue(text).elements.reduce(0) { count, element in
                 body(element)

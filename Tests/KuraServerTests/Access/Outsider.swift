@@ -26,24 +26,8 @@ struct Outsider {
 
     /// Runs a shell command with `input` on its standard input; standard error comes along with the output.
     static func run(_ command: String, input: String = "") throws -> (status: Int32, output: String) {
-        var template = Array("/tmp/kura-input-XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        try #require(descriptor >= 0)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { unlink(path) }
-        let bytes = Array(input.utf8)
-        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
-        close(descriptor)
-        let pipe = try #require(popen("( \(command) ) <\(path) 2>&1", "r"))
-        var output: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, pipe)
-            if count == 0 { break }
-            output += chunk[..<count]
-        }
-        let status = pclose(pipe)
-        return (status >> 8 & 0xFF, String(decoding: output, as: UTF8.self))
+        let outcome = try ShellCommand.run(with: input) { "( \(command) ) <\($0) 2>&1" }
+        return (outcome.status, outcome.output)
     }
 }
 

@@ -16,18 +16,6 @@ final class BackupWriters: Sendable {
         self.model = model
     }
 
-    /// Numbers that a seed repeats.
-    struct Choice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
-        }
-    }
-
     func stop() { isOver.store(true, ordering: .relaxed) }
     var failed: [String] { failures.withLock { $0 } }
 
@@ -35,7 +23,7 @@ final class BackupWriters: Sendable {
     func run(_ writer: Int, seed: UInt64) {
         do {
             let client = try Client(path: daemon)
-            var choice = Choice(state: seed &+ UInt64(writer) &* 7919)
+            var choice = SplitMix(state: seed &+ UInt64(writer) &* 7919)
             var round = 0
             while !isOver.load(ordering: .relaxed) {
                 round += 1
@@ -55,7 +43,7 @@ final class BackupWriters: Sendable {
         } catch { failures.withLock { $0.append("query: \(error)") } }
     }
 
-    private func step(_ client: Client, _ writer: Int, _ round: Int, _ choice: inout Choice) throws {
+    private func step(_ client: Client, _ writer: Int, _ round: Int, _ choice: inout SplitMix) throws {
         let number = Int.random(in: 0..<120, using: &choice)
         let text = String(repeating: "x", count: Int.random(in: 0..<900, using: &choice))
         let value = "{\"round\":\(round),\"text\":\"\(text)\"}"

@@ -107,11 +107,9 @@ final class BlobWorld {
 
     /// Descriptors that the daemon has of files of this test, of contents, and of files in memory.
     private var held: Int {
-        var buffer = [CChar](repeating: 0, count: 4096)
         let directory = "/proc/\(daemon.pid)/fd/"
         return (TemporaryDaemon.names(directory) ?? []).count { name in
-            let count = readlink(directory + name, &buffer, buffer.count)
-            let path = String(decoding: buffer[..<max(count, 0)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let path = FileTree.target(ofLink: directory + name)
             return path.contains("/input-") || path.contains("/cache/blobs") && !path.contains(".sqlite")
                 || path.contains("memfd:")
         }

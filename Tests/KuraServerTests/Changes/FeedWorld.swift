@@ -40,9 +40,7 @@ final class FeedWorld {
     init(seed: UInt64, random: inout SplitMix, limits: ServerLimits = ServerLimits()) throws {
         self.seed = seed
         let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        var template = Array((parent + "/kura-feed-XXXXXX").utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        root = try TemporaryDirectory.make("kura-feed", in: parent)
         var configuration = StorageConfiguration(dataDirectory: root + "/data", profile: .small)
         configuration.minFreeBytes = 0
         configuration.segmentBytes = [96, 160, 256].randomElement(using: &random)! << 10

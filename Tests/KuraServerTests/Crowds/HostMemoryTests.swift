@@ -6,9 +6,7 @@ import Testing
 @Suite struct HostMemoryTests {
     /// A directory that looks like a host's `proc` and `sys`.
     private func host(_ files: [String: String]) throws -> String {
-        var template = Array("/tmp/kura-host-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let root = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let root = try TemporaryDirectory.make("kura-host")
         for (path, text) in files {
             var directory = root
             for part in path.split(separator: "/").dropLast() {

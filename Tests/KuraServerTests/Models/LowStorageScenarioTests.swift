@@ -7,11 +7,10 @@ private final class SmallDisk {
     static let mebibyte = 1 << 20
 
     static let isAvailable: Bool = {
-        var template = Array("/tmp/kura-mount-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { return false }
-        defer { rmdir(template) }
-        guard mount("tmpfs", template, "tmpfs", 0, "size=1m") == 0 else { return false }
-        return umount2(template, Int32(MNT_DETACH)) == 0
+        guard let path = try? TemporaryDirectory.make("kura-mount") else { return false }
+        defer { rmdir(path) }
+        guard mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0 else { return false }
+        return umount2(path, Int32(MNT_DETACH)) == 0
     }()
 
     init(minFree mebibytes: Int) throws {

@@ -1,7 +1,9 @@
 import Glibc
 
+package func usleepFor(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
 /// Runs `body` on as many threads of its own, waits for all, and throws the first error.
-func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     final class Start {
         let index: Int
         let body: @Sendable (Int) throws -> Void
