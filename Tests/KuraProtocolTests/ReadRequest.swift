@@ -59,3 +59,16 @@ extension RequestReader {
         return result
     }
 }
+
+extension Method {
+    static let allKinds = Method(
+        "all.kinds", .rpc, .read, needs: .nothing, "Takes one parameter of each type.",
+        parameters: [
+            Field("name", .name(maxBytes: 8), required: true, ""), Field("text", .text(maxBytes: 4), ""),
+            Field("json", .json, ""),
+            Field("integer", .integer(-5...10), ""), Field("boolean", .boolean, ""),
+            Field("map", .map(of: .json), ""),
+            Field("list", .list(of: .json, maxItems: 3), ""), Field("object", .object([]), ""),
+            Field("word", .word(["on", "off", ""]), ""),
+        ], result: [])
+}

@@ -7,16 +7,7 @@ import Testing
     private let reader = RequestReader(table: MethodTable(Self.methods))
 
     private static let methods = [
-        Method(
-            "all.kinds", .rpc, .read, needs: .nothing, "Takes one parameter of each type.",
-            parameters: [
-                Field("name", .name(maxBytes: 8), required: true, ""), Field("text", .text(maxBytes: 4), ""),
-                Field("json", .json, ""),
-                Field("integer", .integer(-5...10), ""), Field("boolean", .boolean, ""),
-                Field("map", .map(of: .json), ""),
-                Field("list", .list(of: .json, maxItems: 3), ""), Field("object", .object([]), ""),
-                Field("word", .word(["on", "off", ""]), ""),
-            ], result: []),
+        Method.allKinds,
         Method(
             "full", .rpc, .read, needs: .nothing, "Takes as many parameters as a method may.",
             parameters: (0..<MethodTable.maximumParameters).map { Field("p\($0)", .integer(0...99), "") }, result: []),

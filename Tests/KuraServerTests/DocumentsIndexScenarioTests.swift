@@ -342,25 +342,7 @@ import Testing
         ]
         try fill(0..<4000)
         try configure(Self.indexes)
-        for (round, fault) in faults.enumerated() {
-            daemon.kill()
-            try daemon.launch(faults: fault)
-            // It may end at any time.
-            var writer: Client?
-            for _ in 0..<500 where writer == nil {
-                usleep(10_000)
-                writer = try? daemon.connect()
-            }
-            for number in 0..<30 {
-                writer?.send(
-                    Client.request(
-                        "documents.put",
-                        "{\"collection\":\"c\",\"id\":\"d\(round * 97 + number)\",\"value\":{\"n\":\(10_000 + round * 100 + number)}}"
-                    ))
-            }
-            _ = daemon.wait(seconds: 2)
-        }
-        daemon.kill()
+        try daemon.die(atEachOf: faults) { round, number in "{\"n\":\(10_000 + round * 100 + number)}" }
         try daemon.start()
         let last = try daemon.connect()
         let indexes = try describe(",\"waitMs\":30000", last)["indexes"]?.elements

@@ -28,14 +28,9 @@ import Testing
         }
     }
 
-    private func file(_ text: String) throws -> Int32 {
-        let path = daemon.root + "/input-\(UInt32.random(in: 0...UInt32.max))"
-        TemporaryDaemon.write(text, to: path)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        unlink(path)
-        return descriptor
-    }
+    private func file(_ text: String) throws -> Int32 { try daemon.file(text) }
+    private func pipe() throws -> (read: Int32, write: Int32) { try daemon.pipe() }
+    private func drain(_ descriptor: Int32) -> String { TemporaryDaemon.everything(from: descriptor) }
 
     private func load(_ text: String, _ more: String = "") throws -> JSON {
         let descriptor = try file(text)
@@ -50,30 +45,6 @@ import Testing
         var found: [String: JSON] = [:]
         for document in page["documents"]?.elements ?? [] { found[document["id"]?.text ?? ""] = document["value"] }
         return found
-    }
-
-    private func pipe() throws -> (read: Int32, write: Int32) {
-        let path = daemon.root + "/pipe-\(UInt32.random(in: 0...UInt32.max))"
-        try #require(mkfifo(path, 0o600) == 0)
-        let read = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        let write = open(path, O_WRONLY | O_CLOEXEC)
-        try #require(read >= 0 && write >= 0)
-        _ = fcntl(read, F_SETFL, 0)
-        unlink(path)
-        return (read, write)
-    }
-
-    // Everything that comes out of a pipe.
-    private func drain(_ descriptor: Int32) -> String {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-        }
-        close(descriptor)
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     // MARK: Tests

@@ -14,26 +14,9 @@ import Testing
 
     // MARK: Tools
 
-    private func file(_ text: String) throws -> Int32 {
-        let path = daemon.root + "/input-\(UInt32.random(in: 0...UInt32.max))"
-        TemporaryDaemon.write(text, to: path)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        unlink(path)
-        return descriptor
-    }
-
-    private func pipe() throws -> (read: Int32, write: Int32) {
-        // A named one, so that both ends are close-on-exec from the first: other tests start daemons meanwhile.
-        let path = daemon.root + "/pipe-\(UInt32.random(in: 0...UInt32.max))"
-        try #require(mkfifo(path, 0o600) == 0)
-        let read = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        let write = open(path, O_WRONLY | O_CLOEXEC)
-        try #require(read >= 0 && write >= 0)
-        _ = fcntl(read, F_SETFL, 0)
-        unlink(path)
-        return (read, write)
-    }
+    private func file(_ text: String) throws -> Int32 { try daemon.file(text) }
+    private func pipe() throws -> (read: Int32, write: Int32) { try daemon.pipe() }
+    private func drain(_ descriptor: Int32) -> String { TemporaryDaemon.everything(from: descriptor) }
 
     private func start(_ method: String, _ more: String, _ descriptors: [Int32], id: String = "1") throws {
         try client.send(
@@ -71,25 +54,10 @@ import Testing
         }
     }
 
-    // Everything that comes out of a pipe.
-    private func drain(_ descriptor: Int32) -> String {
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { break }
-            bytes.append(contentsOf: chunk[..<count])
-        }
-        close(descriptor)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     // Descriptors that the daemon has of this test's files and pipes.
     private var held: Int {
-        let directory = "/proc/\(daemon.pid)/fd/"
-        return (TemporaryDaemon.names(directory) ?? []).count { name in
-            let path = FileTree.target(ofLink: directory + name)
-            return path.contains("/input-") || path.contains("/pipe-")
+        daemon.openFiles.count { path in
+            path.contains("/input-") || path.contains("/pipe-")
         }
     }
 

@@ -1,11 +1,6 @@
 import Glibc
 import Testing
 
-@_silgen_name("prlimit")
-private func processLimit(
-    _ pid: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ old: UnsafeMutablePointer<rlimit>?
-) -> Int32
-
 /// What is left of attachments when the daemon dies, or the disk is full, at each step.
 @Suite struct AttachmentDurabilityTests {
     private typealias World = AttachmentWorld
@@ -94,23 +89,15 @@ private func processLimit(
             ("blobs.put", "{\"namespace\":\"n\",\"key\":\"large\",\"data\":\"\(large)\"}"),
             ("secrets.rotate", "{\"rootKey\":true}"),
         ]
-        limitDescriptors(of: world.daemon, to: 3)
+        world.daemon.limitDescriptors(to: 3)
         let found = try requests.map { try client.call($0, $1)["error"]?["data"]?["kind"]?.text }
         #expect(found == [String?](repeating: "overloaded", count: 5), "\(found)")
-        limitDescriptors(of: world.daemon, to: 1000)
+        world.daemon.limitDescriptors(to: 1000)
         #expect(try World.read(client, "1", "a") == "content")
         try client.result(requests[0].0, requests[0].1)
         #expect(try World.names(client, "1") == ["a", "b"])
         try world.daemon.waitUntilFolded()
         try world.expectContents(2)
-    }
-
-    /// Lets the daemon open no more files, or as many as it likes.
-    private func limitDescriptors(of daemon: TemporaryDaemon, to count: Int) {
-        var wanted = rlimit()
-        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), nil, &wanted) == 0)
-        wanted.rlim_cur = min(rlim_t(count), wanted.rlim_max)
-        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), &wanted, nil) == 0)
     }
 
     @Test func `a content's directory has its name on the disk before anybody is told, whoever made it`() throws {

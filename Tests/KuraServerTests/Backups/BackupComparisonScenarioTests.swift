@@ -5,18 +5,14 @@ import Testing
 @testable import KuraStorage
 
 /// `backups.compare`: what a restore would change.
-@Suite struct BackupComparisonScenarioTests {
-    private let daemon: TemporaryDaemon
-    private let client: Client
+@Suite struct BackupComparisonScenarioTests: BackedUpSuite {
+    let daemon: TemporaryDaemon
+    let client: Client
 
     init() throws {
         signal(SIGPIPE, SIG_IGN)
         daemon = try TemporaryDaemon()
         client = try daemon.connect()
-    }
-
-    private func put(_ collection: String, _ id: String, _ value: String) throws {
-        try client.result("documents.put", "{\"collection\":\"\(collection)\",\"id\":\"\(id)\",\"value\":\(value)}")
     }
 
     private func delete(_ collection: String, _ id: String) throws {

@@ -5,30 +5,14 @@ import Testing
 @testable import KuraStorage
 
 /// A backup and the log's changes since: `kura restore FILE --at REV --log DIR`.
-@Suite struct LogChangesScenarioTests {
-    private let daemon: TemporaryDaemon
-    private let client: Client
+@Suite struct LogChangesScenarioTests: BackedUpSuite {
+    let daemon: TemporaryDaemon
+    let client: Client
 
     init() throws {
         signal(SIGPIPE, SIG_IGN)
         daemon = try TemporaryDaemon()
         client = try daemon.connect()
-    }
-
-    private func path(_ name: String) -> String { daemon.data + "/backups/\(name).kurabackup" }
-
-    @discardableResult
-    private func backup(_ name: String, _ more: String = "") throws -> JSON {
-        try client.result("storage.backup", "{\"name\":\"\(name)\"\(more)}")
-    }
-
-    private func put(_ collection: String, _ id: String, _ value: String) throws {
-        try client.result("documents.put", "{\"collection\":\"\(collection)\",\"id\":\"\(id)\",\"value\":\(value)}")
-    }
-
-    private func secret(_ account: String, _ value: String, _ more: String = "") throws {
-        try client.result(
-            "secrets.put", "{\"service\":\"mail\",\"account\":\"\(account)\",\"secret\":\"\(value)\"\(more)}")
     }
 
     @Test func `a backup and the log bring back any revision since, to the version and the time`() throws {

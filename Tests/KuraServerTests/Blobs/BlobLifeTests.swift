@@ -4,11 +4,6 @@ import KuraProtocol
 import SQLite
 import Testing
 
-@_silgen_name("prlimit")
-private func processLimit(
-    _ pid: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ old: UnsafeMutablePointer<rlimit>?
-) -> Int32
-
 /// How blobs live and go: over starts and kills, with their parents, for want of room, and when their files are damaged.
 @Suite struct BlobLifeTests {
     private typealias World = BlobWorld
@@ -110,14 +105,6 @@ private func processLimit(
 
     // MARK: Want of descriptors
 
-    /// Lets the daemon open no more files, or as many as it likes.
-    private func limitDescriptors(of daemon: TemporaryDaemon, to count: Int) {
-        var wanted = rlimit()
-        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), nil, &wanted) == 0)
-        wanted.rlim_cur = min(rlim_t(count), wanted.rlim_max)
-        #expect(processLimit(daemon.pid, Int32(RLIMIT_NOFILE.rawValue), &wanted, nil) == 0)
-    }
-
     @Test func `what cannot be opened for want of descriptors is not damaged for that`() throws {
         let world = try BlobWorld()
         var client = try world.connect()
@@ -138,10 +125,10 @@ private func processLimit(
             ]
             return try requests.map { try client.call($0, $1)["error"]?["data"]?["kind"]?.text }
         }
-        limitDescriptors(of: world.daemon, to: 3)
+        world.daemon.limitDescriptors(to: 3)
         let found = try kinds()
         #expect(found == [String?](repeating: "overloaded", count: 5), "\(found)")
-        limitDescriptors(of: world.daemon, to: 1000)
+        world.daemon.limitDescriptors(to: 1000)
         #expect(try World.read(client, "large") == large && World.read(client, "small") == small)
         #expect(try client.result("models.get", "{\"namespace\":\"n\",\"key\":\"k\"}")["value"]?.int == 1)
         #expect(try client.result("blobs.describe", "{\"namespace\":\"images\"}")["damaged"]?.int == 0)

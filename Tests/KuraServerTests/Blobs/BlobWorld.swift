@@ -91,26 +91,12 @@ final class BlobWorld {
     }
 
     /// A file of these bytes, open for reading, without a name.
-    func file(_ bytes: [UInt8], flags: Int32 = O_RDONLY) throws -> Int32 {
-        let path = daemon.root + "/input-\(UInt32.random(in: 0...UInt32.max))"
-        let written = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        try #require(written >= 0)
-        var done = 0
-        while done < bytes.count {
-            done += max(0, bytes[done...].withUnsafeBytes { Glibc.write(written, $0.baseAddress, $0.count) })
-        }
-        close(written)
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC)
-        unlink(path)
-        return descriptor
-    }
+    func file(_ bytes: [UInt8], flags: Int32 = O_RDONLY) throws -> Int32 { try daemon.file(bytes, flags: flags) }
 
     /// Descriptors that the daemon has of files of this test, of contents, and of files in memory.
     private var held: Int {
-        let directory = "/proc/\(daemon.pid)/fd/"
-        return (TemporaryDaemon.names(directory) ?? []).count { name in
-            let path = FileTree.target(ofLink: directory + name)
-            return path.contains("/input-") || path.contains("/cache/blobs") && !path.contains(".sqlite")
+        daemon.openFiles.count { path in
+            path.contains("/input-") || path.contains("/cache/blobs") && !path.contains(".sqlite")
                 || path.contains("memfd:")
         }
     }

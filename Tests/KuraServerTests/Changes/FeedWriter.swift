@@ -69,15 +69,22 @@ final class FeedWriter {
                     id: "\(id)")
             }
         }
+        try world.write(text, expecting: expected, through: peer)
+    }
+}
+
+extension FeedWorld {
+    /// Sends writes whose numbers are those of the entries that they make, and records these with the revisions that the replies tell.
+    func write(_ text: String, expecting expected: [[Entry]], through peer: FeedPeer) throws {
         peer.send(text)
         for (id, entries) in expected.enumerated() {
             var reply: JSON?
-            world.turns {
+            turns {
                 reply = peer.takeReply() ?? reply; return reply != nil
             }
             #expect(reply?["id"]?.int == id)
             let rev = try #require(reply?["result"]?["rev"]?.int, "\(String(describing: reply))")
-            if !entries.isEmpty { world.record(rev, entries) }
+            if !entries.isEmpty { record(rev, entries) }
         }
     }
 }

@@ -1,11 +1,6 @@
 import Glibc
 import Testing
 
-@_silgen_name("prlimit")
-private func processLimit(
-    _ pid: pid_t, _ resource: Int32, _ new: UnsafePointer<rlimit>?, _ old: UnsafeMutablePointer<rlimit>?
-) -> Int32
-
 /// A daemon in a crowd: memory, descriptors and turns are bounded, and everybody is told. The long form is `scripts/crowds`.
 @Suite struct CrowdScenarioTests {
     private static let tight = "{\"limits\":{\"bufferBytes\":1048576}}"
@@ -291,11 +286,7 @@ private func processLimit(
         // Room for eight more: so many numbers below the limit are free, of which its own threads may take some yet.
         let open = Set((TemporaryDaemon.names("/proc/\(daemon.pid)/fd") ?? []).compactMap(Int.init))
         let free = (0...).lazy.filter { !open.contains($0) }.prefix(8)
-        var limit = rlimit(rlim_cur: rlim_t(Array(free)[7] + 1), rlim_max: 20_000)
-        var before = rlimit()
-        try #require(processLimit(daemon.pid, 7, nil, &before) == 0)
-        limit.rlim_max = before.rlim_max
-        try #require(processLimit(daemon.pid, 7, &limit, nil) == 0)
+        daemon.limitDescriptors(to: Array(free)[7] + 1)
         var guests: [Client] = []
         var refused = 0
         for _ in 0..<60 {

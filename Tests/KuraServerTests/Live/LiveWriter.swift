@@ -75,15 +75,6 @@ final class LiveWriter {
                     "documents.put", "{\(place),\"id\":\"\(item.key)\",\"value\":\(entry.value!)}", id: "\(id)")
             }
         }
-        peer.send(text)
-        for (id, entries) in expected.enumerated() {
-            var reply: JSON?
-            world.turns {
-                reply = peer.takeReply() ?? reply; return reply != nil
-            }
-            #expect(reply?["id"]?.int == id)
-            let rev = try #require(reply?["result"]?["rev"]?.int, "\(String(describing: reply))")
-            if !entries.isEmpty { world.record(rev, entries) }
-        }
+        try world.write(text, expecting: expected, through: peer)
     }
 }

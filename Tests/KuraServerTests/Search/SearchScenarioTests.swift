@@ -310,25 +310,7 @@ import Testing
         ]
         try fill(2500)
         try configure("\"searchFields\":[\"text\"]")
-        for (round, fault) in faults.enumerated() {
-            daemon.kill()
-            try daemon.launch(faults: fault)
-            // It may end at any time.
-            var writer: Client?
-            for _ in 0..<500 where writer == nil {
-                usleep(10_000)
-                writer = try? daemon.connect()
-            }
-            for number in 0..<30 {
-                writer?.send(
-                    Client.request(
-                        "documents.put",
-                        "{\"collection\":\"c\",\"id\":\"d\(round * 97 + number)\",\"value\":{\"text\":\"again r\(round)\"}}"
-                    ))
-            }
-            _ = daemon.wait(seconds: 2)
-        }
-        daemon.kill()
+        try daemon.die(atEachOf: faults) { round, _ in "{\"text\":\"again r\(round)\"}" }
         try daemon.start()
         let last = try daemon.connect()
         #expect(try describe(last)["search"]?["state"]?.text == "ready")
