@@ -166,6 +166,19 @@ import Testing
         #expect(most.top(9).isEmpty)
     }
 
+    @Test func `short names that differ are counted apart, whatever their lengths are`() {
+        var (keys, scopes) = (HeavyHitters(), HeavyHitters())
+        let names = ["1", "21", "311", "1111", "01111", "301111", "10005", "200005", "1231", "2231231"]
+        for (number, name) in names.enumerated() {
+            let tally = WriteTally(changes: number + 1, bytes: 10)
+            with("scope", name) { keys.note(.documents, $0, $1, tally) }
+            with(name) { scopes.note(.documents, $0, Bytes(), tally) }
+        }
+        #expect(keys.entries.map { String(decoding: $0.key, as: UTF8.self) } == names)
+        #expect(keys.entries.map(\.tally.changes) == Array(1...names.count))
+        #expect(scopes.entries.map { String(decoding: $0.scope, as: UTF8.self) } == names)
+    }
+
     @Test func `what is taken back is on no bill, and its request neither`() {
         let bill = WriteBill()
         bill.begin(writer: bill.number(of: Array("mail".utf8), user: 1))

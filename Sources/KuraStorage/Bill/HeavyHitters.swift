@@ -43,7 +43,7 @@ public struct HeavyHitters: Sendable {
 
     mutating func note(_ store: BilledStore, _ scope: Bytes, _ key: Bytes, _ weight: WriteTally, by writer: UInt16 = 0)
     {
-        let hash = Hash.bytes(key, seed: Hash.bytes(scope, seed: seed &+ UInt64(store.rawValue)))
+        let hash = hash(store, scope, key)
         for place in hashes.indices where hashes[place] == hash {
             cells[place].tally += weight
             cells[place].latest += weight
@@ -67,6 +67,12 @@ public struct HeavyHitters: Sendable {
         let start = place * 2 * Self.nameBytes
         for offset in 0..<Int(cell.scopeBytes) { names[start + offset] = scope[offset] }
         for offset in 0..<Int(cell.keyBytes) { names[start + Self.nameBytes + offset] = key[offset] }
+    }
+
+    /// With the lengths, since the hash alone is the same of some short names, whatever the seed: of 1, 21 and 311.
+    private func hash(_ store: BilledStore, _ scope: Bytes, _ key: Bytes) -> UInt64 {
+        let start = (seed &+ UInt64(store.rawValue)) ^ UInt64(scope.count) << 32
+        return Hash.bytes(key, seed: Hash.bytes(scope, seed: start) ^ UInt64(key.count) << 32)
     }
 
     /// What is counted from now on is the next interval's.
