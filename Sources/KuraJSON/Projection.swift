@@ -40,17 +40,10 @@ public struct Projection: Sendable {
     }
 
     private static func label(_ name: [UInt8]) -> [UInt8] {
-        var label: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in name {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): label += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20:
-                label += Array("\\u00".utf8)
-                for digit in [byte >> 4, byte & 15] { label.append(digit + (digit < 10 ? 0x30 : 0x57)) }
-            default: label.append(byte)
-            }
-        }
-        return label + Array("\":".utf8)
+        var label = ByteBuffer()
+        name.withBytes { label.append(quotedName: $0) }
+        label.append(":")
+        return Array(label.bytes)
     }
 
     /// Appends what is wanted of a document; `{}` when nothing of it is there. `_id` comes first.

@@ -18,6 +18,7 @@ struct ProjectionTests {
         #expect(try Self.project(["a.b"], document) == #"{"a":{"b":1.0}}"#)
         #expect(try Self.project(["a.c.1.d", "a.e"], document) == #"{"a":{"c":{"1":{"d":"\u0041"}},"e":null}}"#)
         #expect(try Self.project(["f\"g", #"h\.i"#, "$j"], document) == #"{"f\"g":2,"h.i":3,"$j":4}"#)
+        #expect(try Self.project([#"q\\r"#, "s\u{1F}"], #"{"q\\r":1,"s\u001F":2}"#) == #"{"q\\r":1,"s\u001f":2}"#)
         // The whole has its parts.
         #expect(try Self.project(["a.b", "a"], #"{"a":{"b":1,"z":2}}"#) == #"{"a":{"b":1,"z":2}}"#)
     }

@@ -100,18 +100,8 @@ extension ByteBuffer {
     }
 
     private mutating func append(noteText text: String) {
-        append("\"")
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                append(UInt8(ascii: "\\"))
-                append(byte)
-            // A reason may have several lines.
-            case 0..<0x20: append(0x20)
-            default: append(byte)
-            }
-        }
-        append("\"")
+        // A reason may have several lines.
+        text.utf8.map { $0 < 0x20 ? 0x20 : $0 }.withBytes { append(quotedName: $0) }
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Testing
 
@@ -10,6 +11,15 @@ import Testing
     init() throws { harness = try BootHarness() }
 
     private var record: BootRecord? { BootFile(harness.configuration).read() }
+
+    @Test func `a note's text is one line of JSON, whatever is in it, and reads back`() {
+        var note = ByteBuffer()
+        note.append("{\"format\":1")
+        note.append(note: "reason", "a \"b\" \\ c\nd\u{1}é")
+        note.append("}")
+        #expect(String(note.bytes) == #"{"format":1,"reason":"a \"b\" \\ c d é"}"#)
+        #expect(NoteReader(note.bytes)?.text("reason") == #"a "b" \ c d é"#)
+    }
 
     @Test func `what is written to boot_json is read back, whatever the reason says`() throws {
         var record = BootRecord()
