@@ -374,8 +374,9 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "tokenInvalid", code: -32070, message: "Token invalid", retryable: false,
                 when: """
                     A win token is not one that counts here; `data.reason` says why. `unknown`: this daemon has not given it since it started. \
-                    `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past. Nothing was stored. A \
-                    token that was lost to time or to another client is no error: what is put with it is stored as stale.
+                    `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past. \
+                    `lost`: it cannot be renewed, since its time was over, or somebody else brought a value. Nothing was changed. To put with \
+                    such a token is no error: what comes is stored as stale.
                     """,
                 remedy:
                     "Get the value again, with `claim`; put what you have without a token if it is to count as fresh.")

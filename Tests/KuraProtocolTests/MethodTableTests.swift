@@ -43,7 +43,7 @@ import Testing
         let others: Set<String> = [
             "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
-            "models.fail", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
+            "models.fail", "models.renew", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
             "storage.resolveReport", "storage.slow",
             "storage.backup", "storage.bundle", "backups.verify", "backups.compare", "backups.prune",
             "storage.quarantine",

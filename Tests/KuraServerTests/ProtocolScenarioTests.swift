@@ -205,8 +205,8 @@ import Testing
         case "secrets.redeemToken":
             let issued = "{\"service\":\"mail\",\"account\":\"ada\",\"ttlSeconds\":60}"
             made = try daemon.connect().result("secrets.issueToken", issued)["token"]?.text
-        case "models.fail":
-            let claimed = try client.result("models.get", "{\"namespace\":\"feed\",\"key\":\"a\",\"claim\":true}")
+        case "models.fail", "models.renew":
+            let claimed = try client.result("models.get", "{\"namespace\":\"feed\",\"key\":\"home\",\"claim\":true}")
             return example.replacing(String(repeating: "0", count: 64), with: try #require(claimed["token"]?.text))
         case "blobs.appendUpload", "blobs.commitUpload":
             let begun = try client.result("blobs.beginUpload", "{\"namespace\":\"thumbnails\",\"key\":\"b\"}")

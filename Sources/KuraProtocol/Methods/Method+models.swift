@@ -131,6 +131,27 @@ extension Method {
             errors: [.tokenInvalid],
             example: "{\"token\":\"\(String(repeating: "0", count: 64))\",\"retryAfterSeconds\":30}", apart: true),
         Method(
+            "models.renew", .models, .write, needs: .scope([.create, .update], "namespace"),
+            "Has a token that was won last longer: whoever is still fetching says so, and nobody else begins.",
+            parameters: [
+                namespace, modelKey,
+                Field("token", token, required: true, "The token that was won with `models.get`."),
+                Field(
+                    "leaseSeconds", .integer(1...3600), required: true,
+                    "How long it is good from now on, whatever was left; it ends with its connection if it did before."),
+            ],
+            result: [
+                Field("expiresAt", .timestamp, required: true, "When it ends, unless it is renewed again."),
+                Field(
+                    "stale", .boolean,
+                    "true: what it stands for was deleted or invalidated meanwhile, and what is put with it is cached as stale."
+                ),
+            ],
+            errors: [.tokenInvalid],
+            example:
+                "{\"namespace\":\"feed\",\"key\":\"home\",\"token\":\"\(String(repeating: "0", count: 64))\",\"leaseSeconds\":30}",
+            apart: true),
+        Method(
             "models.delete", .models, .write, needs: .scope(.delete, "namespace"), "Removes a cached value.",
             parameters: [
                 namespace, modelKey,
@@ -223,7 +244,7 @@ extension Method {
     private static let modelKey = Field("key", .key, required: true, "Which one.")
     private static let lease = Field(
         "leaseSeconds", .integer(1...3600),
-        "How long a token that is won is good, connection or not. Without it: while the connection lasts, 30 seconds at most."
+        "How long a token that is won is good, connection or not. Without it: while the connection lasts, 30 seconds at most. `models.renew` prolongs either."
     )
     private static let lifetimes = [
         Field("ttlSeconds", seconds, "How long it is fresh; for ever when neither this nor the namespace says."),

@@ -25,6 +25,18 @@ extension Call {
         } catch { throw refusal(error, parameter) }
     }
 
+    /// Has the claim of a parameter's win token last for so many seconds from now on.
+    /// - Returns: what the token is worth.
+    /// - Throws: `tokenInvalid`; then nothing has changed.
+    func renew(
+        _ parameter: Int, of subject: CacheClaims.Subject, seconds: Int64, _ storage: isolated Storage
+    ) throws(Refusal) -> CacheClaims.Standing {
+        do throws(CacheClaims.Fault) {
+            return try storage.caches.claims.renew(
+                reader.string(parameter), of: subject, lease: UInt64(seconds) * 1_000_000_000, now: monotonicNow())
+        } catch { throw refusal(error, parameter) }
+    }
+
     private func refusal(_ fault: CacheClaims.Fault, _ parameter: Int) -> Refusal {
         var error = RPCError(.tokenInvalid, parameter: reader.name(parameter))
         error.reason =
@@ -32,6 +44,7 @@ extension Call {
             case .unknown: "unknown"
             case .ofAnotherKey: "ofAnotherKey"
             case .spent: "spent"
+            case .lost: "lost"
             }
         return .error(error)
     }

@@ -87,6 +87,26 @@ extension ModelsHandlers {
         out.append("{\"ended\":true}")
     }
 
+    static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let key = call.reader.string(1)
+        let seconds = call.reader.integer(3) ?? 30
+        let namespace = storage.models.namespace(call.reader.string(0))
+        // A namespace that there is not has no number, and none of its keys a token.
+        let subject = CacheClaims.Subject(
+            room: ClaimRoom.models.rawValue, scope: namespace?.number ?? .max, key: Array(key))
+        try call.keepTurn()
+        let standing = try call.renew(2, of: subject, seconds: seconds, storage)
+        out.append("{\"expiresAt\":")
+        out.append(timestamp: storage.now + seconds * 1000)
+        let isLate =
+            switch standing {
+            case .winner(let since):
+                namespace.map { storage.models.isInvalidated($0, key, tags: Bytes(), since: since) } ?? false
+            case .late: true
+            }
+        out.append(isLate ? ",\"stale\":true}" : "}")
+    }
+
     /// Tells somebody who waits that the claim is its own now, or that its time is over.
     static func tell(_ news: CacheClaims.News, _ call: Call, _ storage: isolated Storage) {
         switch news {

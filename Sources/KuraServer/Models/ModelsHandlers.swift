@@ -6,8 +6,8 @@ import KuraStorage
 enum ModelsHandlers {
     static let all: [String: Handler] = [
         "models.get": get, "models.getMany": getMany, "models.put": put, "models.touch": touch, "models.fail": fail,
-        "models.delete": delete, "models.invalidate": invalidate, "models.list": list, "models.configure": configure,
-        "models.describe": describe, "models.scopes": scopes,
+        "models.renew": renew, "models.delete": delete, "models.invalidate": invalidate, "models.list": list,
+        "models.configure": configure, "models.describe": describe, "models.scopes": scopes,
     ]
 
     // MARK: Reading

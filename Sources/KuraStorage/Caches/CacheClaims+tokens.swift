@@ -28,6 +28,16 @@ extension CacheClaims {
         return nil
     }
 
+    /// The winner needs longer: from now on its claim lasts for `lease`, whatever was left of it. It ends with its connection if it did before.
+    /// - Returns: `late` when what it is about has been deleted meanwhile.
+    /// - Throws: why the token does not hold the claim; nothing has changed then.
+    public func renew(_ text: Bytes, of subject: Subject, lease: UInt64, now: UInt64) throws(Fault) -> Standing {
+        let standing = try standing(of: text, for: subject)
+        guard isHolder(text, of: subject), let claim = claims[subject] else { throw .lost }
+        end(claim, of: subject, at: now + lease)
+        return standing
+    }
+
     /// The holder of a token has used it: it is good for nothing any more.
     public func spend(_ text: Bytes) {
         if let token = maker.read(text) { spent.insert(token.number) }

@@ -9,7 +9,7 @@ public enum ClaimRoom: UInt8 {
 /// Who makes what many want: one client holds the claim on a key and fetches, others wait for what it brings.
 ///
 /// A claim ends when its winner brings a value or says that it failed, when the winner's connection is lost (unless it asked for a lease), or
-/// when its time is over; then the next that waits wins. So one winner's failure never reaches the others. Decides and does no I/O: whoever
+/// when its time is over and was not renewed; then the next that waits wins. So one winner's failure never reaches the others. Decides and does no I/O: whoever
 /// asks tells those that are named in the answers. Belongs to the loop.
 public final class CacheClaims {
     /// What is claimed: a key of a scope of a room.
@@ -71,6 +71,8 @@ public final class CacheClaims {
         case ofAnotherKey
         /// Its holder has used it.
         case spent
+        /// It had the claim and lost it, to time, to another one or to a value that came: there is nothing to renew.
+        case lost
     }
 
     struct Claim {
@@ -220,6 +222,12 @@ public final class CacheClaims {
         roles[role, default: 0] += 1
         count(subject, by: 1)
         return token
+    }
+
+    /// A claim ends at another moment than it was to.
+    func end(_ claim: Claim, of subject: Subject, at moment: UInt64) {
+        dues.remove(claim.due)
+        claims[subject]?.due = dues.insert(.init(at: moment, isClaim: true, number: claim.token.number))
     }
 
     // MARK: Ending

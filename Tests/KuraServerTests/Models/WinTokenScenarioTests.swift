@@ -129,6 +129,84 @@ import Testing
         #expect(try waiting.line() == nil)
     }
 
+    private func renew(_ client: Client, _ token: String, _ seconds: Int) throws -> JSON {
+        try client.result("models.renew", "{\(Self.key),\"token\":\"\(token)\",\"leaseSeconds\":\(seconds)}")
+    }
+
+    @Test func `a token that is renewed keeps the others waiting for as long as it was renewed for`() throws {
+        var winner: Client? = try daemon.connect()
+        let token = try #require(try claim(winner!, ",\"leaseSeconds\":3600")["token"]?.text)
+        let waiting = try daemon.connect()
+        try park(waiting, waitMs: 300_000)
+        // By another connection as well: that of a script is one request. Shortened, so that the wait for its end is short.
+        let began = now()
+        let renewed = try renew(try daemon.connect(), token, 2)
+        #expect(renewed["expiresAt"]?.text?.count == 24 && renewed["stale"] == nil, "\(renewed)")
+        winner = nil
+        let next = try waiting.reply()
+        #expect(next["result"]?["token"] != nil && now() - began > 1.9, "\(next)")
+    }
+
+    @Test func `a claim without a lease lasts longer when it is renewed, and ends with its connection all the same`()
+        throws
+    {
+        var winner: Client? = try daemon.connect()
+        let token = try #require(try claim(winner!)["token"]?.text)
+        _ = try renew(winner!, token, 3600)
+        let waiting = try daemon.connect()
+        try park(waiting, waitMs: 300_000)
+        let began = now()
+        winner = nil
+        #expect(try waiting.reply()["result"]?["token"] != nil)
+        #expect(now() - began < 240, "long before the hour is over, and before its own time is")
+    }
+
+    @Test func `a token that was lost, used or is another one's renews nothing, and nothing changes`() throws {
+        let (client, other) = (try daemon.connect(), try daemon.connect())
+        let first = try #require(try claim(client, ",\"leaseSeconds\":1")["token"]?.text)
+        let second = try #require(try claim(other, ",\"waitMs\":300000,\"leaseSeconds\":3600")["token"]?.text)
+        func reason(_ token: String, _ key: String = Self.key) throws -> String? {
+            let data = try client.refusal(
+                "models.renew", "{\(key),\"token\":\"\(token)\",\"leaseSeconds\":1}")
+            #expect(data["kind"]?.text == "tokenInvalid" && data["parameter"]?.text == "token", "\(data)")
+            return data["reason"]?.text
+        }
+        #expect(try reason(first) == "lost")
+        #expect(try reason(String(repeating: "0", count: 64)) == "unknown")
+        #expect(try reason(second, "\"namespace\":\"n\",\"key\":\"other\"") == "ofAnotherKey")
+        #expect(try reason(second, "\"namespace\":\"none\",\"key\":\"k\"") == "ofAnotherKey")
+        #expect(try client.result("models.scopes")["scopes"]?.elements.compactMap { $0["namespace"]?.text } == ["n"])
+        for seconds in [0, 3601] {
+            let refused = try client.refusal(
+                "models.renew", "{\(Self.key),\"token\":\"\(second)\",\"leaseSeconds\":\(seconds)}")
+            #expect(refused["kind"]?.text == "invalidParams" && refused["parameter"]?.text == "leaseSeconds")
+        }
+        // The second's hour was not shortened to a second by any of them.
+        usleep(1_200_000)
+        #expect(try claim(client)["token"] == nil)
+        #expect(try put(other, second, value: 2)["stale"] == nil)
+        #expect(try reason(second) == "spent")
+        #expect(try client.result("models.get", "{\(Self.key)}")["value"]?.int == 2)
+    }
+
+    @Test(arguments: ["delete", "invalidate"]) func `who renews hears that what it fetches is outdated`(way: String)
+        throws
+    {
+        let (winner, other) = (try daemon.connect(), try daemon.connect())
+        _ = try put(other, nil, value: 0, ",\"ttlSeconds\":0,\"tags\":[\"t\"]")
+        let token = try #require(try claim(winner)["token"]?.text)
+        #expect(try renew(winner, token, 3600)["stale"] == nil)
+        if way == "delete" {
+            _ = try other.result("models.delete", "{\(Self.key)}")
+        } else {
+            _ = try other.result("models.invalidate", "{\"namespace\":\"n\",\"tag\":\"t\"}")
+        }
+        #expect(try renew(winner, token, 3600)["stale"]?.bool == true)
+        // It is the winner's still: nobody else fetches.
+        #expect(try claim(other)["token"] == nil)
+        #expect(try put(winner, token, value: 1, ",\"tags\":[\"t\"]")["stale"]?.bool == true)
+    }
+
     @Test func `forged, foreign and used tokens are refused, and nothing is stored`() throws {
         let client = try daemon.connect()
         let token = try #require(try claim(client)["token"]?.text)

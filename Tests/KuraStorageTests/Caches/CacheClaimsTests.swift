@@ -65,6 +65,66 @@ import Testing
         #expect(claims.count == 0)
     }
 
+    @Test func `a lease that is renewed ends so long after, and then the next that waits wins`() throws {
+        let token = text(try #require(claims.claim(subject, owner: 1, lease: 100, since: 7, now: 0)))
+        claims.wait(subject, waiter(2))
+        for now in [60, 150, 240] as [UInt64] {
+            #expect(claims.expire(since: 0, now: now).isEmpty)
+            let standing = try token.withBytes { try claims.renew($0, of: subject, lease: 100, now: now) }
+            #expect(standing == .winner(since: 7))
+            #expect(claims.nextDue == now + 100)
+        }
+        // It outlives its connection as before, and there is one moment of it only.
+        #expect(claims.leave(1, since: 0, now: 250).isEmpty && claims.expire(since: 0, now: 339).isEmpty)
+        #expect(winner(claims.expire(since: 0, now: 340).first) == 2)
+        #expect(claims.nextDue == 340 + CacheClaims.usualLease && claims.count == 1)
+        // From now on, not on top: a shorter time ends it sooner.
+        let other = CacheClaims.Subject(room: 1, scope: 2, key: [9])
+        let second = text(try #require(claims.claim(other, owner: 3, lease: 5000, since: 0, now: 400)))
+        _ = try second.withBytes { try claims.renew($0, of: other, lease: 10, now: 400) }
+        #expect(claims.nextDue == 410 && claims.expire(since: 0, now: 410).isEmpty && claims.count == 1)
+    }
+
+    @Test func `what ends with its connection still does when it was renewed`() throws {
+        let token = text(try #require(claims.claim(subject, owner: 1, lease: nil, since: 0, now: 0)))
+        claims.wait(subject, waiter(2))
+        _ = try token.withBytes { try claims.renew($0, of: subject, lease: CacheClaims.usualLease, now: 20) }
+        #expect(claims.expire(since: 0, now: CacheClaims.usualLease + 19).isEmpty)
+        #expect(winner(claims.leave(1, since: 0, now: 30).first) == 2)
+    }
+
+    @Test func `a token that counts no longer renews nothing`() throws {
+        func fault(_ text: [UInt8], _ subject: CacheClaims.Subject) -> CacheClaims.Fault? {
+            do throws(CacheClaims.Fault) {
+                _ = try text.withBytes { bytes throws(CacheClaims.Fault) in
+                    try claims.renew(bytes, of: subject, lease: 1 << 50, now: 110)
+                }
+                return nil
+            } catch { return error }
+        }
+        let first = text(try #require(claims.claim(subject, owner: 1, lease: 100, since: 0, now: 0)))
+        claims.wait(subject, waiter(2, lease: 100))
+        guard case .won(_, _, let next)? = claims.expire(since: 0, now: 100).first else {
+            Issue.record("nobody has won")
+            return
+        }
+        #expect(fault(first, subject) == .lost)
+        #expect(fault(first, .init(room: 1, scope: 2, key: [4])) == .ofAnotherKey)
+        #expect(fault([UInt8](repeating: 0x30, count: 64), subject) == .unknown && fault([], subject) == .unknown)
+        #expect(claims.nextDue == 200, "the one who has it now has it for as long as before")
+        #expect(try text(next).withBytes { try claims.standing(of: $0, for: subject) } == .winner(since: 0))
+        _ = claims.settle(subject)
+        #expect(fault(text(next), subject) == .lost)
+        text(next).withBytes { claims.spend($0) }
+        #expect(fault(text(next), subject) == .spent)
+        #expect(claims.count == 0 && claims.nextDue == nil)
+        // What was deleted meanwhile is still claimed.
+        let outdated = text(try #require(claims.claim(subject, owner: 1, lease: 100, since: 0, now: 110)))
+        claims.outdate(subject)
+        #expect(try outdated.withBytes { try claims.renew($0, of: subject, lease: 300, now: 110) } == .late)
+        #expect(claims.nextDue == 410)
+    }
+
     @Test func `tokens stand for their claim, and for nothing else`() throws {
         let token = try #require(claims.claim(subject, owner: 1, lease: nil, since: 42, now: 0))
         let shown = text(token)

@@ -604,8 +604,8 @@ class TokenUnusableError(ServerError):
 class TokenInvalidError(ServerError):
     """A win token is not one that counts here; `data.reason` says why. `unknown`: this daemon has not given it since
     it started. `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past.
-    Nothing was stored. A token that was lost to time or to another client is no error: what is put with it is
-    stored as stale.
+    `lost`: it cannot be renewed, since its time was over, or somebody else brought a value. Nothing was changed. To
+    put with such a token is no error: what comes is stored as stale.
     """
 
     kind = "tokenInvalid"

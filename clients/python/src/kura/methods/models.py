@@ -109,6 +109,16 @@ class ModelsFailResult(TypedDict):
     ended: bool
 
 
+class _ModelsRenewResult(TypedDict):
+    # When it ends, unless it is renewed again.
+    expiresAt: str
+
+
+class ModelsRenewResult(_ModelsRenewResult, total=False):
+    # true: what it stands for was deleted or invalidated meanwhile, and what is put with it is cached as stale.
+    stale: bool
+
+
 class ModelsDeleteResult(TypedDict):
     # Whether there was one.
     deleted: bool
@@ -252,7 +262,7 @@ class ModelsMethods(Store):
             to.
         `wait_ms`: With `claim`, when it is missing and somebody else fetches it: wait for that, so long at most.
         `lease_seconds`: How long a token that is won is good, connection or not. Without it: while the connection
-            lasts, 30 seconds at most.
+            lasts, 30 seconds at most. `models.renew` prolongs either.
 
         Raises OverloadedError, QuotaExceededError.
         """
@@ -434,6 +444,29 @@ class ModelsMethods(Store):
             sent["retryAfterSeconds"] = retry_after_seconds
         result = self._caller.call("models.fail", sent, timeout)
         return cast(ModelsFailResult, result)
+
+    def renew(
+        self,
+        namespace: str,
+        key: str,
+        token: str,
+        lease_seconds: int,
+        *,
+        timeout: Optional[float] = None,
+    ) -> ModelsRenewResult:
+        """Has a token that was won last longer: whoever is still fetching says so, and nobody else begins.
+
+        `namespace`: Which kind of value.
+        `key`: Which one.
+        `token`: The token that was won with `models.get`.
+        `lease_seconds`: How long it is good from now on, whatever was left; it ends with its connection if it did
+            before.
+
+        Raises TokenInvalidError.
+        """
+        sent: Dict[str, JSON] = {"namespace": namespace, "key": key, "token": token, "leaseSeconds": lease_seconds}
+        result = self._caller.call("models.renew", sent, timeout)
+        return cast(ModelsRenewResult, result)
 
     def delete(
         self,
@@ -620,7 +653,7 @@ class AsyncModelsMethods(Store):
             to.
         `wait_ms`: With `claim`, when it is missing and somebody else fetches it: wait for that, so long at most.
         `lease_seconds`: How long a token that is won is good, connection or not. Without it: while the connection
-            lasts, 30 seconds at most.
+            lasts, 30 seconds at most. `models.renew` prolongs either.
 
         Raises OverloadedError, QuotaExceededError.
         """
@@ -802,6 +835,29 @@ class AsyncModelsMethods(Store):
             sent["retryAfterSeconds"] = retry_after_seconds
         result = await self._caller.call("models.fail", sent, timeout)
         return cast(ModelsFailResult, result)
+
+    async def renew(
+        self,
+        namespace: str,
+        key: str,
+        token: str,
+        lease_seconds: int,
+        *,
+        timeout: Optional[float] = None,
+    ) -> ModelsRenewResult:
+        """Has a token that was won last longer: whoever is still fetching says so, and nobody else begins.
+
+        `namespace`: Which kind of value.
+        `key`: Which one.
+        `token`: The token that was won with `models.get`.
+        `lease_seconds`: How long it is good from now on, whatever was left; it ends with its connection if it did
+            before.
+
+        Raises TokenInvalidError.
+        """
+        sent: Dict[str, JSON] = {"namespace": namespace, "key": key, "token": token, "leaseSeconds": lease_seconds}
+        result = await self._caller.call("models.renew", sent, timeout)
+        return cast(ModelsRenewResult, result)
 
     async def delete(
         self,

@@ -128,6 +128,7 @@ METHODS: Dict[str, Method] = {
     "models.putMany": Method(False, False, True, False),
     "models.touch": Method(False, False, True, False),
     "models.fail": Method(False, False, False, False),
+    "models.renew": Method(False, False, False, False),
     "models.delete": Method(False, False, False, False),
     "models.deleteMany": Method(False, False, False, False),
     "models.invalidate": Method(False, False, True, False),
