@@ -85,7 +85,7 @@ actor FetchFlow<Value: Codable & Sendable> {
             let entry = try await request.cache.entry(
                 request.key, maxAge: maxAge, claims: true, lease: request.lease,
                 wait: max(.zero, min(deadline - now, .seconds(10))))
-            if let token = entry.token { claim.take(token) }
+            if let token = entry.token { claim.take(token, since: asked) }
             if let text = entry.value, let known = entry.cached(text, as: Value.self) {
                 if let token = entry.token {
                     phase = .mustFetch(token: token, known: known)
@@ -121,7 +121,7 @@ actor FetchFlow<Value: Codable & Sendable> {
         let cache = request.cache
         let refreshed: Refreshed<Value>
         do {
-            refreshed = try await fetch(known)
+            refreshed = try await fetched(known)
             if case .notModified = refreshed, known == nil {
                 throw KuraError(.notFound, "nothing is cached that could be unmodified", advice: "Fetch the value.")
             }
@@ -149,6 +149,13 @@ actor FetchFlow<Value: Codable & Sendable> {
             await handOver("models.touch", parameters)
             return known.map { CachedValue(value: $0.value, isFresh: true, age: .zero, etag: $0.etag) }
         }
+    }
+
+    /// Fetches, for as long as it takes: until then nobody else does.
+    private func fetched(_ known: CachedValue<Value>?) async throws -> Refreshed<Value> {
+        // Cancelled and waited for at the end, however that comes.
+        async let _ = claim.keep(for: request.key, lease: request.lease)
+        return try await fetch(known)
     }
 
     /// Gives the others what was fetched. That is what was asked for: a cache that is away or declines takes nothing from it. Also for a task
@@ -179,13 +186,13 @@ actor FetchFlow<Value: Codable & Sendable> {
             pause = min(pause * 2, .milliseconds(500))
             // Asked once more then: on a busy machine this task may have slept for longer than it wanted.
             isOver = now - start >= request.patience
-            let waited = now - asked
+            let (waited, asking) = (now - asked, now)
             // What has come since is young enough, also for who wants nothing that is older than this moment: it is not fetched again.
             let entry = try await request.cache.entry(
                 request.key, maxAge: request.maxAge.map { max($0, waited + .seconds(1)) }, claims: true,
                 lease: request.lease)
             if let token = entry.token {
-                claim.take(token)
+                claim.take(token, since: asking)
                 return try await fetched(token, entry.value.flatMap { entry.cached($0, as: Value.self) })
             }
             guard let text = entry.value, let value = entry.cached(text, as: Value.self) else { continue }

@@ -88,11 +88,11 @@ public struct ModelCache: Sendable {
     ///   - lifetime: of what is fetched.
     ///   - tags: words by which it can be invalidated together with others.
     ///   - store: false: what is fetched is given to those that wait for it, and not cached.
-    ///   - patience: how long to wait for somebody else's fetch; then the sequence ends, or throws `noReply` when it had nothing.
-    ///   - lease: for how long nobody else fetches, 1 second to 1 hour, whole seconds: more than fetching can take, where that may be more than 30 seconds, and `patience` with it.
-    ///     It holds also when this process is killed meanwhile; nobody is kept waiting for longer. Without it the right to fetch lasts while this client is connected, 30 seconds
-    ///     at most; then somebody else fetches as well, and what comes second is stored as stale.
-    ///   - fetch: gets the value from where it is.
+    ///   - patience: how long to wait for somebody else's fetch, which may take any time; then the sequence ends, or throws `noReply` when it had nothing.
+    ///   - lease: for how long the right to fetch lasts, 1 second to 1 hour, whole seconds. While `fetch` runs it is renewed, three times as often as that takes, so that one caller fetches however
+    ///     long it takes; a process that is killed meanwhile keeps nobody waiting for longer than this, also when it is connected no more. Without it the right lasts
+    ///     30 seconds, renewed as well, and ends with this client's connection. Once it is lost somebody else may fetch as well, and what comes second is stored as stale.
+    ///   - fetch: gets the value from where it is. What may hang has a time limit of its own: while it runs nobody else fetches.
     /// - Returns: the sequence, a value; nothing is asked before its first element.
     public func value<Value: Codable & Sendable>(
         for key: String, as type: Value.Type = Value.self, maxAge: Duration? = nil, lifetime: Lifetime = Lifetime(),
