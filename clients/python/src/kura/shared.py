@@ -66,8 +66,9 @@ def cached(namespace: str, *, client: Union[None, Kura, AsyncKura] = None, **opt
     `ttl_seconds`: how long a result is fresh; for ever when left out. `stale_seconds`: how long it is shown after that while
     somebody fetches anew. `stale_if_error_seconds`: how long it is shown instead when fetching fails.
     `max_age_seconds`: what is older counts as stale for these calls; 0 fetches in any case.
-    `wait_seconds`: how long a call waits for whoever fetches; then NoReplyError. `lease_seconds`: how long fetching may
-    take (half a minute when left out).
+    `wait_seconds`: how long a call waits for whoever fetches; then NoReplyError. Who fetches may take any time: its
+    right to is renewed meanwhile, so what may hang should have a time limit of its own. When its process dies the next one
+    fetches: at once, or with `lease_seconds` after so long at most; then it outlives a connection that is lost, too.
     `fail_seconds`: after a failure nobody tries for so long; whoever asks gets FetchFailedError. The function says so itself
     by raising RetryLater(seconds).
     `key`: makes the key of the arguments; else they do, as the function gets them: `f(1)` and `f(number=1)` are one.

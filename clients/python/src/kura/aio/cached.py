@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optio
 
 from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.kinds import OverloadedError, ShuttingDownError
+from ..later import AsyncLater
+from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
 from ..methods.models import AsyncModelsMethods, ModelsGetResult
 from ..tasks import mark, spawn
 from ..values import JSON, decoded, encoded
@@ -24,6 +25,8 @@ Result = TypeVar("Result")
 KEY_BYTES = 512
 # How long one request waits for whoever fetches; then it asks again, and wins when that one is gone.
 ROUND_SECONDS = 25.0
+# What the daemon gives who asks for no lease.
+LEASE_SECONDS = 30
 
 
 def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
@@ -181,10 +184,10 @@ class AsyncCached(Generic[Result]):
                 return await self._function(*arguments, **named)
             token = found.get("token")
             if token is not None and found["state"] == "stale" and self._cache.in_background:
-                spawn(self._refresh, token, arguments, named)
+                spawn(self._refresh, token, key, arguments, named)
                 return self._decoded(found["value"])
             if token is not None:
-                return await self._fetch(token, found, arguments, named)
+                return await self._fetch(token, key, found, arguments, named)
             if "value" in found:
                 return self._decoded(found["value"])
             if "retryAfterMs" in found:
@@ -210,11 +213,18 @@ class AsyncCached(Generic[Result]):
             lease_seconds=self._cache.lease_seconds,
         )
 
-    async def _fetch(self, token: str, found: Optional[ModelsGetResult], arguments: Sequence[Any], named: Dict[str, Any]) -> Result:
+    async def _fetch(
+        self, token: str, key: str, found: Optional[ModelsGetResult], arguments: Sequence[Any], named: Dict[str, Any]
+    ) -> Result:
         """The winner's part: fetches, and brings it or says that it failed."""
         cache = self._cache
+        # As long as it takes nobody else fetches. Most are done before there is anything to renew.
+        renewing = AsyncLater(self._renewal_seconds, functools.partial(self._renew, token, key))
         try:
-            value = await self._function(*arguments, **named)
+            try:
+                value = await self._function(*arguments, **named)
+            finally:
+                renewing.cancel()
             # What everybody else will get of it.
             decimals = cache.client().decimals
             text = encoded(cache.encode(value), decimals=decimals)
@@ -235,7 +245,7 @@ class AsyncCached(Generic[Result]):
         tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
         try:
             await cache.models().put(
-                cache.namespace, self.key(*arguments, **named), stored, token=token, tags=tags, **cache.times
+                cache.namespace, key, stored, token=token, tags=tags, **cache.times
             )
         except KuraError:
             # It has been fetched, and that is what was asked for.
@@ -243,8 +253,31 @@ class AsyncCached(Generic[Result]):
                 raise
         return self._decoded(stored)
 
-    async def _refresh(self, token: str, arguments: Sequence[Any], named: Dict[str, Any]) -> None:
-        await self._fetch(token, None, arguments, named)
+    async def _refresh(self, token: str, key: str, arguments: Sequence[Any], named: Dict[str, Any]) -> None:
+        await self._fetch(token, key, None, arguments, named)
+
+    @property
+    def _renewal_seconds(self) -> float:
+        """So often that two renewals may fail before the right to fetch is lost."""
+        return (self._cache.lease_seconds or LEASE_SECONDS) / 3
+
+    async def _renew(self, token: str, key: str, later: AsyncLater) -> None:
+        """Has the right to fetch last until the fetch is over. Nobody is told of one that is lost: who fetches does so all the same."""
+        cache = self._cache
+        is_over = False
+        while not is_over:
+            try:
+                # Whoever fetches may wait for a daemon that is away; this has until the next time.
+                models = AsyncModelsMethods(AsyncImpatient(cache.client()))
+                await models.renew(
+                    cache.namespace, key, token, cache.lease_seconds or LEASE_SECONDS, timeout=self._renewal_seconds
+                )
+            except (ServerGoneError, NoReplyError, OutcomeUnknownError, OverloadedError, ShuttingDownError):
+                pass
+            except KuraError:
+                # It is lost, or the daemon knows no renewing.
+                return
+            is_over = await later.wait(self._renewal_seconds)
 
     async def _fail(self, token: str, seconds: float) -> None:
         try:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, Generic, Optio
 
 from ..caller import Descriptor
 from ..errors import FetchFailedError, KuraError, NoReplyError, NotJSONError, RetryLater, ServerGoneError
-from ..methods.kinds import OverloadedError, ShuttingDownError
+from ..later import Later
+from ..methods.kinds import OutcomeUnknownError, OverloadedError, ShuttingDownError
 from ..methods.models import ModelsMethods, ModelsGetResult
 from ..threads import mark, spawn
 from ..values import JSON, decoded, encoded
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 KEY_BYTES = 512
 # How long one request waits for whoever fetches; then it asks again, and wins when that one is gone.
 ROUND_SECONDS = 25.0
+# What the daemon gives who asks for no lease.
+LEASE_SECONDS = 30
 
 
 def key_of(arguments: Sequence[Any], named: Dict[str, Any]) -> str:
@@ -183,10 +186,10 @@ class Cached(Generic[Result]):
                 return self._function(*arguments, **named)
             token = found.get("token")
             if token is not None and found["state"] == "stale" and self._cache.in_background:
-                spawn(self._refresh, token, arguments, named)
+                spawn(self._refresh, token, key, arguments, named)
                 return self._decoded(found["value"])
             if token is not None:
-                return self._fetch(token, found, arguments, named)
+                return self._fetch(token, key, found, arguments, named)
             if "value" in found:
                 return self._decoded(found["value"])
             if "retryAfterMs" in found:
@@ -212,11 +215,18 @@ class Cached(Generic[Result]):
             lease_seconds=self._cache.lease_seconds,
         )
 
-    def _fetch(self, token: str, found: Optional[ModelsGetResult], arguments: Sequence[Any], named: Dict[str, Any]) -> Result:
+    def _fetch(
+        self, token: str, key: str, found: Optional[ModelsGetResult], arguments: Sequence[Any], named: Dict[str, Any]
+    ) -> Result:
         """The winner's part: fetches, and brings it or says that it failed."""
         cache = self._cache
+        # As long as it takes nobody else fetches. Most are done before there is anything to renew.
+        renewing = Later(self._renewal_seconds, functools.partial(self._renew, token, key))
         try:
-            value = self._function(*arguments, **named)
+            try:
+                value = self._function(*arguments, **named)
+            finally:
+                renewing.cancel()
             # What everybody else will get of it.
             decimals = cache.client().decimals
             text = encoded(cache.encode(value), decimals=decimals)
@@ -237,7 +247,7 @@ class Cached(Generic[Result]):
         tags = cache.tags(*arguments, **named) if callable(cache.tags) else cache.tags
         try:
             cache.models().put(
-                cache.namespace, self.key(*arguments, **named), stored, token=token, tags=tags, **cache.times
+                cache.namespace, key, stored, token=token, tags=tags, **cache.times
             )
         except KuraError:
             # It has been fetched, and that is what was asked for.
@@ -245,8 +255,31 @@ class Cached(Generic[Result]):
                 raise
         return self._decoded(stored)
 
-    def _refresh(self, token: str, arguments: Sequence[Any], named: Dict[str, Any]) -> None:
-        self._fetch(token, None, arguments, named)
+    def _refresh(self, token: str, key: str, arguments: Sequence[Any], named: Dict[str, Any]) -> None:
+        self._fetch(token, key, None, arguments, named)
+
+    @property
+    def _renewal_seconds(self) -> float:
+        """So often that two renewals may fail before the right to fetch is lost."""
+        return (self._cache.lease_seconds or LEASE_SECONDS) / 3
+
+    def _renew(self, token: str, key: str, later: Later) -> None:
+        """Has the right to fetch last until the fetch is over. Nobody is told of one that is lost: who fetches does so all the same."""
+        cache = self._cache
+        is_over = False
+        while not is_over:
+            try:
+                # Whoever fetches may wait for a daemon that is away; this has until the next time.
+                models = ModelsMethods(Impatient(cache.client()))
+                models.renew(
+                    cache.namespace, key, token, cache.lease_seconds or LEASE_SECONDS, timeout=self._renewal_seconds
+                )
+            except (ServerGoneError, NoReplyError, OutcomeUnknownError, OverloadedError, ShuttingDownError):
+                pass
+            except KuraError:
+                # It is lost, or the daemon knows no renewing.
+                return
+            is_over = later.wait(self._renewal_seconds)
 
     def _fail(self, token: str, seconds: float) -> None:
         try:
