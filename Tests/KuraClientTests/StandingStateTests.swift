@@ -164,6 +164,8 @@ import Testing
         let upload = try value("upload", in: try await text("blobs.beginUpload", #"{"namespace":"n","key":"k"}"#))
         daemon.kill()
         try daemon.start()
+        // Over the new connection: on the old one such a write would be lost, which is told otherwise.
+        _ = try await kura.settings["app"].get(Self.size)
         let noClaim = await #expect(throws: KuraError.self) {
             try await text("models.put", #"{"namespace":"n","key":"k","value":1,"token":"\#(token)"}"#)
         }
