@@ -295,4 +295,30 @@ import Testing
         let isInputWiped = kura.link.received.wipes
         #expect(isInputWiped, "what has come")
     }
+
+    @Test func `nothing of a secret stays in a call, in an answer that never came whole, or in itself`() async throws {
+        let secret = Secret(text: "x")
+        let isWiped = secret.bytes.wipes
+        #expect(isWiped)
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello(), let line = connection.line() else { return }
+            let text = FakeDaemon.reply(line, #"{"rev":1,"secret":"hunter2"#)
+            _ = Glibc.send(connection.descriptor, text, text.utf8.count - 1, Int32(MSG_NOSIGNAL))
+        }
+        var options = Self.patient
+        options.requestKeys = false
+        let kura = try await Kura.connect(to: fake.path, options: options)
+        let call = kura.link.take(isSecret: true)
+        call.request.append("hunter2")
+        call.reply.append("hunter2")
+        kura.link.release(call)
+        func isZeroed(_ buffer: borrowing ByteBuffer) -> Bool { buffer.spare.prefix(7).allSatisfy { $0 == 0 } }
+        #expect(isZeroed(call.request) && isZeroed(call.reply))
+        let made = #"{"service":"s","account":"a","returnSecret":true}"#
+        #expect(
+            await Self.kind { _ = try await kura.call("secrets.generate", json: Self.json(made)) } == .outcomeUnknown)
+        await kura.close()
+        let isInputWiped = kura.link.received.wipes
+        #expect(isInputWiped, "the first part of what has come")
+    }
 }

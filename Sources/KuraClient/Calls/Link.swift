@@ -28,6 +28,8 @@ final class Link: @unchecked Sendable {
     let pipe: WakePipe
     let lock = Mutex<Void>(())
     let lineLimit = Atomic<Int>(0)
+    /// A secret may be in what comes: it is zeroed from the first byte on, also what never comes to be a line.
+    let bringsSecrets = Atomic<Bool>(false)
 
     // MARK: Under the lock
 
@@ -226,6 +228,7 @@ final class Link: @unchecked Sendable {
     func put(_ call: PendingCall) {
         call.phase = .sent
         inFlight += 1
+        if call.reply.wipes { bringsSecrets.store(true, ordering: .relaxed) }
         if call.request.wipes { output.wipes = true }
         if let descriptor = call.passing { marks.append(Mark(offset: output.count, descriptor: descriptor)) }
         output.append("{\"jsonrpc\":\"2.0\",\"id\":")
