@@ -192,7 +192,8 @@ final class Link: @unchecked Sendable {
         return nil
     }
 
-    private func cancel(_ call: PendingCall, _ id: Int64) {
+    /// Takes back what is still the call of this id; it may be another's by now.
+    func cancel(_ call: PendingCall, _ id: Int64) {
         let waiter = lock.withLock { _ in
             call.id == id && (call.phase == .queued || call.phase == .sent) && !call.isAbandoned
                 ? abandon(call, .cancelled) : nil
