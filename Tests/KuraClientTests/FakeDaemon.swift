@@ -4,22 +4,53 @@ import Testing
 
 /// What listens like a daemon and answers as a test wants it to.
 final class FakeDaemon: @unchecked Sendable {
-    // Written in `init`; `lines` has a lock of its own.
+    // Written in `init`; `log` has a lock of its own.
     let path: String
     private let listener: Int32
+    private var thread = pthread_t()
     /// Every line that came, with the number of its connection.
-    let lines = Mutex<[(connection: Int, line: String)]>([])
+    var lines: Log { log }
+    private let log = Log()
+
+    /// What the daemon and its thread share, which may outlast it: it goes with the test, the thread with its last connection.
+    final class Log: Sendable {
+        private let lines = Mutex<[(connection: Int, line: String)]>([])
+        private let state = Mutex<State>(.waiting)
+
+        fileprivate enum State { case waiting, serving, over }
+
+        func withLock<Result>(_ body: (inout [(connection: Int, line: String)]) throws -> Result) rethrows -> Result {
+            try lines.withLock { try body(&$0) }
+        }
+
+        /// - Returns: false when nobody has the daemon any more.
+        fileprivate func enter(_ next: State) -> Bool {
+            state.withLock { state in
+                guard state != .over else { return false }
+                state = next
+                return true
+            }
+        }
+
+        /// - Returns: what its thread was doing.
+        fileprivate func end() -> State {
+            state.withLock { state in
+                defer { state = .over }
+                return state
+            }
+        }
+    }
 
     /// One client's connection.
     struct Connection {
         let descriptor: Int32
         fileprivate var input: [UInt8] = []
-        fileprivate let daemon: FakeDaemon
+        fileprivate let log: Log
         fileprivate let number: Int
 
-        fileprivate init(_ descriptor: Int32, _ daemon: FakeDaemon, _ number: Int) {
+        fileprivate init(_ descriptor: Int32, _ log: Log, _ number: Int) {
             self.descriptor = descriptor
-            self.daemon = daemon
+            self.log = log
             self.number = number
         }
 
@@ -29,7 +60,7 @@ final class FakeDaemon: @unchecked Sendable {
                 if let end = input.firstIndex(of: 0x0A) {
                     let line = String(decoding: input[..<end], as: UTF8.self)
                     input.removeFirst(end + 1)
-                    daemon.lines.withLock { $0.append((number, line)) }
+                    log.withLock { $0.append((number, line)) }
                     return line
                 }
                 var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -52,10 +83,10 @@ final class FakeDaemon: @unchecked Sendable {
         }
 
         /// Answers `session.hello` as a daemon does.
-        mutating func hello(protocol version: Int = 1, server: String = "kurad") -> Bool {
+        mutating func hello(protocol version: Int = 1, server: String = "kurad", epoch: String = "e") -> Bool {
             guard line() != nil else { return false }
             send(
-                #"{"jsonrpc":"2.0","id":0,"result":{"server":"\#(server)","version":"9","protocol":\#(version),"role":"admin","grants":[],"epoch":"e","capabilities":[],"limits":{"lineBytes":16777216}}}"#
+                #"{"jsonrpc":"2.0","id":0,"result":{"server":"\#(server)","version":"9","protocol":\#(version),"role":"admin","grants":[],"epoch":"\#(epoch)","capabilities":[],"limits":{"lineBytes":16777216}}}"#
             )
             return true
         }
@@ -83,26 +114,29 @@ final class FakeDaemon: @unchecked Sendable {
             let body: () -> Void
             init(_ body: @escaping () -> Void) { self.body = body }
         }
-        let box = Box { [listener, unowned self] in
+        let box = Box { [listener, log] in
             var number = 0
-            while true {
+            repeat {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { return }
-                number += 1
-                var connection = Connection(descriptor, self, number)
-                serve(number, &connection)
                 // A daemon that another test has started meanwhile may have it too.
-                shutdown(descriptor, Int32(SHUT_RDWR))
-                close(descriptor)
-            }
+                defer {
+                    shutdown(descriptor, Int32(SHUT_RDWR))
+                    close(descriptor)
+                }
+                guard log.enter(.serving) else { return }
+                number += 1
+                var connection = Connection(descriptor, log, number)
+                serve(number, &connection)
+            } while log.enter(.waiting)
+            // Nobody else does.
+            close(listener)
         }
-        var thread = pthread_t()
         pthread_create(
             &thread, nil,
             {
                 Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().body(); return nil
             }, Unmanaged.passRetained(box).toOpaque())
-        self.thread = thread
     }
 
     /// A reply to a request's line.
@@ -118,13 +152,15 @@ final class FakeDaemon: @unchecked Sendable {
     /// The lines that have come so far which have this in them.
     func lines(with part: String) -> [String] { lines.withLock { $0 }.map(\.line).filter { $0.contains(part) } }
 
-    private var thread = pthread_t()
-
     deinit {
-        // The thread ends with its listener; it is waited for, since it uses what goes here.
-        shutdown(listener, Int32(SHUT_RDWR))
-        pthread_join(thread, nil)
-        close(listener)
+        // The thread ends with its listener and is waited for; not while it serves somebody, who may be waiting for us.
+        if log.end() == .waiting {
+            shutdown(listener, Int32(SHUT_RDWR))
+            pthread_join(thread, nil)
+            close(listener)
+        } else {
+            pthread_detach(thread)
+        }
         unlink(path)
     }
 }

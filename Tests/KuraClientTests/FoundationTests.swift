@@ -33,6 +33,30 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a secret's data is a copy, and all that is said of one that expires goes along`() async throws {
+        let key = Data([0xFF, 0, 0xC3, 0x28])
+        // So many that `Data` does not have them within itself.
+        let many = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+        var secret: Secret? = Secret(many)
+        let copy = try #require(secret).data
+        secret = nil
+        #expect(copy == many, "it outlasts the secret, which is zeroed")
+
+        let kura = try await Kura.inMemory()
+        let (mail, moment) = (kura.secrets["mail"], Date(timeIntervalSince1970: 4_000_000_000))
+        let once = CallOptions(requestKey: .named("once"))
+        let rev = try await mail.put("a", Secret(key), attributes: ["user": "ada"], expires: moment, options: once)
+        #expect(try await mail.list().first?.attributes == ["user": "ada"])
+        let again = try await mail.put("a", Secret(key), attributes: ["user": "ada"], expires: moment, options: once)
+        #expect(again == rev, "it is the same write")
+        let error = await #expect(throws: KuraError.self) {
+            try await mail.put("a", Secret(Data([1])), expires: moment, ifRev: rev + 1)
+        }
+        #expect(error?.kind == .conflict && error?.currentRev == rev)
+        #expect(try await mail.get("a")?.secret.data == key)
+        await kura.close()
+    }
+
     @Test func `blobs are data and files`() async throws {
         let kura = try await Kura.inMemory()
         let (directory, bytes) = (try Directory(), Self.bytes)

@@ -18,6 +18,24 @@ import Testing
 
     private static let patient = ConnectOptions(timeout: .seconds(120), patience: .seconds(120))
 
+    @Test func `who is cancelled when the call is already another's takes nothing from that one`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello(), let line = connection.line(), connection.line() != nil else { return }
+            connection.send(Self.reply(line, #"{"value":3,"rev":1}"#))
+            _ = connection.line()
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let waiting = Task { try await kura.settings["app"].get("a", as: Int.self) }
+        try await eventually("it is sent") { fake.lines(with: "settings.get").count == 1 }
+        let call = try #require(kura.link.lock.withLock { _ in kura.link.calls.first { $0.phase == .sent } })
+        // The id that the call had for whoever has had it before.
+        kura.link.cancel(call, call.id - 1)
+        let other = Outcome { await kind { _ = try await kura.settings["app"].get("b", as: Int.self) } }
+        #expect(try await waiting.value == 3)
+        await kura.close()
+        try await eventually("it ends") { other.known != nil }
+    }
+
     // The thread looks up by itself every 30 seconds: what it does not know of is late by so much.
 
     @Test func `a call that has waited for a connection has its time all the same`() async throws {
@@ -152,32 +170,36 @@ import Testing
     @Test func `what was not read of another history is not taken for this one`() async throws {
         let fake = try FakeDaemon { number, connection in
             guard connection.hello() else { return }
-            var isFlooded = false
+            var (isWatched, isFlooded) = (false, false)
+            var held: String?
             while let line = connection.line() {
                 if line.contains("unwatch") { continue }
                 if number == 1 {
                     guard line.contains("changes.watch") else { return }
                     connection.send(Self.reply(line, #"{"subscription":1,"rev":500,"epoch":"one"}"#))
                 } else if line.contains("settings.get") {
-                    // More than is kept for somebody who does not read.
-                    let much = String(repeating: "x", count: 1 << 20)
-                    for rev in 511..<521 {
-                        connection.send(
-                            #"{"jsonrpc":"2.0","method":"changes.changed","params":{"subscription":1,"rev":\#(rev),"changes":[],"x":"\#(much)"}}"#
-                        )
-                    }
-                    isFlooded = true
-                    connection.send(Self.reply(line, #"{"rev":0}"#))
+                    held = line
                 } else if line.contains(#""epoch":"one""#) {
                     connection.send(Self.error(line, "epochChanged"))
                 } else {
                     connection.send(Self.reply(line, #"{"subscription":1,"rev":510,"epoch":"two"}"#))
+                    isWatched = true
                     if isFlooded {
                         connection.send(
                             #"{"jsonrpc":"2.0","method":"changes.changed","params":{"subscription":1,"rev":521,"changes":[]}}"#
                         )
                     }
                 }
+                guard isWatched, let line = held else { continue }
+                // More than is kept for somebody who does not read, behind what tells of the other history.
+                let much = String(repeating: "x", count: 1 << 20)
+                for rev in 511..<521 {
+                    connection.send(
+                        #"{"jsonrpc":"2.0","method":"changes.changed","params":{"subscription":1,"rev":\#(rev),"changes":[],"x":"\#(much)"}}"#
+                    )
+                }
+                (isFlooded, held) = (true, nil)
+                connection.send(Self.reply(line, #"{"rev":0}"#))
             }
         }
         let kura = try await Kura.connect(to: fake.path, options: Self.patient)

@@ -101,6 +101,36 @@ import Testing
         let error = await #expect(throws: KuraError.self) { try await kura.settings["app"].put("a", 1) }
         #expect(error?.kind == .outcomeUnknown && error?.requestKey != nil)
         await kura.close()
+        // So does what the daemon itself has called unknown.
+        let other = try FakeDaemon { number, connection in
+            guard number == 1, connection.hello(), let line = connection.line() else { return }
+            connection.send(FakeDaemon.error(line, "outcomeUnknown", #","retryable":true"#))
+        }
+        let second = try await Kura.connect(to: other.path, options: options)
+        let unknown = await #expect(throws: KuraError.self) { try await second.settings["app"].put("a", 1) }
+        #expect(unknown?.kind == .outcomeUnknown && unknown?.requestKey != nil)
+        await second.close()
+    }
+
+    @Test func `a write that nobody waits for any more tells the key that it went under`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while connection.line() != nil {}
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let late = await #expect(throws: KuraError.self) {
+            try await kura.settings["app"].put("late", 1, options: CallOptions(timeout: .milliseconds(50)))
+        }
+        let waiting = Task { try await kura.settings["app"].put("cancelled", 1) }
+        try await eventually("it is sent") { fake.lines(with: "cancelled").count == 1 }
+        waiting.cancel()
+        let cancelled = await #expect(throws: KuraError.self) { try await waiting.value }
+        #expect(late?.kind == .noReply && cancelled?.kind == .cancelled)
+        for (name, error) in [("late", late), ("cancelled", cancelled)] {
+            let key = try #require(error?.requestKey, "\(name)")
+            #expect(fake.lines(with: #""\#(name)""#).first?.contains(#""requestKey":"\#(key)""#) == true, "\(name)")
+        }
+        await kura.close()
     }
 
     @Test func `a daemon that has too much to do each time is told as that`() async throws {
@@ -294,5 +324,31 @@ import Testing
         await kura.close()
         let isInputWiped = kura.link.received.wipes
         #expect(isInputWiped, "what has come")
+    }
+
+    @Test func `nothing of a secret stays in a call, in an answer that never came whole, or in itself`() async throws {
+        let secret = Secret(text: "x")
+        let isWiped = secret.bytes.wipes
+        #expect(isWiped)
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello(), let line = connection.line() else { return }
+            let text = FakeDaemon.reply(line, #"{"rev":1,"secret":"hunter2"#)
+            _ = Glibc.send(connection.descriptor, text, text.utf8.count - 1, Int32(MSG_NOSIGNAL))
+        }
+        var options = Self.patient
+        options.requestKeys = false
+        let kura = try await Kura.connect(to: fake.path, options: options)
+        let call = kura.link.take(isSecret: true)
+        call.request.append("hunter2")
+        call.reply.append("hunter2")
+        kura.link.release(call)
+        func isZeroed(_ buffer: borrowing ByteBuffer) -> Bool { buffer.spare.prefix(7).allSatisfy { $0 == 0 } }
+        #expect(isZeroed(call.request) && isZeroed(call.reply))
+        let made = #"{"service":"s","account":"a","returnSecret":true}"#
+        #expect(
+            await Self.kind { _ = try await kura.call("secrets.generate", json: Self.json(made)) } == .outcomeUnknown)
+        await kura.close()
+        let isInputWiped = kura.link.received.wipes
+        #expect(isInputWiped, "the first part of what has come")
     }
 }

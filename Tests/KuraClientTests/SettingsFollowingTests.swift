@@ -82,6 +82,36 @@ import Testing
         await kura.close()
     }
 
+    @Test func `what is set in another history is shown, though its revision is lower than the mirror's`() async throws
+    {
+        let fake = try FakeDaemon { number, connection in
+            guard connection.hello(epoch: number == 1 ? "e" : "f") else { return }
+            while let line = connection.line() {
+                if line.contains("changes.watch") {
+                    // Nothing is told of the other history.
+                    guard number == 1 else { continue }
+                    connection.send(FakeDaemon.reply(line, #"{"subscription":1,"rev":100,"epoch":"e"}"#))
+                } else if line.contains("settings.list") {
+                    let page = number == 1 ? #"{"values":{"a":1},"rev":100}"# : #"{"values":{"a":2},"rev":5}"#
+                    connection.send(FakeDaemon.reply(line, page))
+                } else if line.contains("changes.list") {
+                    connection.send(FakeDaemon.error(line, "epochChanged"))
+                } else if line.contains("settings.put"), number == 1 {
+                    return
+                } else {
+                    connection.send(FakeDaemon.reply(line, #"{"values":{},"rev":5}"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let mirror = try await kura.settings["app"].mirror()
+        let setting = Setting(SettingKey("a", default: 0), in: mirror)
+        #expect(setting.wrappedValue == 1 && mirror.rev == 100)
+        #expect(try await setting.set(2) == 5)
+        #expect(setting.wrappedValue == 2 && mirror.rev == 5 && mirror.epoch == "f")
+        await kura.close()
+    }
+
     @Test func `a change that cannot be read yet is read later`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }

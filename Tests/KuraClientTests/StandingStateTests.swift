@@ -149,6 +149,22 @@ import Testing
         await kura.close()
     }
 
+    @Test func `that it was launched is said once, also by hand`() async throws {
+        let fake = try FakeDaemon { number, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                if line.contains("settings.get"), number == 1 { return }
+                connection.send(FakeDaemon.reply(line, #"{"rev":0}"#))
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120), patience: .seconds(60)))
+        try await Self.call(kura, "session.hello", #"{"client":"tool","version":"3.1","launch":true}"#)
+        _ = try await kura.settings["app"].get("a", as: Int.self)
+        await kura.close()
+        #expect(fake.lines(with: #""client":"tool""#).count == 2, "it is introduced to both")
+        #expect(fake.lines(with: #""launch""#).count == 1)
+    }
+
     @Test func `tokens and uploads of a lost connection are told when they are used`() async throws {
         let daemon = try DaemonProcess()
         let kura = try await daemon.connect()
@@ -164,6 +180,8 @@ import Testing
         let upload = try value("upload", in: try await text("blobs.beginUpload", #"{"namespace":"n","key":"k"}"#))
         daemon.kill()
         try daemon.start()
+        // Over the new connection: on the old one such a write would be lost, which is told otherwise.
+        _ = try await kura.settings["app"].get(Self.size)
         let noClaim = await #expect(throws: KuraError.self) {
             try await text("models.put", #"{"namespace":"n","key":"k","value":1,"token":"\#(token)"}"#)
         }

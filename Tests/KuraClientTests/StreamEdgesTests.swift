@@ -51,6 +51,40 @@ import Testing
         await kura.close()
     }
 
+    @Test func `what a reader has taken is not told again, though too much comes while it looks at it`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                if line.contains("changes.watch") {
+                    connection.send(Self.watched(line, 5))
+                    if !line.contains("afterRev") { connection.send(Self.notice("changed", #""rev":6,"changes":[]"#)) }
+                } else if line.contains("settings.get") {
+                    // More than is kept for somebody who does not read.
+                    let much = String(repeating: "x", count: 1 << 20)
+                    for rev in 7..<17 {
+                        connection.send(Self.notice("changed", #""rev":\#(rev),"changes":[],"x":"\#(much)""#))
+                    }
+                    connection.send(FakeDaemon.reply(line, #"{"rev":0}"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let stream = kura.changes()
+        guard case .progress(5)? = try await kura.link.next(stream.feed.subscription) else {
+            return #expect(Bool(false), "it begins")
+        }
+        guard case .told? = try await kura.link.next(stream.feed.subscription) else {
+            return #expect(Bool(false), "something is told")
+        }
+        // Nobody has looked at what was taken when the flood comes.
+        _ = try await kura.settings["app"].get("a", as: Int.self)
+        let next = Outcome { _ = try? await kura.link.next(stream.feed.subscription) }
+        try await eventually("it begins again") { fake.lines(with: "changes.watch").count == 2 }
+        #expect(fake.lines(with: #""afterRev":6"#).count == 1)
+        await kura.close()
+        try await eventually("it ends") { next.known != nil }
+    }
+
     @Test func `over the next connection it goes on behind what was told, in the same history`() async throws {
         let fake = try FakeDaemon { number, connection in
             guard connection.hello() else { return }

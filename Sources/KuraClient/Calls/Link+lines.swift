@@ -37,7 +37,6 @@ extension Link {
     private func answer(_ id: Int64, _ outcome: PendingCall.Outcome, _ text: Bytes) {
         // One that was asked on another connection, or is nobody's.
         guard let call = call(id) else { return }
-        if call.reply.wipes { received.wipes = true }
         if outcome == .result, call.wantsDescriptor, Self.carries(text) {
             if case .descriptor(let passed) = descriptors.take() {
                 call.received = OwnedDescriptor(duplicating: passed.number)

@@ -221,6 +221,7 @@ extension Link {
 
     /// - Returns: false at the end.
     func receive(_ shared: SharedSocket) -> Bool {
+        if bringsSecrets.load(ordering: .relaxed) { received.wipes = true }
         received.reserve(Self.readBytes)
         switch shared.socket.receive(into: &received, queue: &descriptors) {
         case .bytes, .nothing: return true

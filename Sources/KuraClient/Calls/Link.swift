@@ -28,6 +28,8 @@ final class Link: @unchecked Sendable {
     let pipe: WakePipe
     let lock = Mutex<Void>(())
     let lineLimit = Atomic<Int>(0)
+    /// A secret may be in what comes: it is zeroed from the first byte on, also what never comes to be a line.
+    let bringsSecrets = Atomic<Bool>(false)
 
     // MARK: Under the lock
 
@@ -190,7 +192,8 @@ final class Link: @unchecked Sendable {
         return nil
     }
 
-    private func cancel(_ call: PendingCall, _ id: Int64) {
+    /// Takes back what is still the call of this id; it may be another's by now.
+    func cancel(_ call: PendingCall, _ id: Int64) {
         let waiter = lock.withLock { _ in
             call.id == id && (call.phase == .queued || call.phase == .sent) && !call.isAbandoned
                 ? abandon(call, .cancelled) : nil
@@ -226,6 +229,7 @@ final class Link: @unchecked Sendable {
     func put(_ call: PendingCall) {
         call.phase = .sent
         inFlight += 1
+        if call.reply.wipes { bringsSecrets.store(true, ordering: .relaxed) }
         if call.request.wipes { output.wipes = true }
         if let descriptor = call.passing { marks.append(Mark(offset: output.count, descriptor: descriptor)) }
         output.append("{\"jsonrpc\":\"2.0\",\"id\":")

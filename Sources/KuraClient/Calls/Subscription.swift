@@ -83,9 +83,11 @@ final class Subscription: @unchecked Sendable {
         return false
     }
 
+    /// The next event, which counts as read from now on: what comes meanwhile may be too much, and then it begins again behind this one.
     func pop() -> Event? {
         guard first < backlog.count else { return nil }
         let event = backlog[first]
+        reach(event)
         first += 1
         bytes -= event.bytes
         if first == backlog.count {
@@ -96,6 +98,14 @@ final class Subscription: @unchecked Sendable {
             first = 0
         }
         return event
+    }
+
+    private func reach(_ event: Event) {
+        switch event {
+        case .told(_, let params): readRev = Link.rev(params) ?? readRev
+        case .progress(let rev): readRev = rev
+        case .resync(let resync): (readRev, readEpoch) = (resync.rev, resync.epoch)
+        }
     }
 
     private func forget() {
@@ -272,7 +282,7 @@ extension Link {
     }
 
     /// `rev` of a notification's parameters, which stands behind the subscription's number.
-    private static func rev(_ params: [UInt8]) -> Int64? {
+    fileprivate static func rev(_ params: [UInt8]) -> Int64? {
         let fast: Int64? = params.withBytes { bytes in
             guard let comma = bytes.firstIndex(of: UInt8(ascii: ",")) else { return nil }
             let rest = bytes.extracting(comma..<bytes.count)

@@ -180,21 +180,12 @@ extension ChangeStream.Feed {
     }
 
     fileprivate func read(_ event: Subscription.Event) throws(KuraError) -> ChangeEvent {
-        let read: ChangeEvent
-        let reached: Int64
-        var epoch: String?
         switch event {
         case .told(_, let text):
             let told = try WireDecoder().decode(Told.self, from: text)
-            read = told.changes.isEmpty ? .progress(rev: told.rev) : .changes(told.changes, rev: told.rev)
-            reached = told.rev
-        case .progress(let rev): (read, reached) = (.progress(rev: rev), rev)
-        case .resync(let resync): (read, reached, epoch) = (.resync(resync), resync.rev, resync.epoch)
+            return told.changes.isEmpty ? .progress(rev: told.rev) : .changes(told.changes, rev: told.rev)
+        case .progress(let rev): return .progress(rev: rev)
+        case .resync(let resync): return .resync(resync)
         }
-        kura.link.lock.withLock { _ in
-            subscription.readRev = reached
-            if let epoch { subscription.readEpoch = epoch }
-        }
-        return read
     }
 }

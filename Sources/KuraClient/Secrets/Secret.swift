@@ -16,7 +16,7 @@ public final class Secret: @unchecked Sendable, CustomStringConvertible, CustomD
     }
 
     public let kind: Kind
-    private var bytes: ByteBuffer
+    private(set) var bytes: ByteBuffer
 
     init(_ kind: Kind, _ bytes: consuming ByteBuffer) {
         self.kind = kind

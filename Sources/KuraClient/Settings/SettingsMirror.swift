@@ -110,6 +110,9 @@ public final class SettingsMirror: Observable, Sendable {
         while self.rev < rev { try await catchUp(to: rev) }
     }
 
+    /// Whether the daemon's history is still the one that is shown, as far as the newest connection tells.
+    fileprivate var isOfThisHistory: Bool { settings.kura.server?.epoch == state.withLock { $0.epoch } }
+
     /// Returns once everything that was written before this call is in the mirror.
     public func refreshed() async throws(KuraError) {
         while try await catchUp(to: 0) {}
@@ -286,7 +289,8 @@ public struct Setting<Value: Codable & Sendable>: Sendable {
     @discardableResult
     public func set(_ value: Value) async throws(KuraError) -> Int64 {
         let rev = try await mirror.settings.put(key, value)
-        try await mirror.refreshed(to: rev)
+        // Revisions of two histories say nothing of each other.
+        if mirror.isOfThisHistory { try await mirror.refreshed(to: rev) } else { try await mirror.refreshed() }
         return rev
     }
 }

@@ -285,6 +285,27 @@ import Testing
         await kura.close()
     }
 
+    @Test func `what is changed is told with its revision, and a step's put holds at its own`() async throws {
+        let daemon = try await FaceDaemon(.inMemory)
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let first = try await cards.put(Card("a"))
+        let changed = try #require(try await cards.mutate("a") { $0.due = 1 })
+        #expect(changed.rev > first)
+        #expect(try await cards.stored("a") == changed)
+        let there = try await cards.upsert(Card("a")) { $0.due = 2 }
+        #expect(try await cards.stored("a") == there)
+        let new = try await cards.upsert(Card("b")) { $0.due = 2 }
+        #expect(try await cards.stored("b") == new)
+        let late = try await kura.apply {
+            $0.put(Card("c"), in: cards)
+            $0.put(Card("a", due: 3), in: cards, ifRev: changed.rev)
+        }
+        #expect(late == .conflict(operation: 1, currentRev: there.rev))
+        #expect(try await cards.get("a")?.due == 2)
+        await kura.close()
+    }
+
     @Test(arguments: Server.allCases) func `ids are texts, numbers, or what is encoded so`(server: Server) async throws
     {
         struct Slug: RawRepresentable, Codable, Hashable, Sendable { var rawValue: String }

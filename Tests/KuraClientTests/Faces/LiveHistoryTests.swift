@@ -74,6 +74,42 @@ import Testing
         await theirs.close()
     }
 
+    @Test func `an edit in conflict is held against what is there, though its revision is lower`() async throws {
+        let rest = #""deck":"fr","front":"front","isDone":false,"tags":[]"#
+        let value = #"{"id":"a","due":0,\#(rest)}"#
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var saves = 0
+            while let line = connection.line() {
+                if line.contains("changes.watch") {
+                    connection.send(FakeDaemon.reply(line, #"{"subscription":1,"rev":100,"epoch":"e"}"#))
+                } else if line.contains("documents.list") {
+                    let row = #"{"id":"a","rev":100,"value":\#(value)}"#
+                    connection.send(FakeDaemon.reply(line, #"{"documents":[\#(row)],"rev":100}"#))
+                } else if line.contains("documents.get") {
+                    connection.send(FakeDaemon.reply(line, #"{"rev":5,"value":\#(value)}"#))
+                } else {
+                    saves += 1
+                    // Who says the same again and again is let go in the end.
+                    let isOver = line.contains(#""ifRev":5"#) || saves == 5
+                    connection.send(
+                        isOver
+                            ? FakeDaemon.reply(line, #"{"rev":6,"results":[]}"#)
+                            : FakeDaemon.error(line, "conflict", #","operation":0,"currentRev":5"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let live = try kura.documents("cards", of: Card.self).live(saving: .every(.seconds(3600)))
+        await live.loaded()
+        live.update("a") { $0.due = 1 }
+        #expect(try await live.flush())
+        #expect(live.conflicts.isEmpty && live.values.first?.due == 1)
+        #expect(fake.lines(with: "transaction.apply").count == 2)
+        #expect(fake.lines(with: #""ifRev":5"#).count == 1)
+        await kura.close()
+    }
+
     @Test func `a dropped collection is empty`() async throws {
         let daemon = try FaceDaemon()
         let kura = try await daemon.client()

@@ -90,6 +90,43 @@ import Testing
         await kura.close()
     }
 
+    @Test func `what somebody makes of it behind a save is taken in behind that save`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var held: String?
+            while let line = connection.line() {
+                if Self.begins(line, connection) { continue }
+                if line.contains("transaction.apply") {
+                    // It is done at revision 2, and changed again at 3, which is told before that.
+                    held = line
+                    let change = #"{"store":"documents","scope":"cards","key":"a","rev":3}"#
+                    connection.send(
+                        #"{"jsonrpc":"2.0","method":"changes.changed","params":{"subscription":1,"rev":3,"changes":[\#(change)]}}"#
+                    )
+                } else if line.contains("documents.getMany") {
+                    let row = #"{"id":"a","rev":3,"value":{"id":"a","due":9,\#(Self.card)}}"#
+                    connection.send(FakeDaemon.reply(line, #"{"documents":[\#(row)],"rev":3}"#))
+                } else {
+                    if let held { connection.send(FakeDaemon.reply(held, #"{"rev":2,"results":[]}"#)) }
+                    connection.send(FakeDaemon.reply(line, #"{"rev":0}"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let live = try kura.documents("cards", of: Card.self).live(saving: .every(.seconds(3600)))
+        await live.loaded()
+        live.update("a") { $0.due = 1 }
+        let save = Task { try await live.flush() }
+        try await eventually("the change is read") { fake.lines(with: "documents.getMany").count == 1 }
+        try await Task.sleep(for: .milliseconds(50))
+        _ = try await kura.settings["app"].get("go on", as: Int.self)
+        _ = try await save.value
+        try await eventually("the change is shown") { live.values.first?.due == 9 }
+        #expect(try await live.flush())
+        #expect(fake.lines(with: "transaction.apply").count == 1, "nothing of it was edited here")
+        await kura.close()
+    }
+
     @Test func `what may succeed later is not refused for good`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }
