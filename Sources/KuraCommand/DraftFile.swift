@@ -10,7 +10,7 @@ import KuraProtocol
 /// the command ends before. What is no regular file, such as a terminal or a pipe, is written to as it is.
 ///
 /// Until then it has no name at all (O_TMPFILE of open(2)), and goes with the process however that ends. Where the file system has no
-/// such files, or there is no /proc to name them by, it is a draft beside the other.
+/// such files, or /proc does not show what is open, it is a draft beside the other, which a signal that ends the program takes away.
 struct DraftFile: ~Copyable {
     let descriptor: Int32
     private let path: String
@@ -139,17 +139,20 @@ struct DraftFile: ~Copyable {
     }
 }
 
-/// A name beside a file's own, which goes with its owner.
+/// A name beside a file's own, which goes with its owner, and when a signal ends the program.
 private final class DraftName {
     let path: String
+    private let isDoomed: Bool
 
     init(beside path: String) {
         self.path = "\(path).\(String(UInt32.random(in: 0 ... .max), radix: 36)).part"
+        isDoomed = unsafe csys_unlink_when_ended(self.path) == 0
     }
 
     deinit {
         // Gone when the file has its own.
         unsafe unlink(path)
+        if isDoomed { csys_unlink_when_ended(nil) }
     }
 }
 
