@@ -11,10 +11,13 @@ struct Session: ~Copyable {
     static func open(
         _ options: GlobalOptions, _ console: Console, timeoutMilliseconds: Int32? = nil
     ) throws(Failure) -> Session {
+        let line = ProgressLine(console, title: "connecting")
+        defer { line.erase() }
         do throws(ClientError) {
             let path = options.socket(console.environment)
             let timeout = options.timeoutMilliseconds ?? timeoutMilliseconds
-            return Session(client: try Client.connect(to: path, timeoutMilliseconds: timeout), console: console)
+            return Session(
+                client: try Client.connect(to: path, timeoutMilliseconds: timeout) { line.tick() }, console: console)
         } catch {
             throw Failure(error)
         }
