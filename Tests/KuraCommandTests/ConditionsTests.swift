@@ -156,6 +156,8 @@ import Testing
                 // Domains that are called so.
                 #"settings.import {"values":{"key":{"a":1},"value":{"b":2}}}"#,
             ])
+        #expect(
+            server.requests.map { $0.contains("requestKey") } == [true, false, true], "what is stored is stored once")
         #expect(CapturedConsole(input: "5").run("settings", "import", on: server).status == .usage)
     }
 

@@ -75,6 +75,8 @@ import Testing
                 echo "${command%% *}"
                 rm -f there; printf kept >there; ln -f there alias
                 kura ${command/FILE/there} >/dev/null 2>told; echo "exit $?, $(cat there)"; cat told
+                # Before anything is asked.
+                kura --socket nowhere.sock ${command/FILE/there} 2>/dev/null; echo "exit $?"
                 kura --socket nowhere.sock ${command/FILE/there} --replace 2>/dev/null; echo "exit $?, $(cat there)"
                 kura -q ${command/FILE/there} --replace; echo "exit $?, $(stat -c %a there), $(cat alias)"
                 [[ $(head -c 4 there) != kept && -s there ]] && echo replaced
@@ -90,6 +92,7 @@ import Testing
             exit 2, kept
             kura: there is there already
             hint: --replace has it take the other's place, once all of it has come
+            exit 2
             exit 3, kept
             exit 0, 600, kept
             replaced

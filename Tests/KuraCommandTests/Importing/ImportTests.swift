@@ -84,6 +84,7 @@ import Testing
         let server = FakeServer { daemon.answer($0) }
         let outcome = CapturedConsole().run("import", folder["x.json"], on: server)
         #expect(server.keylessRequests == [#"settings.import {"values":{"x":{"ok":1}}}"#])
+        #expect(server.requests != server.keylessRequests, "what is stored is stored once")
         #expect(
             outcome.status == .partly
                 && outcome.errors.contains("not taken: big: 1100002 bytes, and a setting has 1048576"))
