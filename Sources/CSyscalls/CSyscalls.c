@@ -152,6 +152,7 @@ void csys_wipe(void *bytes, size_t length) {
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -287,6 +288,37 @@ int csys_name_file(int descriptor, const char *path) {
     char name[32];
     name_descriptor(name, descriptor);
     return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+// What a signal takes away. Whoever exchanges it for none owns it.
+static _Atomic(char *) doomed;
+static void unlink_doomed(int number) {
+    char *path = atomic_exchange(&doomed, (char *)0);
+    if (path) unlink(path);
+    // The default again (SA_RESETHAND), which comes when this returns.
+    raise(number);
+}
+int csys_unlink_when_ended(const char *path) {
+    if (!path) {
+        free(atomic_exchange(&doomed, (char *)0));
+        return 0;
+    }
+    char *copy = strdup(path);
+    char *none = 0;
+    if (!copy || !atomic_compare_exchange_strong(&doomed, &none, copy)) {
+        free(copy);
+        return -1;
+    }
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+    for (unsigned index = 0; index < sizeof numbers / sizeof numbers[0]; index++) {
+        struct sigaction action;
+        // One that is ignored, as nohup has it, stays so.
+        if (sigaction(numbers[index], 0, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = unlink_doomed;
+        action.sa_flags = (int)SA_RESETHAND;
+        sigaction(numbers[index], &action, 0);
+    }
+    return 0;
 }
 int csys_reopen_for_reading(int descriptor) {
     char name[32];

@@ -14,13 +14,16 @@ public struct Client: ~Copyable {
     /// Connects to the daemon that listens under `path`; nothing is sent.
     /// - Parameters:
     ///   - path: a Unix socket's, at most 100 bytes.
-    ///   - timeoutMilliseconds: longest silence during a call; nil waits for ever.
+    ///   - timeoutMilliseconds: longest time until it is connected, and longest silence during a call; nil waits for ever.
+    ///   - whileWaiting: called now and then while a daemon that listens takes no connection.
     /// - Returns: a client whose first request is the connection's first.
-    /// - Throws: `noDaemon`, `notAllowed`, `badPath`.
+    /// - Throws: `noDaemon`, `notAllowed`, `badPath`, `timedOut`.
     public static func connect(
-        to path: String, timeoutMilliseconds: Int32? = nil
+        to path: String, timeoutMilliseconds: Int32? = nil, whileWaiting: (() -> Void)? = nil
     ) throws(ClientError) -> Client {
-        Client(connection: try LineConnection.open(path: path, timeoutMilliseconds: timeoutMilliseconds))
+        Client(
+            connection: try LineConnection.open(
+                path: path, timeoutMilliseconds: timeoutMilliseconds, tick: whileWaiting))
     }
 
     private init(connection: consuming LineConnection) {

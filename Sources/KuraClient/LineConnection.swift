@@ -22,18 +22,39 @@ public struct LineConnection: ~Copyable {
     /// Connects to the daemon that listens under `path`.
     /// - Parameters:
     ///   - path: a Unix socket's, at most 100 bytes.
-    ///   - timeoutMilliseconds: longest silence while a line is sent or awaited; nil waits for ever.
+    ///   - timeoutMilliseconds: longest time until it is connected, and longest silence while a line is sent or awaited; nil waits for ever.
+    ///   - tick: called now and then while a daemon that listens takes no connection.
     /// - Returns: the connection, over which nothing has been sent.
-    /// - Throws: `noDaemon` with a hint on how to start one, `notAllowed`, `badPath`.
+    /// - Throws: `noDaemon` with a hint on how to start one, `notAllowed`, `badPath`, `timedOut`.
     public static func open(
-        path: String, timeoutMilliseconds: Int32? = nil
+        path: String, timeoutMilliseconds: Int32? = nil, tick: (() -> Void)? = nil
     ) throws(ClientError) -> LineConnection {
-        do throws(SystemError) {
-            return LineConnection(try Socket.connect(to: path), timeoutMilliseconds: timeoutMilliseconds)
-        } catch {
-            throw connectError(error, path: path)
+        let start = milliseconds()
+        var wait: Int64 = 1
+        while true {
+            do throws(SystemError) {
+                return LineConnection(
+                    try Socket.connect(to: path, waits: false), timeoutMilliseconds: timeoutMilliseconds)
+            } catch {
+                // A daemon that is stopped takes none, and its queue of them is full. The kernel does not tell when there is room, so it is asked.
+                guard error.code == EAGAIN else { throw connectError(error, path: path) }
+                let left = timeoutMilliseconds.map { Int64($0) - (milliseconds() - start) } ?? wait
+                guard left > 0 else {
+                    throw ClientError(
+                        .timedOut,
+                        "somebody listens at \(path) and took no connection within \(timeoutMilliseconds ?? 0) ms",
+                        hint: "the daemon may be stopped, or have more to do than it can; its log may tell",
+                        cause: error)
+                }
+                usleep(UInt32(min(wait, left)) * 1000)
+                wait = min(wait * 2, longestWait)
+                tick?()
+            }
         }
     }
+
+    /// Longest between two attempts at a daemon that takes no connection, in milliseconds.
+    private static let longestWait: Int64 = 50
 
     private init(_ socket: consuming Socket, timeoutMilliseconds: Int32?) {
         self.socket = socket

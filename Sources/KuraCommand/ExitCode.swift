@@ -30,7 +30,8 @@ enum ExitCode: Int32, CaseIterable {
         case .partly: "Done, but for what was left out, which is named: imports, 'put-many' of caches, 'secrets clear'."
         case .declined:
             "Nothing was done, and that is no error: a cache declined, a token counts no longer, values break a schema."
-        case .negative: "The answer is no: a signature is not valid, 'session can', or a check has found something."
+        case .negative:
+            "The answer is no: a signature is not valid, 'session can', a check has found something, or a backup and what is there differ."
         case .notExecutable: "'exec': the command could not be run. Else its status is the command's own."
         case .notFound: "'exec': the command was not found."
         }

@@ -23,7 +23,10 @@ struct NamelessFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    borrowing func append(_ bytes: [UInt8]) throws(Failure) {
+    borrowing func append(_ bytes: [UInt8]) throws(Failure) { try Self.append(bytes, to: descriptor) }
+
+    /// Writes all of it to a temporary file.
+    static func append(_ bytes: [UInt8], to descriptor: Int32) throws(Failure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }

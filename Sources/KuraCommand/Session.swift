@@ -11,10 +11,13 @@ struct Session: ~Copyable {
     static func open(
         _ options: GlobalOptions, _ console: Console, timeoutMilliseconds: Int32? = nil
     ) throws(Failure) -> Session {
+        let line = ProgressLine(console, title: "connecting")
+        defer { line.erase() }
         do throws(ClientError) {
             let path = options.socket(console.environment)
             let timeout = options.timeoutMilliseconds ?? timeoutMilliseconds
-            return Session(client: try Client.connect(to: path, timeoutMilliseconds: timeout), console: console)
+            return Session(
+                client: try Client.connect(to: path, timeoutMilliseconds: timeout) { line.tick() }, console: console)
         } catch {
             throw Failure(error)
         }
@@ -61,21 +64,44 @@ struct Session: ~Copyable {
     }
 
     /// Makes one call that leads to the same when it is made twice: when the daemon goes meanwhile, the next one is asked again.
+    /// - Parameters:
+    ///   - method: what to call.
+    ///   - params: JSON text of an object that is not empty.
+    ///   - isOnce: it is sent under a request key, so that it is done once, and answered as it was the first time.
+    ///   - descriptor: goes along.
+    ///   - progress: erased when the daemon goes.
+    ///   - options: where the next one is to be, and how long it is waited for.
+    ///   - remedy: what to do when none comes.
+    /// - Returns: the result.
+    /// - Throws: the daemon's refusal, or why there is no answer.
     mutating func insistentResult(
-        _ method: Method, _ params: [UInt8], passing descriptor: Int32? = nil, progress: ProgressLine,
-        _ options: GlobalOptions
+        _ method: Method, _ params: [UInt8], isOnce: Bool = false, passing descriptor: Int32? = nil,
+        progress: ProgressLine, _ options: GlobalOptions, remedy: String
     ) throws(Failure) -> [UInt8] {
+        let params = isOnce ? Self.keyed(params) : params
         var interruptions = 0
         while true {
             do throws(Failure) {
                 return try result(method, params, passing: descriptor, progress: progress)
             } catch {
-                interruptions += 1
-                guard error.isInterruption, interruptions <= Self.interruptionLimit else { throw error }
+                guard error.isInterruption else { throw error }
                 progress.erase()
-                self = try Self.awaited(options, console, seconds: options.patience)
+                interruptions += 1
+                // What none is there for now is not known any better than before.
+                var failure = error
+                failure.hint = remedy
+                guard interruptions <= Self.interruptionLimit else { throw failure }
+                do throws(Failure) { self = try Self.awaited(options, console, seconds: options.patience) } catch {
+                    throw failure
+                }
             }
         }
+    }
+
+    /// The same parameters with a request key of their own.
+    private static func keyed(_ params: [UInt8]) -> [UInt8] {
+        let key = (0..<2).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }.joined()
+        return params.dropLast() + Array(",\"requestKey\":\"kura-\(key)\"}".utf8)
     }
 
     /// So often one request is begun again: what ends the daemon each time is to be told some day.

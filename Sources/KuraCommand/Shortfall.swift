@@ -69,6 +69,11 @@ struct Shortfall {
         case "audit-verify" where result.boolean("valid") == false:
             status = .negative
             message = "record \(result.integer("firstBroken") ?? 0) is not as it was written"
+        case "compare":
+            let count = Self.differences(result)
+            guard count > 0 else { return nil }
+            status = .negative
+            message = "\(count) \(count == 1 ? "item is" : "items are") not as in the backup"
         case "check", "verify":
             let count = result.integer("problemCount") ?? result.integer("damagedCount") ?? 0
             guard count > 0 else { return nil }
@@ -76,6 +81,11 @@ struct Shortfall {
             message = "\(count) \(count == 1 ? "thing is" : "things are") not as they were written"
         default: return nil
         }
+    }
+
+    /// What a restore of a backup would change, as `backups.compare` counts it.
+    static func differences(_ result: JSONObject) -> Int64 {
+        ["added", "changed", "removed"].reduce(0) { $0 + (result.integer($1) ?? 0) }
     }
 
     /// Why a cache has declined.

@@ -40,6 +40,8 @@ struct VerbCommand {
                 ).run(&session, parameters, progress) { offset in
                     "go on with: \(CommandExample.line(verb, parameters, offset: offset))"
                 }
+            } else if verb.method.name == "settings.import" {
+                result = try importSettings(&session, progress)
             } else {
                 result = try session.result(
                     verb.method, parameters.json, passing: passed, progress: progress)
@@ -78,6 +80,18 @@ struct VerbCommand {
             verb: verb, parameters: parameters, columns: columns, bounds: bounds, options: options, console: console)
         try subscription.follow(&session, result)
         return .done
+    }
+
+    /// All of them or none: when the daemon goes meanwhile, the next one is sent the same, which is done once.
+    private func importSettings(_ session: inout Session, _ progress: ProgressLine) throws(Failure) -> [UInt8] {
+        let names = parameters["values"].flatMap { JSONObject($0) }?.entries.flatMap { domain, values in
+            JSONObject(values)?.names.map { domain + $0 } ?? []
+        }
+        let isDry = parameters["dryRun"] == Array("true".utf8)
+        return try session.insistentResult(
+            verb.method, parameters.json,
+            isOnce: !isDry && parameters["requestKey"] == nil && SettingsImport.isKept(names ?? []),
+            progress: progress, options, remedy: "the same command again stores nothing twice")
     }
 
     /// What lasts as long as a connection, and this command's ends here.

@@ -22,6 +22,39 @@ import Testing
         #expect(error?.cause.map { "\($0)" } == "connect /nonexistent/kura.sock: No such file or directory")
     }
 
+    @Test func `a daemon that takes no connection is asked until it does, or the time is over`() throws {
+        let path = "/tmp/kura-full-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
+        let listener = csys_stream_socket()
+        try #require(csys_bind_unix(listener, path) == 0 && listen(listener, 1) == 0)
+        var others: [Int32] = []
+        defer {
+            for descriptor in others + [listener] { close(descriptor) }
+            unlink(path)
+        }
+        // As many as the queue has room for.
+        while true {
+            let descriptor = csys_stream_socket()
+            try #require(descriptor >= 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+            others.append(descriptor)
+            guard csys_connect_unix(descriptor, path) != 0 else { continue }
+            try #require(errno == EAGAIN)
+            break
+        }
+        var ticks = 0
+        let error = #expect(throws: ClientError.self) {
+            _ = try LineConnection.open(path: path, timeoutMilliseconds: 100) { ticks += 1 }
+        }
+        #expect(error?.code == .timedOut && error?.message.hasSuffix("took no connection within 100 ms") == true)
+        #expect(error?.hint?.contains("stopped") == true && ticks > 0)
+        // Without a time it waits for ever: until there is room.
+        ticks = 0
+        _ = try LineConnection.open(path: path) {
+            ticks += 1
+            if ticks == 10 { others.append(accept(listener, nil, nil)) }
+        }
+        #expect(ticks == 10)
+    }
+
     @Test func `a path that cannot be a socket's is told apart`() {
         #expect(Self.openError("/" + String(repeating: "x", count: 200))?.code == .badPath)
         #expect(Self.openError("/proc/self/status")?.code == .noDaemon)

@@ -40,7 +40,10 @@ import Testing
             "echo not JSON | kura docs import c", 1,
             ["kura: badRecord", "line 1, offset 0", "no JSON", "hint: --on-error skip"]
         ),
-        ("touch there; kura backup there", 2, ["there is there already", "hint: it takes no other file's place"]),
+        (
+            "touch there; kura backup there", 2,
+            ["there is there already", "hint: --replace has it take the other's place"]
+        ),
         ("kura backup -q whole && [[ -z $(kura restore -q whole --dry-run 2>&1) ]]", 0, []),
         ("[[ $(kura restore -q config.json --dry-run 2>&1) == 'kurad restore: config.json: '* ]]", 0, []),
         ("kura import config.json --from plst", 2, ["hint: did you mean plist?"]),

@@ -151,11 +151,13 @@ import Testing
         _ = CapturedConsole(input: #"{"key":{"a":1},"value":{"b":2}}"#).run("settings", "import", on: server)
         let values = #""values":{"app":{"a":1,"c":"\n"},"b":{"x":{"y":2}}}"#
         #expect(
-            server.requests == [
+            server.keylessRequests == [
                 "settings.import {\(values)}", "settings.import {\(values),\"dryRun\":true}",
                 // Domains that are called so.
                 #"settings.import {"values":{"key":{"a":1},"value":{"b":2}}}"#,
             ])
+        #expect(
+            server.requests.map { $0.contains("requestKey") } == [true, false, true], "what is stored is stored once")
         #expect(CapturedConsole(input: "5").run("settings", "import", on: server).status == .usage)
     }
 

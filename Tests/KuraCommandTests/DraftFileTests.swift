@@ -1,3 +1,5 @@
+import Glibc
+import KuraBytes
 import Testing
 
 @testable import KuraCommand
@@ -57,6 +59,129 @@ import Testing
                 0
 
                 """, "\(outcome.output)")
+    }
+
+    @Test func `every command that writes a file leaves alone what is there, unless told to replace it`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'; printf s | kura -q secrets put mail ada
+            key=$(kura secrets identity id)
+            commands=(
+                "backup FILE" "bundle create FILE" "disk-writes --html FILE"
+                "secrets export mail --recipient $key --output FILE"
+            )
+            for command in "${commands[@]}"; do
+                echo "${command%% *}"
+                rm -f there; printf kept >there; ln -f there alias
+                kura ${command/FILE/there} >/dev/null 2>told; echo "exit $?, $(cat there)"; cat told
+                # Before anything is asked.
+                kura --socket nowhere.sock ${command/FILE/there} 2>/dev/null; echo "exit $?"
+                kura --socket nowhere.sock ${command/FILE/there} --replace 2>/dev/null; echo "exit $?, $(cat there)"
+                kura -q ${command/FILE/there} --replace; echo "exit $?, $(stat -c %a there), $(cat alias)"
+                [[ $(head -c 4 there) != kept && -s there ]] && echo replaced
+                (umask 0; kura -q ${command/FILE/new}); stat -c %a new; rm new
+                kura -q ${command/FILE/-} >piped; echo "exit $?"; head -c 9 piped | cmp - <(head -c 9 there) && echo same
+            done
+            kura disk-writes --replace; kura secrets export mail --recipient "$key" --replace
+            kura secrets identity -; echo "exit $?"
+            kura backup - 2>told | cat >piped; head -1 told | cut -d: -f1; kura -q restore piped --dry-run && echo whole
+            ls
+            """)
+        let each = """
+            exit 2, kept
+            kura: there is there already
+            hint: --replace has it take the other's place, once all of it has come
+            exit 2
+            exit 3, kept
+            exit 0, 600, kept
+            replaced
+            600
+            exit 0
+            same
+
+            """
+        #expect(
+            outcome.output == ["backup", "bundle", "disk-writes", "secrets"].map { "\($0)\n\(each)" }.joined() + """
+                exit 2
+                -
+                whole
+                alias
+                id
+                kura.sock
+                log
+                piped
+                there
+                told
+
+                """, "\(outcome.output)")
+    }
+
+    /// A directory for one test.
+    private final class Folder {
+        let path: String
+
+        init() {
+            var template = Array("/tmp/kura-drafts-XXXXXX".utf8CString)
+            precondition(mkdtemp(&template) != nil)
+            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        deinit { _ = try? Shell.run("rm -rf \(path)") }
+
+        /// Names and contents of what is in it.
+        var contents: [String] {
+            (try? Shell.run("cd \(path) && for name in $(ls -A); do echo \"$name $(cat $name)\"; done"))?.output
+                .split(separator: "\n").map(String.init) ?? []
+        }
+
+        /// Writes a file of one line.
+        func write(_ name: String, _ text: String, replaces: Bool?, mayBeNameless: Bool, meanwhile: String? = nil)
+            throws(Failure)
+        {
+            let draft = try DraftFile("\(path)/\(name)", replaces: replaces, mayBeNameless: mayBeNameless)
+            try Array(text.utf8).withBytes { (bytes) throws(Failure) in try draft.write(bytes) }
+            if let meanwhile { _ = try? Shell.run("cd \(path) && \(meanwhile)") }
+            try draft.finish()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a draft becomes a file, or nothing is left of it, with names for drafts and without`(isNameless: Bool)
+        throws
+    {
+        let folder = Folder()
+        func refusal(_ name: String, _ replaces: Bool?, _ meanwhile: String? = nil) -> Failure? {
+            do throws(Failure) {
+                try folder.write(
+                    name, "x", replaces: replaces, mayBeNameless: isNameless, meanwhile: meanwhile)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        try folder.write("a", "1", replaces: false, mayBeNameless: isNameless)
+        #expect(folder.contents == ["a 1"])
+        #expect(
+            refusal("a", false)?.hint?.hasPrefix("--replace") == true && refusal("a", nil)?.hint == "name a new one")
+        try folder.write("a", "2", replaces: true, mayBeNameless: isNameless)
+        #expect(folder.contents == ["a 2"])
+        // Given up.
+        do { _ = try DraftFile("\(folder.path)/b", replaces: true, mayBeNameless: isNameless) }
+        #expect(folder.contents == ["a 2"])
+        // Somebody else comes first.
+        #expect(refusal("c", false, "echo 3 >c")?.message == "\(folder.path)/c is there already")
+        #expect(refusal("d", true, "mkdir d")?.message.hasPrefix("cannot write") == true)
+        _ = try Shell.run("rmdir \(folder.path)/d")
+        #expect(folder.contents == ["a 2", "c 3"])
+        #expect(refusal("none/e", false)?.message.contains("No such file or directory") == true)
+        let names = try Shell.run("cd \(folder.path); ls -A").output
+        #expect(names == "a\nc\n", "\(names)")
+        // Only a draft with a name is seen before it is finished.
+        let draft = try DraftFile("\(folder.path)/f", replaces: false, mayBeNameless: isNameless)
+        let count = try Shell.run("ls -A \(folder.path) | wc -l").output
+        #expect(count == (isNameless ? "2\n" : "3\n"))
+        try draft.finish()
     }
 
     @Test func `a backup that is compared is read`() throws {

@@ -28,6 +28,15 @@ final class FakeServer: Sendable {
     /// Every request so far: method and parameters.
     var requests: [String] { log.withLock { $0 } }
 
+    /// The same without their request keys, which are others each time.
+    var keylessRequests: [String] {
+        requests.map { request in
+            var request = request
+            request.replace(/,"requestKey":"kura-[0-9a-z]+"}$/, with: "}")
+            return request
+        }
+    }
+
     /// - Parameter answer: the lines to send back; after an empty array, or an empty line, the connection is closed.
     init(_ answer: @escaping @Sendable (Request) -> [String]) {
         self.answer = answer

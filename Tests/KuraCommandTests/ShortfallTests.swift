@@ -81,6 +81,21 @@ import Testing
             status: .negative,
             told: ["kura: 1 thing is not as"]),
         Case(
+            command: "backups compare night",
+            result:
+                #"{"backupRev":1,"same":3,"added":1,"changed":0,"removed":2,"differing":1,"differences":[],"rev":4}"#,
+            status: .negative, told: ["kura: 3 items are not as in the backup"]),
+        Case(
+            command: "backups compare night",
+            result:
+                #"{"backupRev":1,"same":3,"added":0,"changed":1,"removed":0,"differing":1,"differences":[],"rev":4}"#,
+            status: .negative, told: ["kura: 1 item is not as in the backup"]),
+        Case(
+            command: "backups compare night",
+            result:
+                #"{"backupRev":1,"same":3,"added":0,"changed":0,"removed":0,"differing":0,"differences":[],"rev":4}"#,
+            status: .done),
+        Case(
             command: "storage health", result: #"{"live":true,"ready":false,"reasons":["starting"]}"#, status: .tryAgain
         ),
         // It is as it was to be.
@@ -106,6 +121,37 @@ import Testing
         // For programs, the reply says it.
         let whole = run("--json")
         #expect(whole.status == one.status && whole.errors == "" && whole.output == one.result + "\n", "\(one.command)")
+    }
+
+    @Test func `a backup that what is there differs from is told by the status, as is one that is no good`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'; kura -q backup all; head -c 300 all >cut
+            try() { echo "$1: $(kura $1 >/dev/null 2>told; echo $?) $(head -1 told)"; }
+            try "backups compare --file all"; try "restore all --dry-run"
+            kura -q docs put notes a '{"n":2}'; kura -q docs put notes b '{"n":2}'
+            try "backups compare --file all"; try "backups compare --file all -q"
+            try "restore all --dry-run"
+            # The file alone.
+            try "restore all --dry-run -q"; try "restore all --dry-run --json"; try "restore all --dry-run --data-dir new"
+            try "restore cut --dry-run"
+            kura --socket nowhere restore all --dry-run >/dev/null 2>told; echo "$? $(cut -d: -f1,2 told)"
+            """)
+        #expect(
+            outcome.output == """
+                backups compare --file all: 0\u{20}
+                restore all --dry-run: 0\u{20}
+                backups compare --file all: 13 kura: 2 items are not as in the backup
+                backups compare --file all -q: 13\u{20}
+                restore all --dry-run: 13\u{20}
+                restore all --dry-run -q: 0\u{20}
+                restore all --dry-run --json: 0\u{20}
+                restore all --dry-run --data-dir new: 0\u{20}
+                restore cut --dry-run: 1 kurad restore: cut: it is cut off: its final part is missing
+                0 kura: not compared with a running daemon
+
+                """, "\(outcome.output)")
     }
 
     @Test func `a blob that does not fit and a signature that is not valid end a pipeline`() throws {

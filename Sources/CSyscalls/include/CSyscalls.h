@@ -143,6 +143,9 @@ int csys_private_memory_file(const char *name);
 int csys_unnamed_file(const char *directory, unsigned mode);
 /// Gives what a descriptor has open a name (linkat(2)); 0, or -1 with errno, ENOENT also when there is no /proc.
 int csys_name_file(int descriptor, const char *path);
+/// Has SIGINT, SIGTERM, SIGHUP and SIGPIPE, where they end the process, remove a file first; it ends by them all the same. NULL takes that back.
+/// 0; -1 when there is another one already, or no memory.
+int csys_unlink_when_ended(const char *path);
 /// What a descriptor has open, opened once more for reading; -1 with errno, ENOENT when there is no /proc.
 int csys_reopen_for_reading(int descriptor);
 /// Has `target`, an empty file, share the blocks of `source` (FICLONE of ioctl_ficlone(2)); 0, or -1 with errno where the file system cannot.

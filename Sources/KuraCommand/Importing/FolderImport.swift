@@ -53,7 +53,8 @@ struct FolderImport {
         do throws(Failure) {
             let result = JSONObject(
                 try session.insistentResult(
-                    method, JSONParts.object(params), passing: descriptor, progress: progress, job.options))
+                    method, JSONParts.object(params), passing: descriptor, progress: progress, job.options,
+                    remedy: "the same command again stores nothing twice"))
             if result?.boolean("stored") == true {
                 report.stored += 1
             } else {

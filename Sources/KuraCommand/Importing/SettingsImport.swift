@@ -62,6 +62,12 @@ struct SettingsImport {
         }
     }
 
+    /// Whether the daemon keeps the result, which has the names of what was changed, under a request key: 1 MiB at most. What is
+    /// larger is stored a second time when nobody knows whether it was, which is as if it had come later.
+    static func isKept(_ names: [String]) -> Bool {
+        names.reduce(0) { $0 + $1.utf8.count + 16 } <= 256 << 10
+    }
+
     private func store(
         _ entries: [(name: String, value: [UInt8])], _ given: ImportReport
     ) throws(Failure) -> ImportReport {
@@ -84,7 +90,8 @@ struct SettingsImport {
             let result: [UInt8]
             do throws(Failure) {
                 result = try session.insistentResult(
-                    method, JSONParts.object(params), progress: progress, job.options)
+                    method, JSONParts.object(params), isOnce: !job.isDry && Self.isKept(piece.map(\.name)),
+                    progress: progress, job.options, remedy: "the same command again stores nothing twice")
             } catch {
                 var failure = error
                 if report.stored > 0 { failure.message += "; the first \(report.stored) are stored" }

@@ -1,9 +1,6 @@
-import Glibc
 import KuraBytes
 import KuraClient
 import KuraProtocol
-
-// Safety: Swift lends paths as C strings for the call; the text of `strerror` is copied at once by the only thread.
 
 /// `kura backup`: one consistent backup into a local file.
 enum BackupCommand {
@@ -16,12 +13,14 @@ enum BackupCommand {
                 repeats: true),
             .passphraseFile("Encrypt it: the passphrase in this file opens it; - reads standard input."),
             .parts("include"),
+            .replace(),
         ],
         summary: "Write one consistent backup into a file, while the daemon goes on.",
         explanation: [
             "Settings, secrets, documents and their attachments, as of one revision, which is printed. Caches are never in it, nor what was "
-                + "configured with 'backup: false', nor secrets that are bound to this host; what was left out is printed as well. FILE must "
-                + "not be there yet: it gets its name when it is whole, synced and read back.",
+                + "configured with 'backup: false', nor secrets that are bound to this host; what was left out is printed as well. FILE gets "
+                + "its name when it is whole, synced and read back, and takes another's place only with --replace; '-' is standard output, "
+                + "which cannot be read back.",
             "Without --recipient and --passphrase-file the backup is not encrypted, but for its secrets: they stay sealed under this "
                 + "daemon's root key, which is not in it. Keep DATA/keys/root.key, or a passphrase of the secrets, elsewhere. "
                 + "With a recipient or a passphrase the whole file is encrypted, and opens the secrets too.",
@@ -37,37 +36,34 @@ enum BackupCommand {
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
     ) throws(Failure) -> ExitCode {
         try arguments.check(least: 1, most: 1)
-        let path = arguments.words[0]
         let result = try write(
-            path, "storage.backup", try parameters(arguments), tool.path, options, console, catalogue)
-        show(result, path, options, console)
+            arguments.words[0], arguments, "storage.backup", try parameters(arguments), tool.path, options, console,
+            catalogue)
+        show(result, arguments.words[0], options, console)
         return .done
     }
 
     /// Has the daemon write a file, which gets its name when it is whole.
     /// - Returns: what it says of it.
     static func write(
-        _ path: String, _ method: String, _ parameters: [UInt8], _ title: String, _ options: GlobalOptions,
+        _ path: String, _ arguments: ToolArguments, _ method: String, _ parameters: [UInt8], _ title: String,
+        _ options: GlobalOptions,
         _ console: Console, _ catalogue: Catalogue
     ) throws(Failure) -> [UInt8] {
-        guard unsafe access(path, F_OK) != 0 else {
-            throw .usage("\(path) is there already", hint: "it takes no other file's place: name a new one")
-        }
+        let draft = try DraftFile(path, replaces: arguments.has("replace"))
         var session = try Session.open(options, console)
-        let draft = path + ".\(getpid()).part"
-        let descriptor = unsafe open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        defer {
-            close(descriptor)
-            // Gone when the backup has its name.
-            unsafe unlink(draft)
-        }
         let progress = ProgressLine(console, title: title)
-        let result = try session.result(
-            try catalogue.method(named: method), parameters, passing: descriptor, progress: progress)
+        let result: [UInt8]
+        do throws(Failure) {
+            result = try session.result(
+                try catalogue.method(named: method), parameters, passing: draft.descriptor, progress: progress)
+        } catch {
+            // The daemon's write has failed, and not one of ours: what reads our output has had enough.
+            if draft.isStandardOutput { Console.endUnlessRead() }
+            throw error
+        }
         progress.erase()
-        guard fsync(descriptor) == 0, unsafe link(draft, path) == 0 else { throw failure(path) }
-        try syncDirectory(of: path)
+        try draft.finish()
         return result
     }
 
@@ -98,18 +94,6 @@ enum BackupCommand {
         return line
     }
 
-    private static func syncDirectory(of path: String) throws(Failure) {
-        let directory = path.contains("/") ? String(path[...path.lastIndex(of: "/")!]) : "."
-        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(path) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure(path) }
-    }
-
-    private static func failure(_ path: String) -> Failure {
-        .usage(unsafe "cannot write \(path): \(String(cString: strerror(errno)))")
-    }
-
     private static func show(_ result: [UInt8], _ path: String, _ options: GlobalOptions, _ console: Console) {
         show(result, path, options, console, isEncryptable: true) { count in
             "\(count("settings")), \(count("secrets")), \(count("documents")), \(count("attachments"))"
@@ -129,27 +113,25 @@ enum BackupCommand {
         contents: ((_ name: String) -> String) -> String
     ) {
         guard !console.isQuiet else { return }
-        guard options.form == .standard, let object = JSONObject(result) else {
-            console.print(line: result)
-            return
-        }
+        // What is said of the file must not become a part of it.
+        let place = path == "-" ? console.errors : console.output
+        guard options.form == .standard, let object = JSONObject(result) else { return place.write(result + [0x0A]) }
         let counts = object.object("counts")
         let cipher = isEncryptable ? (object.boolean("encrypted") == true ? "encrypted, " : "not encrypted, ") : ""
-        console.print(
+        let text =
             "\(Visible.line(path)): revision \(object.integer("rev") ?? 0), \(object.integer("bytes") ?? 0) bytes, "
-                + cipher + (object.boolean("verified") == true ? "verified\n" : "not read back\n"))
-        console.print("  " + contents { "\(counts?.integer($0) ?? 0) \($0)" } + "\n")
-        showEnd(object, console)
+            + cipher + (object.boolean("verified") == true ? "verified\n" : "not read back\n")
+            + "  " + contents { "\(counts?.integer($0) ?? 0) \($0)" } + "\n" + end(object)
+        place.write(Array(text.utf8))
     }
 
     /// What was left out, and the digest.
-    private static func showEnd(_ object: JSONObject, _ console: Console) {
-        for item in object["leftOut"].flatMap({ JSONElements.read($0) }) ?? [] {
-            guard let left = JSONObject(item) else { continue }
+    private static func end(_ object: JSONObject) -> String {
+        let leftOut = (object["leftOut"].flatMap { JSONElements.read($0) } ?? []).compactMap { JSONObject($0) }
+        return leftOut.map { left in
             let place = ["store", "scope", "name"].compactMap { left.string($0) }.joined(separator: "/")
-            console.print(
-                "  left out: \(Visible.line(place)), \(left.integer("count") ?? 0) (\(left.string("reason") ?? ""))\n")
-        }
-        console.print("  BLAKE2b-256 \(object.string("digest") ?? "")\n")
+            return
+                "  left out: \(Visible.line(place)), \(left.integer("count") ?? 0) (\(left.string("reason") ?? ""))\n"
+        }.joined() + "  BLAKE2b-256 \(object.string("digest") ?? "")\n"
     }
 }

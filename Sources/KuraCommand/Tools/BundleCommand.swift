@@ -6,13 +6,15 @@ enum BundleCommand {
     static let tool = Tool(
         noun: nil, word: "bundle", arguments: ["create", "FILE"],
         options: [
-            .parts("include", ["settings", "documents", "models"], such: "models/feed")
+            .parts("include", ["settings", "documents", "models"], such: "models/feed"),
+            .replace(),
         ],
         summary: "Write what other daemons are to begin with into a file: a seed bundle.",
         explanation: [
             "Settings, documents with their attachments, and models, as of one revision, while the daemon goes on. Nothing of what was "
                 + "deleted, of the secrets and of the blobs is in it, nor what is configured with 'backup: false', nor what came from a "
-                + "seed bundle itself and has not been changed since. It is not encrypted.",
+                + "seed bundle itself and has not been changed since. It is not encrypted. FILE gets its name when it is whole, and takes another's place only with "
+                + "--replace.",
             "'kurad --seed-bundle FILE' lays it down where there is nothing: settings and documents at the first start, models also when the "
                 + "model cache has been dropped. Models are stale then, so whoever is the first to ask fetches them anew.",
             "Start a daemon over an empty directory, have the application fill it, create the bundle, and ship it with the application.",
@@ -34,7 +36,7 @@ enum BundleCommand {
         let include = arguments.values("include")
         if !include.isEmpty { members.append(("include", BackupCommand.list(include))) }
         let result = try BackupCommand.write(
-            path, "storage.bundle", JSONParts.object(members), "bundle create", options, console, catalogue)
+            path, arguments, "storage.bundle", JSONParts.object(members), "bundle create", options, console, catalogue)
         BackupCommand.show(result, path, options, console, isEncryptable: false) { count in
             "\(count("settings")), \(count("documents")), \(count("attachments")), \(count("models")) of \(count("namespaces"))"
         }

@@ -16,6 +16,7 @@ enum DiskWrites {
             Tool.Option(
                 name: "html", value: "FILE",
                 summary: "Write a page with charts and tables instead: one file that needs no other."),
+            .replace("The page's FILE"),
         ],
         summary: "Show what was written to the disk, when and for whom.",
         explanation: [
@@ -33,16 +34,20 @@ enum DiskWrites {
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
     ) throws(Failure) -> ExitCode {
         try arguments.check(least: 0, most: 0)
+        let page = arguments.value("html")
+        if arguments.has("replace"), page == nil { throw .usage("--replace is for the FILE of --html") }
+        // Before anything is asked: a file that is there is not written.
+        let draft = try DraftFile(page ?? "-", replaces: arguments.has("replace"))
         var session = try Session.open(options, console)
         let method = try catalogue.method(named: "storage.diskWrites")
-        if let path = arguments.value("html") {
+        if let page {
             var bills: [WriteBillView] = []
             for grouping in ["store", "method", "client", "key"] {
                 let (_, bill) = try ask(&session, method, arguments, by: grouping)
                 bills.append(bill)
             }
-            try OutputFile.write(Array(DiskWritesPage(bills).html.utf8), to: path)
-            console.remark("written to \(path)")
+            try console.write(Array(DiskWritesPage(bills).html.utf8), to: draft)
+            if !draft.isStandardOutput { console.remark("written to \(page)") }
             return .done
         }
         let (result, bill) = try ask(&session, method, arguments, by: arguments.value("by"))

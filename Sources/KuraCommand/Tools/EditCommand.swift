@@ -130,9 +130,12 @@ struct EditCommand {
         guard descriptor >= 0 else {
             throw .usage(unsafe "cannot make a file in \(directory): \(String(cString: strerror(errno)))")
         }
-        close(descriptor)
+        defer { close(descriptor) }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        try OutputFile.write(text, to: path)
+        do throws(Failure) { try NamelessFile.append(text, to: descriptor) } catch {
+            unsafe unlink(path)
+            throw error
+        }
         return path
     }
 

@@ -79,9 +79,10 @@ enum ManCommand {
         guard unsafe mkdir(directory, 0o755) == 0 || errno == EEXIST else { throw .file("cannot make \(directory)") }
         for (name, text) in files {
             let path = "\(directory)/\(name)"
-            try OutputFile.write(Array(text.utf8), to: path)
-            // Safety: as above. A manual is for everybody.
-            guard unsafe chmod(path, 0o644) == 0 else { throw .file("cannot write \(path)") }
+            let draft = try DraftFile(path, replaces: true)
+            // A manual is for everybody.
+            guard fchmod(draft.descriptor, 0o644) == 0 else { throw .file("cannot write \(path)") }
+            try console.write(Array(text.utf8), to: draft)
         }
         console.remark("\(files.count) pages in \(directory)")
     }

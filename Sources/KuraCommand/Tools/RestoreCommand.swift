@@ -42,7 +42,9 @@ enum RestoreCommand {
             "With --at and --log the state at any revision since the backup comes back, as far as the log goes back without a gap: it is read "
                 + "from copies, so it may be a running daemon's. The daemon's first start takes these changes in.",
             "With --dry-run and without --data-dir the daemon that answers here is asked what a restore would change of its settings, documents "
-                + "and attachments: item by item, some of them by name. 'kura backups compare NAME' does so for those in the data directory.",
+                + "and attachments: item by item, some of them by name; the exit status is 13 when there is anything, as with "
+                + "'kura backups compare NAME', which does so for those in the data directory. With --json and with -q the file alone is "
+                + "looked at.",
             "Secrets of a backup that is not encrypted open with the root key of where it was made: put its root.key into DIR/keys/ before the "
                 + "daemon starts, or unlock with a passphrase. Those of an encrypted one get a root.key of their own.",
         ],
@@ -70,17 +72,21 @@ enum RestoreCommand {
             try SiblingProgram.become("kurad", words)
         }
         var failure: Failure?
-        do throws(Failure) { try compare(arguments, options, console, catalogue) } catch { failure = error }
+        var differences: Int64 = 0
+        do throws(Failure) { differences = try compare(arguments, options, console, catalogue) } catch {
+            failure = error
+        }
         let status = try SiblingProgram.run("kurad", words)
         // Why a file is no good has been told then.
         if status == 0, let failure { console.remark("not compared with a running daemon: \(failure.message)") }
-        exit(status)
+        exit(status == 0 && differences > 0 ? ExitCode.negative.rawValue : status)
     }
 
     /// Has the running daemon tell what a restore would change.
+    /// - Returns: how many items.
     private static func compare(
         _ arguments: ToolArguments, _ options: GlobalOptions, _ console: Console, _ catalogue: Catalogue
-    ) throws(Failure) {
+    ) throws(Failure) -> Int64 {
         guard arguments.value("identity") == nil else {
             throw .usage("what an identity opens is opened here only")
         }
@@ -99,7 +105,9 @@ enum RestoreCommand {
         var session = try Session.open(options, console)
         let result = try session.result(
             try catalogue.method(named: "backups.compare"), JSONParts.object(members), passing: descriptor)
-        guard let object = JSONObject(result) else { return }
+        guard let object = JSONObject(result) else {
+            throw Failure(status: .noDaemon, message: "the answer is no object")
+        }
         func counts(_ object: JSONObject) -> String {
             func count(_ name: String) -> Int { Int(object.integer(name) ?? 0) }
             return "\(count("added")) would come back, \(count("changed")) be changed, \(count("removed")) go"
@@ -116,5 +124,6 @@ enum RestoreCommand {
                 console.print("    \(example.string("change") ?? "") \(Visible.line(example.string("key") ?? ""))\n")
             }
         }
+        return Shortfall.differences(object)
     }
 }

@@ -9,12 +9,14 @@ enum SecretsExport {
         options: [
             .init(
                 name: "recipient", value: "KEY", summary: "Public key of who may open it, as base64; it must be given."),
-            .init(name: "output", value: "FILE", summary: "Where to; standard output when left out."),
+            .init(name: "output", value: "FILE", summary: "Where to; standard output when left out, or '-'."),
+            .replace("The output's FILE"),
         ],
         summary: "Write a service's secrets into a file that only a recipient's key opens.",
         explanation: [
             "The newest version of each secret, with what is known of it. The daemon seals every value before it leaves it: "
                 + "this command never holds one in clear, and there is no export that is not sealed.",
+            "FILE is readable by its owner alone, and gets its name when it is whole.",
             "'kura secrets identity' makes a recipient's key pair, 'kura secrets import --identity' reads the file.",
         ],
         examples: [
@@ -34,6 +36,10 @@ enum SecretsExport {
         guard Array(recipient.utf8).withBytes({ Base64.decode($0, into: &key) }), key.count == 32 else {
             throw .usage("--recipient takes an X25519 public key: 32 bytes as base64, 44 characters")
         }
+        let output = arguments.value("output")
+        if arguments.has("replace"), output == nil { throw .usage("--replace is for the FILE of --output") }
+        // Before anything is asked: a file that is there is not written.
+        let draft = try DraftFile(output ?? "-", replaces: arguments.has("replace"))
         var session = try Session.open(options, console)
         let items = try list(arguments.words[0], &session, console, catalogue)
         let get = try catalogue.method(named: "secrets.get")
@@ -56,11 +62,7 @@ enum SecretsExport {
         }
         progress.erase()
         let header = SealedExport.header(count: count, recipient: recipient) + [0x0A]
-        if let path = arguments.value("output") {
-            try OutputFile.write(header + text, to: path)
-        } else {
-            console.output.write(header + text)
-        }
+        try console.write(header + text, to: draft)
         console.remark("\(count) secrets of \(arguments.words[0]), sealed")
         return .done
     }

@@ -24,6 +24,9 @@ enum SecretsIdentity {
         try arguments.check(least: 1, most: 1)
         _ = csys_set_no_dump()
         let path = arguments.words[0]
+        guard path != "-" else {
+            throw .usage("a key pair is kept in a file: standard output is for its public key")
+        }
         let pair = try unsafe access(path, F_OK) == 0 ? read(path) : make(path)
         var text = ByteBuffer()
         pair.publicKey.withBytes { Base64.encode($0, into: &text) }
@@ -57,7 +60,9 @@ enum SecretsIdentity {
         } catch {
             throw Failure(status: .refused, message: "cannot make a key: \(error)")
         }
-        try OutputFile.make(text.bytes, at: path)
+        let file = try DraftFile(path, replaces: nil)
+        try file.write(text.bytes)
+        try file.finish()
         return pair
     }
 

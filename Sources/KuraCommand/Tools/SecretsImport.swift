@@ -67,8 +67,13 @@ enum SecretsImport {
             let isLast = index == entries.count - 1
             guard isLast || operations.count == perTransaction || bytes >= bytesPerTransaction else { continue }
             do throws(Failure) {
-                _ = try session.result(
-                    apply, JSONParts.object([("operations", JSONElements.array(operations))]), progress: progress)
+                _ = try session.insistentResult(
+                    apply, JSONParts.object([("operations", JSONElements.array(operations))]), isOnce: true,
+                    progress: progress, options,
+                    remedy: arguments.has("if-absent")
+                        ? "'kura secrets list \(CommandExample.quoted(service))' tells which are stored: leave these out, and import the rest"
+                        : "the same command again stores all of them; those that are stored already get another version"
+                )
             } catch {
                 var failure = error
                 if let index = Self.operation(of: failure), operations.indices.contains(index) {

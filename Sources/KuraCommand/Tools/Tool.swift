@@ -41,6 +41,11 @@ struct Tool {
                     + "May be given several times.", repeats: true, choices: stores)
         }
 
+        /// A file that is there may be replaced.
+        static func replace(_ what: String = "FILE") -> Option {
+            Option(name: "replace", value: nil, summary: "\(what) may be there: it is replaced when all has come.")
+        }
+
         static func passphraseFile(_ summary: String) -> Option {
             Option(name: "passphrase-file", value: "FILE", summary: summary)
         }

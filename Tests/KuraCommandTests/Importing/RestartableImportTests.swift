@@ -99,6 +99,111 @@ import Testing
         #expect(settings.status == .done && settings.output.contains("\"stored\":1"), "\(settings)")
     }
 
+    /// Answers each write from its second time on, and keeps the keys that they come with.
+    private func forgetful(_ result: String, always: Bool = false) -> FakeServer {
+        let last = Mutex("")
+        return FakeServer { request in
+            let isFirst = last.withLock { known in
+                defer { known = request.params }
+                return known != request.params
+            }
+            return isFirst || always ? [""] : [request.result(result)]
+        }
+    }
+
+    @Test func `imports of settings and of secrets go on, and are sent the same again under the same key`() throws {
+        let settings = forgetful(#"{"rev":1,"added":1,"changed":0,"removed":0}"#)
+        let lines = CapturedConsole(input: #"{"app":{"a":1}}"#).run("settings", "import", on: settings)
+        #expect(lines.status == .done && lines.output.hasPrefix(#"{"rev":1"#), "\(lines)")
+        #expect(settings.requests.count == 2 && Set(settings.requests).count == 1, "\(settings.requests)")
+        #expect(settings.keylessRequests.first == #"settings.import {"values":{"app":{"a":1}}}"#)
+        #expect(settings.keylessRequests != settings.requests)
+        #expect(lines.errors.contains("the daemon is gone; waiting for it"))
+        let given = CapturedConsole(input: #"{"app":{"a":1}}"#).run(
+            "settings", "import", "--request-key", "mine", on: settings)
+        #expect(given.status == .done)
+        #expect(settings.requests.last?.hasSuffix(#""requestKey":"mine"}"#) == true, "\(settings.requests)")
+
+        let secrets = forgetful(#"{"rev":1,"results":[]}"#)
+        let map = "{" + (0..<501).map { "\"n\($0)\":\"v\"" }.joined(separator: ",") + "}"
+        let stored = CapturedConsole(input: map).run("secrets", "import", "app", "--if-absent", on: secrets)
+        #expect(stored.status == .done && stored.errors.hasSuffix("kura: 501 secrets of app stored\n"), "\(stored)")
+        // Two pieces, twice each, each under a key of its own.
+        #expect(secrets.requests.count == 4 && Set(secrets.requests).count == 2)
+        let keys = secrets.requests.map { String($0.suffix(60)) }
+        #expect(keys[0] == keys[1] && keys[1] != keys[2] && keys.allSatisfy { $0.contains("\"requestKey\":\"kura-") })
+    }
+
+    @Test func `what has no daemon to go on with says how to go on, and that nobody knows what is stored`() throws {
+        let gone = forgetful("{}", always: true)
+        let settings = CapturedConsole(input: #"{"app":{"a":1}}"#).run("settings", "import", on: gone)
+        #expect(settings.status == .outcomeUnknown && gone.requests.count == 11, "\(settings)")
+        #expect(settings.errors.contains("hint: the same command again stores nothing twice"), "\(settings.errors)")
+        let server = FakeServer { request in
+            request.params.contains("n500") ? [""] : [request.result(#"{"rev":1,"results":[]}"#)]
+        }
+        let map = "{" + (0..<501).map { "\"n\($0)\":\"v\"" }.joined(separator: ",") + "}"
+        for (options, hint) in [
+            ([], "hint: the same command again stores all of them; those that are stored already get another version"),
+            (
+                ["--if-absent"],
+                "hint: 'kura secrets list app' tells which are stored: leave these out, and import the rest"
+            ),
+        ] {
+            let secrets = CapturedConsole(input: map).run(
+                ["--socket", server.path, "secrets", "import", "app"] + options)
+            #expect(secrets.status == .outcomeUnknown && secrets.errors.contains(hint), "\(secrets.errors)")
+            #expect(secrets.errors.contains("; the first 500 of 501 are stored"), "\(secrets.errors)")
+        }
+        // What is refused is not sent again.
+        let refusing = FakeServer { [$0.error("forbidden", code: -32006)] }
+        let refused = CapturedConsole(input: #"{"app":{"a":1}}"#).run("settings", "import", on: refusing)
+        #expect(refused.status == .refused && refusing.requests.count == 1)
+    }
+
+    @Test func `settings whose names are too many for a kept result are sent without a key`() {
+        let names = (0..<4_000).map { "\($0)" + String(repeating: "x", count: 60) }
+        #expect(SettingsImport.isKept(Array(names.prefix(3_000))) && !SettingsImport.isKept(names))
+        let server = forgetful(#"{"rev":1,"added":1,"changed":0,"removed":0}"#)
+        let text = "{\"app\":{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}}"
+        let outcome = CapturedConsole(input: text).run("settings", "import", on: server)
+        #expect(outcome.status == .done && server.requests.count == 2 && server.requests == server.keylessRequests)
+    }
+
+    @Test func `secrets that are imported when the daemon is killed are there once, each in its first version`() throws
+    {
+        let outcome = try Shell.run(
+            """
+            work=$(mktemp -d); cd "$work"
+            export KURA_SOCKET=$work/kura.sock KURA_MIN_FREE_BYTES=0
+            trap 'kill $daemon 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+            begin() {
+                kurad --data-dir "$work/data" --profile small 2>>"$work/log" &
+                daemon=$!
+                for _ in {1..3000}; do kura -q ping 2>/dev/null && break; sleep 0.01; done
+            }
+            seq 1 1200 | sed 's/.*/N&=v&/' >in.env
+            KURA_FAULTS=log.commit:kill:3 begin
+            first=$daemon
+            kura secrets import app in.env --if-absent 2>told &
+            import=$!
+            wait $first; echo "the daemon's status $?"
+            begin
+            wait $import; echo "exit $?"
+            kura secrets list app --all | jq -s -c '[length, ([.[].version] | unique)]'
+            grep -c 'waiting for it' told; tail -1 told
+            """)
+        #expect(
+            outcome.output == """
+                the daemon's status 137
+                exit 0
+                [1200,[1]]
+                1
+                kura: 1200 secrets of app stored
+
+                """, "\(outcome.output)")
+    }
+
     @Test func `a daemon that is killed in the midst of an import and started again has all of it, once`() throws {
         let outcome = try Shell.run(
             """
