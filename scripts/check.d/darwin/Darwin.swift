@@ -9,6 +9,7 @@ public typealias mode_t = UInt16
 public typealias off_t = Int64
 public typealias nfds_t = UInt32
 public typealias uid_t = UInt32
+public typealias useconds_t = UInt32
 
 // errno.h
 public var errno: Int32 {
@@ -66,6 +67,7 @@ public var F_SETFD: Int32 { 2 }
 public var F_SETFL: Int32 { 4 }
 public var F_DUPFD_CLOEXEC: Int32 { 67 }
 public var O_NONBLOCK: Int32 { 4 }
+@discardableResult public func usleep(_ microseconds: useconds_t) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
 @discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
