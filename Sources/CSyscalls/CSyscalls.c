@@ -42,6 +42,53 @@ int csys_no_pipe_signal(int socket) {
     return 0;
 #endif
 }
+// A table by hand, for processors without the instruction: one byte at a time.
+static uint32_t crc32c_by_table(uint32_t crc, const unsigned char *bytes, size_t length) {
+    static const uint32_t nibbles[16] = {
+        0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
+        0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75,
+    };
+    while (length--) {
+        crc ^= *bytes++;
+        crc = crc >> 4 ^ nibbles[crc & 15];
+        crc = crc >> 4 ^ nibbles[crc & 15];
+    }
+    return crc;
+}
+#if defined(__x86_64__)
+__attribute__((target("sse4.2")))
+static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *bytes, size_t length) {
+    uint64_t sum = crc;
+    while (length >= 8) {
+        uint64_t word;
+        memcpy(&word, bytes, 8);
+        sum = __builtin_ia32_crc32di(sum, word);
+        bytes += 8, length -= 8;
+    }
+    crc = (uint32_t)sum;
+    while (length--) crc = __builtin_ia32_crc32qi(crc, *bytes++);
+    return crc;
+}
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+static uint32_t crc32c_by_instruction(uint32_t crc, const unsigned char *bytes, size_t length) {
+    while (length >= 8) {
+        uint64_t word;
+        memcpy(&word, bytes, 8);
+        crc = __builtin_arm_crc32cd(crc, word);
+        bytes += 8, length -= 8;
+    }
+    while (length--) crc = __builtin_arm_crc32cb(crc, *bytes++);
+    return crc;
+}
+#endif
+uint32_t csys_crc32c(uint32_t crc, const void *bytes, size_t length) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2")) return ~crc32c_by_instruction(~crc, bytes, length);
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
+    return ~crc32c_by_instruction(~crc, bytes, length);
+#endif
+    return ~crc32c_by_table(~crc, bytes, length);
+}
 static int unix_address(const char *path, struct sockaddr_un *address) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;

@@ -134,6 +134,13 @@ public final class Connection {
 
     // MARK: Settings
 
+    /// Leaves room for a checksum at the end of each page. Only in an empty file.
+    public func reserveForSeals() throws(SQLiteError) {
+        let database = try unsafe open()
+        var value = Int32(PageSeal.length)
+        try unsafe check(sqlite3_file_control(database, "main", SQLITE_FCNTL_RESERVE_BYTES, &value), database)
+    }
+
     /// Keeps the -wal file when the last connection closes (SQLITE_FCNTL_PERSIST_WAL).
     public func setPersistWAL(_ on: Bool) throws(SQLiteError) {
         let database = try unsafe open()

@@ -16,6 +16,8 @@ final class CountedFile {
     private let counter: Counter
     /// Used for WAL files; others leave it empty.
     private var joiner = FrameJoiner()
+    /// Of the tables' own file; others have none.
+    private var seals = PageSeal()
     private let reading: Reading
     /// Where the file lies, when what is written to it is paced.
     private let pacedPath: String?
@@ -56,16 +58,32 @@ final class CountedFile {
             let result = flushForOthers()
             if result != SQLITE_OK { return result }
         }
-        let result =
-            switch reading {
-            // sqlite3_open reads the first 100 bytes of the database, and nothing else reads those: opening may wait.
-            case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
-                unsafe readWithoutWaiting(descriptor, bytes, at: offset)
-            case .real, .withoutWaiting:
-                unsafe noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+        var result = unsafe readOnce(bytes, at: offset)
+        if role == .durable, part == .database, result == SQLITE_OK {
+            unsafe seals.learn(Bytes(UnsafeRawBufferPointer(bytes)), at: offset)
+            var tries = 0
+            // Whoever overwrites a page may be in the midst of it: what is damaged stays so.
+            while result == SQLITE_OK, unsafe !seals.holds(Bytes(UnsafeRawBufferPointer(bytes)), at: offset) {
+                tries += 1
+                guard tries < Self.tries else { return SQLITE_CORRUPT }
+                usleep(useconds_t(tries * 50))
+                result = unsafe readOnce(bytes, at: offset)
             }
+        }
         counter.add(reads: 1, bytes: result == SQLITE_OK ? bytes.count : 0)
         return result
+    }
+
+    private static let tries = 4
+
+    private func readOnce(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int32 {
+        switch reading {
+        // sqlite3_open reads the first 100 bytes of the database, and nothing else reads those: opening may wait.
+        case .withoutWaiting(let descriptor, _) where offset != 0 || bytes.count != 100:
+            unsafe readWithoutWaiting(descriptor, bytes, at: offset)
+        case .real, .withoutWaiting:
+            unsafe noting(methods.xRead(real, bytes.baseAddress, Int32(bytes.count), offset))
+        }
     }
 
     private func readWithoutWaiting(
@@ -86,6 +104,7 @@ final class CountedFile {
     // MARK: Writing
 
     func write(_ bytes: Bytes, at offset: Int64) -> Int32 {
+        if part == .database, role == .durable { return emitSealed(bytes, at: offset) }
         guard part == .wal else { return emit(bytes, at: offset) }
         if joiner.pageSize == 0, offset != 0 { learnPageSize() }
         switch joiner.take(bytes, at: offset) {
@@ -97,6 +116,18 @@ final class CountedFile {
             if result == SQLITE_OK { joiner.passed(bytes, at: offset) }
             return result
         }
+    }
+
+    /// A page gets its seal on its way to the file.
+    private func emitSealed(_ bytes: Bytes, at offset: Int64) -> Int32 {
+        seals.learn(bytes, at: offset)
+        guard seals.isOn else { return emit(bytes, at: offset) }
+        if let page = seals.seal(bytes, at: offset) { return emit(page, at: offset) }
+        let whole = unsafe seals.seal(part: bytes, at: offset) { page, start in
+            unsafe methods.xRead(real, page.baseAddress, Int32(page.count), start) == SQLITE_OK
+        }
+        guard let whole else { return emit(bytes, at: offset) }
+        return emit(whole.page, at: whole.offset)
     }
 
     /// Writes the block of joined frames. When that fails the block is dropped, so that it is never written later.

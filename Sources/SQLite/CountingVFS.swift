@@ -53,8 +53,11 @@ public enum CountingVFS {
     ) {
         let counter = Counter.of(role, part)
         counter.add(writes: writes, bytes: bytesWritten)
-        counter.add(syncs: syncs)
+        if syncs > 0 { counter.add(syncs: syncs) }
     }
+
+    /// How many syncs were counted of one kind of file.
+    public static func syncs(_ role: FileRole, _ part: FilePart) -> Int { Counter.of(role, part).syncCount }
 
     /// What became of a file's name past SQLite.
     public enum NameChange: Sendable { case made, renamed, removed }

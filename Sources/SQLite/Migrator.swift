@@ -34,6 +34,15 @@ public struct Migrator: Sendable {
     /// The version that a migrated file has.
     public var newestVersion: Int32 { steps.last?.version ?? 0 }
 
+    /// Each version with the tables that its step makes: those that its SQL names behind CREATE TABLE.
+    public var tables: [(version: Int32, names: [String])] {
+        steps.map { step in
+            let words = step.sql.split { $0 == " " || $0 == "\n" || $0 == "(" }
+            let names = words.indices.dropLast(2).filter { words[$0] == "CREATE" && words[$0 + 1] == "TABLE" }
+            return (step.version, names.map { String(words[$0 + 2]) })
+        }
+    }
+
     /// Runs the steps that the file has not seen, each in one transaction together with its `user_version`.
     ///
     /// An empty file without an id is taken: the id is set in the same transaction as the first step. When a step fails

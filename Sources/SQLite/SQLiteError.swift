@@ -86,6 +86,7 @@ extension SQLiteError {
             extendedCode: result,
             systemErrno: LastErrno.take(of: result),
             message: text.map { unsafe String(cString: $0) } ?? "no message")
+        unsafe DamageWatch.notice(self, database)
     }
 }
 

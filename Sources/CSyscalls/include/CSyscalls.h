@@ -41,6 +41,9 @@ void *csys_remap(void *pages, size_t bytes, size_t wanted);
 void csys_unmap(void *pages, size_t bytes);
 /// Writes zeros, which no compiler takes for writing what nobody reads (explicit_bzero(3), memset_s of Darwin).
 void csys_wipe(void *bytes, size_t length);
+/// CRC-32C of the bytes, going on from `crc` (0 at first). The processor's own instruction where there is one.
+/// Source: RFC 3720, appendix B.4.
+uint32_t csys_crc32c(uint32_t crc, const void *bytes, size_t length);
 /// Asks for the cache line at `address`; a hint, never a fault. Not a system call, but as far from Swift.
 static inline void csys_prefetch(const void *address) { __builtin_prefetch(address); }
 /// Where printable ASCII but quote and backslash ends: the first such byte at or behind `at`, or `end`. Sixteen bytes at a time.
