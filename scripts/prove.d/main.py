@@ -10,11 +10,13 @@ import section_bounds
 import section_calls
 import section_clock
 import section_cuts
+import section_damage
 import section_descriptors
 import section_disks
 import section_full
 import section_kill
 import section_lowstorage
+import section_ownfull
 import section_powercut
 import section_readonly
 import section_readthenlost
@@ -32,6 +34,7 @@ SECTIONS = {
     "sync": section_sync.run,
     "full": section_full.run,
     "lowstorage": section_lowstorage.run,
+    "ownfull": section_ownfull.run,
     "bounds": section_bounds.run,
     "bill": section_bill.run,
 }
@@ -47,7 +50,9 @@ FAULTS = {
     "readonly": section_readonly.run,
     "start": section_start.run,
 }
-KINDS = {"durability": SECTIONS, "faults": FAULTS}
+# What is found changed between two runs.
+DAMAGE = {"damage": section_damage.run}
+KINDS = {"durability": SECTIONS, "faults": FAULTS, "damage": DAMAGE}
 
 
 def main(work, kind, arguments):
