@@ -44,7 +44,7 @@ let package = Package(
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CSyscalls"),
         module("KuraBytes", ["CSyscalls"]),
-        module("SQLite", ["KuraBytes", "CSQLite"]),
+        module("SQLite", ["KuraBytes", "CSQLite", "CSyscalls"]),
         module("Sodium", ["KuraBytes", "CSodium"]),
         module("KuraProtocol", ["KuraBytes"]),
         module("KuraJSON", ["KuraBytes"]),

@@ -200,6 +200,13 @@ public struct ByteBuffer: ~Copyable {
         unsafe (base! + offset).storeBytes(of: byte, as: UInt8.self)
     }
 
+    /// Writes an integer's bytes, lowest first, over those at `offset`.
+    @inlinable
+    public mutating func overwrite<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, littleEndian value: T) {
+        precondition(offset >= 0 && offset <= length - MemoryLayout<T>.size)
+        unsafe (base.unsafelyUnwrapped + offset).storeBytes(of: value.littleEndian, as: T.self)
+    }
+
     public mutating func removeAll() {
         if wipes { wipe(0..<length) }
         length = 0

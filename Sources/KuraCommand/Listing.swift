@@ -42,6 +42,9 @@ struct Listing {
             return missing.isEmpty ? [] : ["missing: \(missing.joined(separator: ", "))"]
         }
         return method.result.compactMap { other in
+            if case .object = other.type, let value = result[other.name] {
+                return "\(other.name): \(Table.cell(value))"
+            }
             guard other.name != field.name, case .list = other.type, let elements = result[other.name] else {
                 return nil
             }

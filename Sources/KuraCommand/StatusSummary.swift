@@ -58,7 +58,20 @@ struct StatusSummary {
         }
         let state = isReady ? style.green("ready") : style.red("not ready")
         return "kurad \(status.string("version") ?? "?") is \(state)\n"
-            + Layout.definitions((rows + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) }, width: width)
+            + Layout.definitions(
+                (rows + troubles + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) }, width: width)
+    }
+
+    /// What was found damaged, and how snapshots do.
+    private var troubles: [[String]] {
+        var rows: [[String]] = []
+        let damage = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
+        if let first = damage.first?.string("file") {
+            let more = damage.count > 1 ? " and \(damage.count - 1) more" : ""
+            rows.append(["damage", "\(Visible.line(first))\(more): 'kura doctor' says what to do"])
+        }
+        if let snapshots = SnapshotHealth(status, now: now) { rows.append(["snapshots", snapshots.line]) }
+        return rows
     }
 
     private var revision: String {
@@ -86,7 +99,7 @@ struct StatusSummary {
     }
 
     /// Seconds since 1970 of an RFC 3339 time in UTC; nil when it is none.
-    private static func seconds(_ text: String) -> Int64? {
+    static func seconds(_ text: String) -> Int64? {
         let parts = text.split { !$0.isNumber }.compactMap { Int32($0) }
         guard parts.count >= 6 else { return nil }
         // Safety: `tm` has an address only for the name of a time zone, which stays nil.

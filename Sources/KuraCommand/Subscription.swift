@@ -71,8 +71,8 @@ struct Subscription {
 
     private mutating func note(_ params: [UInt8]) {
         guard resumes, let object = JSONObject(params) else { return }
-        // What was let go of is read elsewhere; what follows it is told.
-        if let rev = object["rev"] ?? object["resyncRev"] { asked["afterRev"] = rev }
+        // What was let go of, or lost, is read elsewhere; what follows it is told.
+        if let rev = object["rev"] ?? object["resyncRev"] ?? object["toRev"] { asked["afterRev"] = rev }
         if let epoch = object["epoch"] { asked["epoch"] = epoch }
     }
 

@@ -157,8 +157,11 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,
-                when: "The disk is full: this change was not stored, and nobody else's was touched. Reads go on.",
-                remedy: "Free space and send it again.")
+                when:
+                    "The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on.",
+                remedy:
+                    "Free space, by deletions for example, and send it again: `storage.status` says how much is missing and what takes it (`space`)."
+            )
         case .outcomeUnknown:
             Facts(
                 name: "outcomeUnknown", code: -32009, message: "Outcome unknown", retryable: false,
@@ -322,9 +325,11 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                 name: "integrity", code: -32061, message: "Integrity", retryable: false,
                 when: """
                     What is on the disk is not what was written there: damaged, taken from another place, or an older state; \
-                    `data.hint` says what. Nothing of it is shown.
+                    `data.hint` says what. Nothing of it is shown. What lies elsewhere is still served.
                     """,
-                remedy: "Look for who changed the data directory, and bring it back from a backup.")
+                remedy:
+                    "`kura doctor` names the command that brings it back: from the newest snapshot and the log. Look at the disk, and for who changed the data directory."
+            )
         case .wrongKey:
             Facts(
                 name: "wrongKey", code: -32062, message: "Wrong key", retryable: false,

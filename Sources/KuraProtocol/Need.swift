@@ -43,6 +43,18 @@ extension Method {
     }
 }
 
+extension Method {
+    /// Whether it only takes something away: it needs the right to delete, and none to create or to change.
+    public var isRemoval: Bool {
+        guard access == .write else { return false }
+        switch need {
+        case .scope(let verbs, _, _), .scopes(let verbs, _), .scopeNames(let verbs, _, _):
+            return verbs.contains(.delete) && verbs.isDisjoint(with: [.create, .update])
+        default: return false
+        }
+    }
+}
+
 extension Method.Store {
     /// Those that grants can be about; the others have nothing to protect, or look into these.
     public static let granted: [Method.Store] = [.storage, .settings, .secrets, .documents, .models, .blobs]

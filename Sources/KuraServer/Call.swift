@@ -77,6 +77,7 @@ final class Call {
     /// Appends the result of the request that the reader holds.
     func perform(_ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         if reader.hasSecrets { holdsSecrets = true }
+        storage.setRemoving(server.removals[reader.methodIndex])
         if let rule = server.auditRules[reader.methodIndex] { return try perform(rule, &out, storage) }
         try performAnything(&out, storage)
     }
@@ -251,12 +252,14 @@ extension Refusal {
             error.oldestRev = oldestRev
             self = .error(error)
         case .overloaded: self = .error(RPCError(.overloaded, hint: "this part of the log cannot be read yet"))
-        case .damagedLog: self = .error(RPCError(.internalError, hint: "the log could not be read"))
-        case .unreadable(let error) where error.isWant:
+        case .damagedLog:
             self = .error(
                 RPCError(
-                    .overloaded, hint: "the tables cannot be read now: too many files are open, or memory is short"))
-        case .unreadable: self = .error(RPCError(.internalError, hint: "the tables could not be read"))
+                    .integrity,
+                    hint:
+                        "a part of the log is damaged, and the rest is served: 'kura doctor' names the command that helps"
+                ))
+        case .unreadable: self = .error(RPCError(unreadable: error))
         case .cancelled: self = .error(RPCError(.shuttingDown))
         case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
         case .interrupted: self = .error(RPCError(.cancelled))
@@ -280,6 +283,23 @@ extension Refusal {
                 RPCError(
                     .replyTooLarge, hint: "too many groups, or too much in them: group by less, or narrow them down",
                     limit: limit))
+        }
+    }
+}
+
+extension RPCError {
+    /// The tables could not be read.
+    init(unreadable error: StoreError) {
+        switch error.unreadable {
+        case .want:
+            self.init(.overloaded, hint: "the tables cannot be read now: too many files are open, or memory is short")
+        case .damage:
+            self.init(
+                .integrity,
+                hint:
+                    "the tables are damaged where this lies, and the rest is served; 'kura doctor' names the command that brings it back, such as kura restore --at newest --log"
+            )
+        case .other, nil: self.init(.internalError, hint: "the tables could not be read")
         }
     }
 }
@@ -313,12 +333,15 @@ final class ServerFacts {
     /// In the order of the method table.
     let accessRules: ContiguousArray<AccessRule>
     let auditRules: ContiguousArray<AuditRule?>
+    /// Methods that only take something away.
+    let removals: ContiguousArray<Bool>
     let access: AccessControl
     /// Who waits for secrets that are sealed anew.
     var rewrapWaits: [RewrapWait] = []
     /// Refusals that the audit has at once.
     var refusals = RefusalBudgets()
     var sockets: [DaemonSocket] = []
+    var backupHealth = BackupHealth()
     var connections = 0
     var accepted: UInt64 = 0
     var requests: UInt64 = 0
@@ -357,6 +380,7 @@ final class ServerFacts {
         latencies = Latencies(table)
         self.accessRules = accessRules
         self.auditRules = auditRules
+        removals = ContiguousArray(table.methods.map(\.isRemoval))
         self.access = access
         self.version = version
         self.limits = limits

@@ -110,6 +110,7 @@ public enum Daemon {
         _ = server.facts.openRPC
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
+            server.facts.backupHealth.every = every
             server.scheduledBackups = ScheduledBackups(
                 every: every, configuration.backupsKeep, configuration.backupsRecipients, storageConfiguration,
                 wake: { loop.wake() })

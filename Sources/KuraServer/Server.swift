@@ -266,6 +266,7 @@ public final class Server {
         if !transfers.isEmpty { tellTransfers(storage) }
         if scheduledBackups != nil { tendBackups(storage) }
         if idleChecks != nil { tendChecks(storage) }
+        tellDamage(storage.damage)
         if !facts.rewrapWaits.isEmpty { tellRewrapping(storage) }
         tellClaims(storage)
         call.connection = nil

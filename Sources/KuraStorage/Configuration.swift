@@ -114,8 +114,9 @@ public struct StorageConfiguration: Sendable {
     /// Snapshots, each a file.
     public var backupsDirectory: String { dataDirectory + "/backups" }
     var tablesPath: String { durableDirectory + "/kura.sqlite" }
-    /// Bytes held back on the disk, so that folding goes on when it is full.
-    var reserveBytes: Int { segmentBytes }
+    /// Bytes held back on the disk, so that folding and deletions go on when it is full: a segment goes when all of it is folded, and a slice
+    /// takes its bytes in the WAL besides.
+    var reserveBytes: Int { max(4 << 20, segmentBytes + segmentBytes / 4) }
     /// The history of the write bill.
     var billPath: String { dataDirectory + "/writes" }
     var reservePath: String { dataDirectory + "/ballast" }
@@ -128,5 +129,8 @@ public struct StorageConfiguration: Sendable {
     var recoveredPath: String { dataDirectory + "/recovered.json" }
     /// Which bundle the tables began with.
     var seedRecordPath: String { dataDirectory + "/seed.json" }
-    var sparePath: String { logDirectory + "/spare-wal" }
+    /// A retired segment's file, to be used again.
+    var sparePath: String { logDirectory + "/spare" }
+    /// Up to which revision the log was on the disk.
+    var acknowledgedPath: String { dataDirectory + "/acknowledged" }
 }

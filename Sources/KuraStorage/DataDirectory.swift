@@ -8,11 +8,19 @@ import KuraBytes
 /// The data directory, checked and locked. Whoever holds one may touch what is inside; the lock ends with the process.
 ///
 /// It is a directory of our own (never a symbolic link), closed to others (0700), on a local file system, and held by one
-/// daemon at a time. One that a newer version has written is refused as it is (`Formats`).
+/// daemon at a time. One that a newer version has written is refused as it is (`Formats`). What lies in the place of our own files is
+/// repaired or set aside, or the directory is refused as it is (`PlaceKeeper`).
+///
+/// The directory itself is locked as well as the file `lock`: that file may have been removed or replaced while a daemon runs. Earlier
+/// versions hold the file alone.
 struct DataDirectory: ~Copyable {
     private let lock: Int32
+    private let directory: Int32
 
-    static func open(_ path: String, configuration: StorageConfiguration) throws(StorageFault) -> DataDirectory {
+    /// `report`: takes a line on each thing that was put in order.
+    static func open(
+        _ path: String, configuration: StorageConfiguration, report: @escaping (String) -> Void = { _ in }
+    ) throws(StorageFault) -> DataDirectory {
         // With a slash at its end a link would be followed before it can be seen.
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -22,27 +30,41 @@ struct DataDirectory: ~Copyable {
             try FileSystem.syncDirectory(path + "/..")
         }
         try check(path)
-        let lock = try acquire(path + "/lock")
+        let directory = try acquireDirectory(path)
+        var lock: Int32 = -1
         do throws(StorageFault) {
+            let keeper = PlaceKeeper(configuration, report: report)
+            if let fault = keeper.fault(of: Place.lock) {
+                if case .mode = fault.what { try keeper.mend(fault) }
+                if case .owner = fault.what, isHeld(path + "/lock") { throw .inUse(pid: nil, path: path) }
+            }
+            if keeper.fault(of: Place.lock) == nil { lock = try acquire(path + "/lock") }
+            try keeper.check()
             try Formats.check(configuration)
+            try keeper.putInOrder()
+            if lock < 0 { lock = try acquire(path + "/lock") }
             noteHolder(lock)
-            try furnish(configuration)
+            try furnish(configuration, keeper)
         } catch {
-            close(lock)
+            if lock >= 0 { close(lock) }
+            close(directory)
             throw error
         }
-        return DataDirectory(lock: lock)
+        return DataDirectory(lock: lock, directory: directory)
     }
 
-    private init(lock: Int32) {
-        self.lock = lock
+    private init(lock: Int32, directory: Int32) {
+        (self.lock, self.directory) = (lock, directory)
     }
 
     deinit {
         close(lock)
+        close(directory)
     }
 
-    private static func furnish(_ configuration: StorageConfiguration) throws(StorageFault) {
+    private static func furnish(
+        _ configuration: StorageConfiguration, _ keeper: PlaceKeeper
+    ) throws(StorageFault) {
         try FileSystem.makeDirectory(configuration.logDirectory)
         try FileSystem.makeDirectory(configuration.durableDirectory)
         try FileSystem.makeDirectory(configuration.temporaryDirectory)
@@ -51,13 +73,14 @@ struct DataDirectory: ~Copyable {
         try FileSystem.makeDirectory(configuration.blobsDirectory)
         for name in try FileSystem.names(in: configuration.temporaryDirectory)
         where AttachmentFiles.digest(ofMarker: name) == nil {
-            let path = configuration.temporaryDirectory + "/" + name
-            if name.hasPrefix(LogScrub.leftoverPrefix) {
-                try LogScrub.erase(path)
-            } else if FileSystem.isDirectory(path) {
-                try FileSystem.removeDirectory(path)
-            } else {
-                try FileSystem.remove(path)
+            try keeper.clear("tmp/" + name) { (path) throws(StorageFault) in
+                if name.hasPrefix(LogScrub.leftoverPrefix), FileSystem.isRegular(path) {
+                    try LogScrub.erase(path)
+                } else if FileSystem.isDirectory(path) {
+                    try FileSystem.removeDirectory(path)
+                } else {
+                    try FileSystem.remove(path)
+                }
             }
         }
         try FileSystem.syncDirectory(configuration.durableDirectory)
@@ -81,6 +104,10 @@ struct DataDirectory: ~Copyable {
         guard mode & 0o077 == 0 else {
             throw .refused("\(path) is open to others (mode \(String(mode & 0o7777, radix: 8))); chmod 700 it")
         }
+        guard anyOwner || owner == 0 || mode & 0o700 == 0o700 else {
+            throw .refused(
+                "\(path) is closed to its owner (mode \(String(mode & 0o7777, radix: 8))); chmod 700 it")
+        }
         let type = unsafe csys_file_system_type(path)
         if let name = networkFileSystems[type] {
             throw .refused("\(path) is on a network file system (\(name)), where locks and syncs cannot be relied on")
@@ -93,6 +120,29 @@ struct DataDirectory: ~Copyable {
         0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda", 0x564C: "NCP", 0x0BD0_0BD0: "Lustre",
         0x0161_1970: "GFS2", 0x7461_636F: "OCFS2",
     ]
+
+    private static func acquireDirectory(_ path: String) throws(StorageFault) -> Int32 {
+        let descriptor = try FileSystem.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw .system(errno: code, call: "flock", path: path) }
+            var holder: Int32?
+            if let lock = try? FileSystem.openRegular(path + "/lock") {
+                holder = readPID(lock)
+                close(lock)
+            }
+            throw .inUse(pid: holder, path: path)
+        }
+        return descriptor
+    }
+
+    /// Whether somebody holds a lock that is another user's.
+    private static func isHeld(_ path: String) -> Bool {
+        guard let descriptor = try? FileSystem.openRegular(path) else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
 
     private static func acquire(_ path: String) throws(StorageFault) -> Int32 {
         let descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)

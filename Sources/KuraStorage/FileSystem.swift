@@ -31,6 +31,17 @@ enum FileSystem {
         return descriptor
     }
 
+    /// Opens a regular file for reading: no link is followed, and nobody waits for the other end of a FIFO.
+    static func openRegular(_ path: String) throws(StorageFault) -> Int32 {
+        let descriptor = try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .system(errno: EINVAL, call: "open, which is no regular file,", path: path)
+        }
+        return descriptor
+    }
+
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
     /// Makes a directory that only its owner enters; one that is there already is fine.
@@ -167,6 +178,12 @@ enum FileSystem {
     static func isDirectory(_ path: String) -> Bool {
         var information = stat()
         return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Whether it is a file with contents, and no link to one.
+    static func isRegular(_ path: String) -> Bool {
+        var information = stat()
+        return unsafe lstat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     }
 
     /// When a file was written last, milliseconds since 1970; 0 when it is not there.

@@ -55,6 +55,13 @@ final class Ledger {
     var isFoldOutOfSpace = false
     /// The reserve has been given up for the fold: until it is back, changes would take its room.
     var isRefusingForReserve = false
+    /// The request only takes something away: it finds room where others are refused.
+    var isRemoving = false
+    /// Most bytes of changes that are not folded, and of one transaction, as the room on the disk bounds them.
+    var overlayLimit = Int.max
+    var transactionLimit = Int.max
+    /// The room does bound them.
+    var isRoomBounded = false
     private struct Staged {
         var old: ItemRef?
         var new: ItemRef
@@ -65,6 +72,8 @@ final class Ledger {
     private var staged: ContiguousArray<Staged> = []
     private var records = RecordBuffer()
     private var transactionStart = 0
+    /// The overlay's bytes when the transaction began.
+    private var transactionOverlay = 0
     /// Transactions that have begun and not ended; only the outermost has a revision of its own.
     private var openTransactions = 0
     private var isTransactionStrict = false
@@ -121,7 +130,7 @@ final class Ledger {
         var isFirst: Bool
     }
 
-    var isOverlayFull: Bool { overlayBytes >= configuration.overlayBytes }
+    var isOverlayFull: Bool { overlayBytes >= min(configuration.overlayBytes, overlayLimit) }
     /// Bytes of changes that no slice has taken yet, about.
     var hasUnfolded: Bool { !queue.isEmpty }
     /// Changes that no slice has taken yet, in the order of their revisions.
@@ -138,6 +147,7 @@ final class Ledger {
     func begin() -> Mark {
         if openTransactions == 0 {
             transactionStart = staged.count
+            transactionOverlay = overlayBytes
             isTransactionStrict = false
             transactionFlushSeconds = .max
         }
@@ -215,7 +225,7 @@ final class Ledger {
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(StoreError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
-        try checkRoom()
+        try checkRoom(isTombstone, (body ?? value).count)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         if !writerAccounts.isEmpty {
@@ -261,19 +271,27 @@ final class Ledger {
         enter(new, over: old, scope)
     }
 
-    private func checkRoom() throws(StoreError) {
-        if isRefusingChanges || isRefusingForReserve { throw .noSpace }
+    /// `isTombstone`: something goes. `bytes`: of what comes.
+    private func checkRoom(_ isTombstone: Bool, _ bytes: Int) throws(StoreError) {
+        let takesAway = isTombstone || isRemoving
+        if isRefusingChanges || isRefusingForReserve && !takesAway { throw .noSpace }
+        // A transaction is folded at once: what it touches has to find room in the reserve.
+        if isRefusingForReserve, !isAmending, staged.count - transactionStart >= configuration.reserveBytes >> 14 {
+            throw .noSpace
+        }
         if isAmending { return }
+        if isRoomBounded, !takesAway, overlayBytes - transactionOverlay + bytes > transactionLimit { throw .noSpace }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
-            if isOverlayFull { throw isFoldOutOfSpace ? .noSpace : .busy }
+            let isFull = takesAway ? overlayBytes >= configuration.overlayBytes : isOverlayFull
+            if isFull { throw isFoldOutOfSpace ? .noSpace : .busy }
             if records.count > configuration.turnBytes { throw .busy }
         }
     }
 
     /// Stages the dropping of a collection: its name is free at once.
     func stageDrop(_ scope: Scope) throws(StoreError) {
-        try checkRoom()
+        try checkRoom(true, 0)
         isTransactionStrict = true
         let marker = makeDrop(scope, rev: rev + 1, at: now)
         scope.withName { name in
@@ -401,13 +419,13 @@ final class Ledger {
         /// Nothing was appended, and every change of the turn is taken back.
         case noSpace
         /// Whether the changes survive is not known.
-        case unknown(SQLiteError)
+        case unknown(StorageFault)
     }
 
     /// `syncedRev`: up to there the log is on the disk.
     func commit(to log: Log, syncedRev: UInt64) -> Outcome {
         guard !staged.isEmpty else { return .nothing }
-        do throws(SQLiteError) {
+        do throws(StorageFault) {
             try log.append(rev: rev, at: now, records: records.bytes, syncedRev: syncedRev)
         } catch {
             guard error.isFull else { return .unknown(error) }

@@ -5,9 +5,7 @@ import SQLite
 /// What a start finds in the data directory and makes of it: the tables as they are, the log's changes above them in
 /// memory, and a segment to go on with.
 ///
-/// After an unclean stop the page cache may show commits that no sync has covered: they are readable now and may be gone
-/// after a power cut. So the changes above `foldedRev` are copied to a fresh segment and synced, directory too, before
-/// the first reply. (Syncing the old file would not do: after a failed sync the kernel reports its pages as clean.)
+/// `LogRepair` sees to it that what the log shows is whole and on the disk before the first reply.
 struct Recovery {
     let ledger: Ledger
     let log: Log
@@ -25,7 +23,8 @@ struct Recovery {
     /// Opens what is there; on a full disk makes room for it first.
     /// `report`: takes lines for the operator.
     static func start(
-        _ configuration: StorageConfiguration, housekeeper: Housekeeper, boot: Boot? = nil, report: (String) -> Void
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, boot: Boot? = nil,
+        report: @escaping (String) -> Void
     ) throws(StorageFault) -> Recovery {
         var failure: StorageFault
         do throws(StorageFault) {
@@ -53,71 +52,75 @@ struct Recovery {
     /// `isDiskFull`: whatever can be smaller is, and a segment goes as soon as its rows have been copied.
     init(
         _ configuration: StorageConfiguration, housekeeper: Housekeeper, isDiskFull: Bool = false, boot: Boot? = nil,
-        report: (String) -> Void = { _ in }
+        report: @escaping (String) -> Void = { _ in }
     ) throws(StorageFault) {
         wasDiskFull = isDiskFull
-        let tables = try TablesInMemory(configuration, boot: boot, report: report)
+        var tables = try TablesInMemory(configuration, boot: boot, report: report)
         try boot?.enter(.log)
-        (writer, epoch) = (tables.writer, tables.epoch)
+        writer = tables.writer
         (ledger, settings, documents) = (tables.ledger, tables.settings, tables.documents)
         let foldedRev = ledger.foldedRev
         var closed = tables.segments
-        var highest = closed.last?.number ?? 0
-
-        var found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
+        let directory = configuration.logDirectory
+        let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
+        let listed = closed.last?.number ?? 0
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
-        highest = max(highest, found.leftovers.map(\.number).max() ?? 0)
-        try LogHole.close(&found.leftovers, above: foldedRev, configuration, report)
-        let leftovers = found.leftovers.map(\.number)
         // Let go without the tables' being told: by a run that was killed, or to make room.
-        let gone = closed.filter { !FileSystem.exists(Segment.path(configuration.logDirectory, $0.number)) }
+        let gone = closed.filter { !LogFiles.exists($0.number, in: directory) }
         closed.removeAll { listed in gone.contains { $0.number == listed.number } }
-        let pristine = found.pristine.flatMap { $0.number > highest ? $0 : nil }
-        let number = pristine?.number ?? max(highest, found.pristine?.number ?? 0) + 1
+        let examination = try LogExamination(
+            found.leftovers, above: foldedRev,
+            acknowledged: try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: tables.epoch),
+            known: tables.lost)
+        var repair = LogRepair(
+            found.leftovers, examination, unreadable: found.unreadable,
+            highest: max(listed, found.highest), configuration, report)
+        try repair.run(
+            foldedRev: foldedRev, tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
+            beginHistory: { (lost) throws(StorageFault) in
+                try tables.beginHistory(without: lost, in: configuration.tablesPath)
+            })
+        epoch = tables.epoch
+        let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment
-        do throws(StorageFault) {
-            if let pristine {
-                active = pristine
-            } else {
-                // Small, so that a start is quick; the next one has its full size.
-                active = try Segment(
-                    creating: number, in: configuration.logDirectory,
-                    capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20),
-                    recycled: nil)
-            }
-            replayedChanges = try Self.replay(
-                &found.leftovers, foldedRev, into: active, ledger, documents, configuration, isDiskFull: isDiskFull)
-        } catch {
-            // Half a copy, or half a segment, is of no use, and in the way on a full disk; but not when it has taken the
-            // place of what was copied.
-            let directory = configuration.logDirectory
-            if leftovers.allSatisfy({ FileSystem.exists(Segment.path(directory, $0)) }) {
-                try Segment.remove(number, in: directory)
-            }
-            throw error
+        if let pristine = found.pristine, pristine.number >= highest {
+            active = pristine
+        } else {
+            if let pristine = found.pristine { try Segment.remove(pristine.number, in: directory) }
+            // Small, so that a start is quick; the next one has its full size.
+            active = try Segment(
+                creating: highest + 1, in: directory,
+                capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil)
         }
+        replayedChanges = try Self.replay(
+            repair.segments, foldedRev, without: tables.lost, ledger, documents, configuration)
         settings.recount()
-        for leftover in found.leftovers {
+        for segment in repair.segments {
             closed.append(
                 Log.Closed(
-                    number: leftover.number, firstRev: leftover.firstRev, lastRev: leftover.lastRev,
-                    bytes: leftover.capacity))
+                    number: segment.number, firstRev: segment.firstRev, lastRev: segment.lastRev,
+                    bytes: LogFiles.size(segment.number, in: directory)))
         }
         closed.sort { $0.number < $1.number }
         log = Log(
-            configuration: configuration, housekeeper: housekeeper, active: active, closed: closed,
+            configuration: configuration, housekeeper: housekeeper, active: active, closed: closed, rev: ledger.rev,
             retired: gone.map(\.number))
-        hasRaisedRevision = try RelaxedDurability.resume(configuration, ledger, log, above: boot?.lostRev ?? 0)
+        let given = examination.lost.isEmpty ? 0 : examination.newest
+        hasRaisedRevision = try RelaxedDurability.resume(
+            configuration, ledger, log, above: max(boot?.lostRev ?? 0, given))
     }
 
     // MARK: The log
 
     private struct Found {
-        /// Segments with rows that the tables may not have, in the order of their first revisions: a copy that a kill cut
-        /// short has a higher number than what follows it. Several may have the same rows.
-        var leftovers: [Segment] = []
+        /// Segments with rows that the tables may not have, in the order of their first revisions: what was written anew has a higher
+        /// number than what follows it. Several may have the same rows.
+        var leftovers: [any ReadableSegment] = []
         /// A segment that was made in advance and never written.
         var pristine: Segment?
+        /// Files that are no segments any more.
+        var unreadable: [(path: String, reason: String)] = []
+        var highest = 0
     }
 
     /// Opens the segments that the tables do not list as folded, and removes files that belong to none.
@@ -126,34 +129,51 @@ struct Recovery {
     ) throws(StorageFault) -> Found {
         let directory = configuration.logDirectory
         let names = try FileSystem.names(in: directory)
-        let numbers = names.compactMap(Segment.number(ofFile:)).sorted()
-        var found = Found()
+        let numbers = try LogFiles.numbers(in: directory)
+        var found = Found(highest: numbers.last ?? 0)
         for number in numbers {
             if let listed = closed.first(where: { $0.number == number }), listed.lastRev <= foldedRev { continue }
-            let segment: Segment
+            let segment: any ReadableSegment
             do throws(StorageFault) {
-                segment = try Segment(opening: number, in: directory)
+                segment = try LogFiles.open(number, in: directory)
             } catch {
-                // A kill while it was being made leaves a file without the table, which is synced before any row can be
-                // written. Anything else is damage, and nothing is removed.
+                let path = Segment.path(directory, number)
+                if case .damaged(let reason) = error, FileSystem.exists(path) {
+                    found.unreadable.append((path, reason))
+                    continue
+                }
+                // A kill while one of an earlier layout was being made leaves a file without the table.
                 guard case .database(let cause, _) = error, cause.code == 1, number == numbers.last else { throw error }
-                try Segment.remove(number, in: directory)
+                try LogFiles.remove(number, in: directory)
                 continue
             }
-            if segment.lastRev > 0 {
+            if segment.lastRev > 0 || !segment.damages.isEmpty {
                 found.leftovers.append(segment)
-            } else if segment.isOfOldLayout {
-                try Segment.remove(number, in: directory)
-            } else {
+            } else if let segment = segment as? Segment {
                 if let other = found.pristine { try Segment.remove(other.number, in: directory) }
                 found.pristine = segment
+            } else {
+                try LogFiles.remove(number, in: directory)
             }
         }
         found.leftovers.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
-        for name in names where name.hasSuffix(".sqlite-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
-            let stem = name.split(separator: "-").first.map(String.init) ?? name
-            guard let number = Segment.number(ofFile: stem), !numbers.contains(number) else { continue }
+        for name in names where Segment.isDraft(name) { try FileSystem.remove(directory + "/" + name) }
+        try removeOrphans(names, numbers, closed, foldedRev, directory)
+        return found
+    }
+
+    /// Removes what earlier layouts have left beside a segment that is gone.
+    private static func removeOrphans(
+        _ names: [String], _ numbers: [Int], _ closed: [Log.Closed], _ foldedRev: UInt64, _ directory: String
+    ) throws(StorageFault) {
+        for name in names where name.hasSuffix("-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
             let path = directory + "/" + name
+            let stem = name.split(separator: "-").first.map(String.init) ?? name
+            guard let number = SQLiteSegment.number(ofFile: stem) else {
+                if name == "spare-wal" { try FileSystem.remove(path) }
+                continue
+            }
+            guard !numbers.contains(number) else { continue }
             // Nobody here removes a file before its WAL, but for earlier versions, which did so with what was folded.
             let isFolded = closed.contains { $0.number == number && $0.lastRev <= foldedRev }
             if !isFolded, name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty {
@@ -162,19 +182,14 @@ struct Recovery {
             }
             try FileSystem.remove(path)
         }
-        return found
     }
 
-    /// Takes the changes above `foldedRev` into memory, and copies them into the segment that goes on, synced.
-    ///
-    /// On a full disk each segment makes room for the copy of the next: it goes when its own copy is durable.
+    /// Takes the changes above `foldedRev` into memory.
     private static func replay(
-        _ leftovers: inout [Segment], _ foldedRev: UInt64, into active: Segment, _ ledger: Ledger,
-        _ documents: DocumentsStore, _ configuration: StorageConfiguration, isDiskFull: Bool
+        _ segments: [any ReadableSegment], _ foldedRev: UInt64, without lost: RevisionSet, _ ledger: Ledger,
+        _ documents: DocumentsStore, _ configuration: StorageConfiguration
     ) throws(StorageFault) -> Int {
-        guard leftovers.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
-        let mustCopy = FaultPoints.hit(.recoverCopy) != .skip
-        var copy = SegmentCopy(into: active, in: configuration.logDirectory)
+        guard segments.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         // Most of the time goes into reading old documents. The cache is for the trees' inner pages, which every look-up
         // passes; one that kept the ids' leaves as well was no faster.
         let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true, cacheKibibytes: 4096)
@@ -184,37 +199,33 @@ struct Recovery {
         var applied = foldedRev
         var newest = foldedRev
         var changes = 0
-        var position = 0
-        while position < leftovers.count {
-            let segment = leftovers[position]
-            try segment.rows(after: applied) { (rev, at, records) throws(StorageFault) in
-                changes += try apply(records, at: at, above: foldedRev, behind: &newest, ledger, documents, reader)
-                if mustCopy { try copy.append(rev: rev, at: at, records: records) }
-                applied = rev
-            }
-            if mustCopy, isDiskFull {
-                try copy.finish()
-                try Segment.remove(segment.number, in: configuration.logDirectory)
-                leftovers.remove(at: position)
-            } else {
-                position += 1
+        for segment in segments {
+            try segment.rows(after: applied) { (row) throws(StorageFault) in
+                changes += try apply(
+                    row, above: foldedRev, behind: &newest, without: lost, ledger, documents, reader)
+                applied = row.rev
             }
         }
-        if mustCopy { try copy.finish() }
         return changes
     }
 
     /// Takes a row's changes above `foldedRev` into memory.
     /// `newest`: the revision of the last change that was taken in; what follows comes next to it.
     /// - Returns: how many they are.
-    /// - Throws: `.hole` when some are missing: they may have been acknowledged, so nobody goes on without them unasked.
+    /// `lost`: revisions that are known to be missing.
+    /// - Throws: `.hole` when others are: they may have been acknowledged, so nobody goes on without them unasked.
     static func apply(
-        _ records: Bytes, at: Int64, above foldedRev: UInt64, behind newest: inout UInt64, _ ledger: Ledger,
-        _ documents: DocumentsStore, _ reader: DocumentReader
+        _ row: SegmentRow, above foldedRev: UInt64, behind newest: inout UInt64, without lost: RevisionSet,
+        _ ledger: Ledger, _ documents: DocumentsStore, _ reader: DocumentReader
     ) throws(StorageFault) -> Int {
         var changes = 0
         var offset = 0
-        while let record = try LogRecord.next(in: records, at: &offset) {
+        let at = row.at
+        if row.previous > newest {
+            guard lost.contains(newest + 1...row.previous) else { throw .hole(after: newest, next: row.previous + 1) }
+            newest = row.previous
+        }
+        while let record = try LogRecord.next(in: row.records, at: &offset) {
             // A row's first changes may have been folded, its last not: slices end where a sync ended.
             guard record.rev > foldedRev else { continue }
             guard record.rev <= newest + 1 || RelaxedDurability.raises(record, from: newest) else {

@@ -18,12 +18,14 @@ enum RelaxedDurability {
     /// Where it is kept, in `Store.configuration`, that some scope is or was relaxed, and how often the counter was raised.
     private static let scopeName = Array("storage".utf8)
     private static let key = Array("relaxed".utf8)
+    /// The value of the first note, which raises nothing.
+    private static let notedValue = Array("0".utf8)
 
     /// Notes durably that some scope is or was relaxed, within the transaction that makes it so.
     static func note(_ ledger: Ledger) throws(StoreError) {
         guard !isNoted(ledger) else { return }
         let scope = scopeName.withBytes { ledger.scopes.findOrPrepare(.configuration, $0) }
-        let value = Array("0".utf8)
+        let value = notedValue
         try key.withBytes { (key) throws(StoreError) in
             try value.withBytes { (value) throws(StoreError) in
                 try ledger.stage(
@@ -45,9 +47,14 @@ enum RelaxedDurability {
     }
 
     /// Whether the record raises the counter that stands at `rev`: the one kind behind which revisions are missing rightly.
-    static func raises(_ record: LogRecord, from rev: UInt64) -> Bool {
-        record.store == .configuration && record.rev == rev + step && record.scope.elementsEqual(scopeName)
-            && record.key.elementsEqual(key)
+    static func raises(_ record: LogRecord, from rev: UInt64) -> Bool { raisedRev(record) == rev }
+
+    /// The revision at which the counter stood that the record raises; nil for a record that raises nothing.
+    static func raisedRev(_ record: LogRecord) -> UInt64? {
+        guard record.store == .configuration, record.rev >= step, record.scope.elementsEqual(scopeName),
+            record.key.elementsEqual(key), !record.value.elementsEqual(notedValue)
+        else { return nil }
+        return record.rev - step
     }
 
     /// Raises the revision counter when the last stop may have lost changes that were acknowledged.
@@ -56,6 +63,8 @@ enum RelaxedDurability {
     static func resume(
         _ configuration: StorageConfiguration, _ ledger: Ledger, _ log: Log, above lost: UInt64 = 0
     ) throws(StorageFault) -> Bool {
+        // The raise is the feed's first row: whoever has read everything before it goes on with it.
+        log.beginFeed(after: ledger.rev, compactedRev: 0)
         let isClean = readCleanStop(configuration) == ledger.rev
         if FileSystem.exists(configuration.cleanStopPath) {
             // It must not be taken for the next stop's.
@@ -93,8 +102,8 @@ enum RelaxedDurability {
                     }
                 }
             }
-        } catch let error as SQLiteError {
-            throw .database(error, file: log.active.path)
+        } catch let error as StorageFault {
+            throw error
         } catch { throw .damagedLog }
     }
 

@@ -7,9 +7,7 @@ import SQLite
 /// 1. What nobody misses goes: the reserve, the spare WAL, what segments have in advance.
 /// 2. The tables are made durable, by a checkpoint, or where they lie when there is no room for one. Segments that they
 ///    hold whole go.
-/// 3. When that was not enough, the log is compacted: `LogCompaction`.
-/// 4. Nor that: the log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it. What lies in the
-///    tables durably need not be copied by the recovery that follows.
+/// 3. When that was not enough, the log is folded, a piece at a time, and a segment goes as soon as a checkpoint covers it.
 ///
 /// The room that a step needs is what the steps before it gave.
 ///
@@ -30,7 +28,7 @@ struct RoomMaker {
 
     /// How far to go; each makes more room where the ones before it made too little.
     enum Effort: CaseIterable {
-        case whatNobodyMisses, compaction, folding
+        case whatNobodyMisses, folding
     }
 
     /// Throws: what is wrong apart from the disk's being full, or that it is full and the tables cannot even be opened.
@@ -38,15 +36,14 @@ struct RoomMaker {
         let directory = configuration.logDirectory
         try FileSystem.remove(configuration.reservePath)
         try FileSystem.remove(configuration.sparePath)
-        let numbers = try FileSystem.names(in: directory).compactMap(Segment.number(ofFile:)).sorted()
-        for number in numbers { try Segment.trim(number, in: directory) }
+        let numbers = try LogFiles.numbers(in: directory)
+        try trim(numbers, configuration)
         var maker = try RoomMaker(configuration)
         defer { maker.folder.stop() }
         do throws(StorageFault) {
             let rest = try maker.letGoOfFolded(numbers)
             switch effort {
             case .whatNobodyMisses: break
-            case .compaction: try maker.compact(rest, newest: numbers.last ?? 0)
             case .folding: try maker.foldLog(rest)
             }
         } catch {
@@ -55,10 +52,26 @@ struct RoomMaker {
         }
     }
 
+    /// Segments give back what they have in advance. None does when the log may have been cut short: what is left of the newest rows would
+    /// go as well.
+    private static func trim(_ numbers: [Int], _ configuration: StorageConfiguration) throws(StorageFault) {
+        let directory = configuration.logDirectory
+        var segments: [Segment] = []
+        for number in numbers where FileSystem.exists(Segment.path(directory, number)) {
+            // The recovery knows what to do about one that is damaged.
+            if let segment = try? Segment(opening: number, in: directory) { segments.append(segment) }
+        }
+        let acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil)
+        guard segments.allSatisfy(\.damages.isEmpty), segments.contains(where: { $0.lastRev >= acknowledged }) else {
+            return
+        }
+        for segment in segments { try segment.trim() }
+    }
+
     private init(_ configuration: StorageConfiguration) throws(StorageFault) {
         var configuration = configuration
         // The tables' WAL starts over before it grows.
-        configuration.checkpointBytes = configuration.reserveBytes / 4
+        configuration.checkpointBytes = configuration.segmentBytes / 4
         self.configuration = configuration
         let path = configuration.tablesPath
         tables = try TablesInMemory(configuration)
@@ -81,58 +94,35 @@ struct RoomMaker {
         var number: Int
         var firstRev: UInt64
         var lastRev: UInt64
-        /// Numbers are not used twice, so the newest segment stays, without its rows.
-        var isNewest: Bool
     }
 
     /// The tables are durable: the segments that they hold whole go.
     /// - Returns: the others, in the order of their first revisions.
     private func letGoOfFolded(_ numbers: [Int]) throws(StorageFault) -> [Leftover] {
         let listed = tables.segments.filter { $0.lastRev <= foldedRev }.map(\.number)
-        for number in listed { try Segment.remove(number, in: configuration.logDirectory) }
+        for number in listed { try LogFiles.remove(number, in: configuration.logDirectory) }
         var rest: [Leftover] = []
         for number in numbers where !listed.contains(number) {
             let leftover: Leftover
             do throws(StorageFault) {
-                let segment = try Segment(opening: number, in: configuration.logDirectory)
-                guard segment.lastRev > 0 else { continue }
-                leftover = Leftover(
-                    number: number, firstRev: segment.firstRev, lastRev: segment.lastRev,
-                    isNewest: number == numbers.last)
+                let segment = try LogFiles.open(number, in: configuration.logDirectory)
+                // One that is damaged, or was left by a kill while it was made, is the recovery's.
+                guard segment.lastRev > 0, segment.damages.isEmpty else { continue }
+                leftover = Leftover(number: number, firstRev: segment.firstRev, lastRev: segment.lastRev)
             } catch {
-                // None, left by a kill while it was made; the recovery knows what to do about it.
-                guard case .database(let cause, _) = error, cause.code == 1 else { throw error }
-                continue
+                switch error {
+                case .damaged: continue
+                case .database(let cause, _) where cause.code == 1: continue
+                default: throw error
+                }
             }
-            if leftover.lastRev <= foldedRev { try letGo(leftover) } else { rest.append(leftover) }
+            if leftover.lastRev <= foldedRev {
+                try LogFiles.remove(number, in: configuration.logDirectory)
+            } else {
+                rest.append(leftover)
+            }
         }
         return rest.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
-    }
-
-    private func letGo(_ leftover: Leftover) throws(StorageFault) {
-        if leftover.isNewest {
-            try Segment.empty(leftover.number, in: configuration.logDirectory)
-        } else {
-            try Segment.remove(leftover.number, in: configuration.logDirectory)
-        }
-    }
-
-    /// Has one segment take in all others' rows, the newest first.
-    /// `newest`: the highest number.
-    private func compact(_ leftovers: [Leftover], newest: Int) throws(StorageFault) {
-        let directory = configuration.logDirectory
-        let target: Segment
-        if newest > 0, leftovers.allSatisfy({ $0.number != newest }) {
-            target = try Segment(opening: newest, in: directory)
-        } else {
-            target = try Segment(
-                creating: newest + 1, in: directory, capacity: Segment.leastCapacity, recycled: nil)
-        }
-        guard target.lastRev == 0 else { return }
-        var compaction = LogCompaction(into: target, in: directory)
-        for leftover in leftovers.sorted(by: { ($0.lastRev, $0.number) > ($1.lastRev, $1.number) }) {
-            guard try compaction.move(leftover.number, above: foldedRev) else { return }
-        }
     }
 
     /// Folds the segments one after the other, and lets each go.
@@ -142,19 +132,21 @@ struct RoomMaker {
             try fold()
             let outcome = outcome { folder.checkpoint() }
             if let error = outcome.error { throw .database(error, file: configuration.tablesPath) }
-            if outcome.durableRev >= leftover.lastRev { try letGo(leftover) }
+            if outcome.durableRev >= leftover.lastRev {
+                try LogFiles.remove(leftover.number, in: configuration.logDirectory)
+            }
         }
     }
 
     /// Takes a segment's changes into memory, and folds them whenever there is enough for a piece.
     private mutating func replay(_ number: Int) throws(StorageFault) {
-        let segment = try Segment(opening: number, in: configuration.logDirectory)
+        let segment = try LogFiles.open(number, in: configuration.logDirectory)
         var replayed = replayedRev
         var newest = replayedRev
-        try segment.rows(after: replayedRev) { (rev, at, records) throws(StorageFault) in
+        try segment.rows(after: replayedRev) { (row) throws(StorageFault) in
             _ = try Recovery.apply(
-                records, at: at, above: foldedRev, behind: &newest, tables.ledger, tables.documents, reader)
-            replayed = rev
+                row, above: foldedRev, behind: &newest, without: tables.lost, tables.ledger, tables.documents, reader)
+            replayed = row.rev
             if tables.ledger.overlayBytes >= Self.pieceBytes { try fold() }
         }
         replayedRev = replayed

@@ -54,19 +54,24 @@ extension Storage {
         }
         let hasNoNext = log.noticeFailures(now: time)
         history.turnOver()
-        if isDiskFull { turnLogOver(time, hasNoNext) } else if ledger.committedRev > 0 { log.prepareNext(now: time) }
+        if isDiskFull {
+            turnLogOver(time, hasNoNext)
+        } else if ledger.committedRev > 0 {
+            log.prepareNext(now: time, capacity: nextCapacity)
+        }
         log.retire(
-            durableRev: durableRev, keeping: isDiskFull ? 0 : configuration.retentionBytes,
+            durableRev: durableRev, keeping: keptBytes,
             since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
-        keepReserve(time)
+        keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
-        let isBehind = ledger.overlayBytes >= configuration.overlayBytes / 8 * 5
+        let isBehind = ledger.overlayBytes >= min(configuration.overlayBytes, ledger.overlayLimit) / 8 * 5
         if PacedWriting.isHurried != isBehind { PacedWriting.isHurried = isBehind }
         startFold(time)
         boundLog()
         if isSettling { return 0 }
         if let retrySliceAt { return retrySliceAt > time ? retrySliceAt - time : 0 }
         if slice != nil { return nil }
+        if !rest.isEmpty { return 0 }
         if let firstUnfoldedAt {
             let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
             if due > time { return due - time }
@@ -75,7 +80,7 @@ extension Storage {
         }
         // Who waits for a purge is answered in the next turn.
         if !purged.isEmpty { return 0 }
-        if isDiskFull { return 250_000_000 }
+        if isDiskFull || ledger.isOverlayFull || ledger.isRefusingForReserve { return 10_000_000 }
         let expiry = log.timeToExpiry(durableRev: durableRev, seconds: configuration.retentionSeconds)
         // Asked in every turn: no list is made for it.
         let next = min(idleCheckpoint(time) ?? .max, expiry ?? .max, history.trim(at: time) ?? .max)
@@ -86,79 +91,36 @@ extension Storage {
     private func boundLog() {
         guard !isCheckpointing, slice == nil || isSettling else { return }
         let waiting = log.bytesAwaitingCheckpoint(foldedRev: ledger.foldedRev, durableRev: durableRev)
-        guard waiting > (isDiskFull ? 0 : max(configuration.retentionBytes / 2, configuration.segmentBytes)) else {
-            return
-        }
+        guard waiting > awaitedBytes else { return }
         isCheckpointing = true
         folder.checkpoint()
-    }
-
-    /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:
-    /// when all of it is folded, a small one takes over, in the reserve's room if there is no other.
-    private func turnLogOver(_ time: UInt64, _ hasNoNext: Bool) {
-        guard log.active.used >= 16 * Segment.leastCapacity, log.active.lastRev <= ledger.foldedRev else { return }
-        let hasRoomNow = hasNoNext && reserve.isThere
-        if hasRoomNow { giveUpReserve(time) }
-        // After a failure it is tried again a second later, or at once when there is room now.
-        log.prepareNext(now: hasRoomNow ? .max : time, capacity: Segment.leastCapacity)
-        log.turnOver()
-    }
-
-    private func giveUpReserve(_ time: UInt64) {
-        ledger.isRefusingForReserve = true
-        reserve.release()
-        checkReserveAt = time + 250_000_000
-    }
-
-    /// The disk is full: what the log keeps for the feed goes, and so does the reserve, for the fold to go on.
-    func noticeFullDisk() {
-        let time = monotonicNanoseconds()
-        if time >= reportFullAgainAt {
-            report("disk full: changes are refused until there is space")
-            reportFullAgainAt = time + 10_000_000_000
-        }
-        isDiskFull = true
-        // What caches hold is given up for what must last.
-        caches.noticeFullDisk()
-        // Folded at once: what is folded can leave the log.
-        firstUnfoldedAt = firstUnfoldedAt.map { _ in 0 }
-        checkReserveAt = time + 250_000_000
-    }
-
-    /// Keeps the reserve on the disk, or has it back as soon as there is room; changes are refused meanwhile.
-    private func keepReserve(_ time: UInt64) {
-        if reserve.isThere {
-            if isDiskFull, !ledger.isFoldOutOfSpace, time >= checkReserveAt { isDiskFull = false }
-            if ledger.isRefusingForReserve {
-                ledger.isRefusingForReserve = false
-                caches.space.need(0)
-            }
-            return
-        }
-        guard time >= checkReserveAt else { return }
-        checkReserveAt = time + 250_000_000
-        // What is refused for its sake never comes to the write that would find no room: nobody else has the caches look at the space.
-        if ledger.isRefusingForReserve {
-            caches.space.need(reserve.neededBytes)
-            caches.noticeFullDisk()
-        }
-        reserve.restore(housekeeper, wake: wake)
     }
 
     func startFold(_ time: UInt64) {
         if let slice, let retryAt = retrySliceAt, time >= retryAt {
             retrySliceAt = nil
-            folder.submit(slice)
+            submit(slice)
             return
         }
+        if slice == nil, let next = rest.popLast() { return submit(next) }
         guard slice == nil, let since = firstUnfoldedAt ?? (ledger.hasConfirmations ? 0 : nil) else { return }
         let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
-        guard isDue || ledger.overlayBytes >= configuration.foldBytes || queries.wantedRev > tablesRev else { return }
+        guard isDue || ledger.overlayBytes >= foldBytes || queries.wantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
-        slice = cut
         cut.forgotten = attachments.takeForgotten()
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
-        folder.submit(cut)
+        submit(cut)
+    }
+
+    /// Has a slice folded, or where there is little room its beginning, and the rest of it behind that.
+    func submit(_ slice: FoldSlice) {
+        var next = slice
+        if let bytes = room.slice, let head = slice.cut(bytes: bytes) {
+            rest.append(slice)
+            next = head
+        }
+        self.slice = next
+        folder.submit(next)
     }
 
     /// When nothing has been folded for a while, the WAL goes into the database file, so that the log can be let go.
@@ -198,16 +160,11 @@ extension Storage {
         if let error = outcome.error {
             if error.isFull {
                 // Kept and tried again: nothing is lost, the changes are in the log and in memory.
-                ledger.isFoldOutOfSpace = true
-                noticeFullDisk()
-                // At once while there is a reserve: others who write to the disk would take its room.
-                let pause: UInt64 = reserve.isThere ? 0 : 50_000_000
-                if !reserve.isThere {
-                    queries.refuseParked(.noSpace)
-                    scrub.refuseWaiting()
+                let pause = noticeFullTables(time)
+                if folded != nil {
+                    ledger.isFoldOutOfSpace = true
+                    retrySliceAt = time + pause
                 }
-                giveUpReserve(time)
-                if folded != nil { retrySliceAt = time + pause }
                 return
             }
             if folded == nil, error.isBusy { return }

@@ -27,6 +27,8 @@ public actor Storage {
     private let directory: DataDirectory
     /// Counts this start.
     public nonisolated let boot: Boot
+    /// What reads meet that is damaged.
+    public nonisolated let damage: DamageBook
     let ledger: Ledger
     let log: Log
     let history: ChangeHistory
@@ -77,6 +79,8 @@ public actor Storage {
     /// The tables are as of this revision; what left memory for them may be let go of later (`foldedRev`).
     var tablesRev: UInt64
     var slice: FoldSlice?
+    /// What comes behind it and has left the ledger, the next one last.
+    var rest: [FoldSlice] = []
     var isSettling = false
     var retrySliceAt: UInt64?
     var firstUnfoldedAt: UInt64?
@@ -95,10 +99,9 @@ public actor Storage {
     /// Called with one line for the log when something happened that the operator should know.
     let remark: @Sendable (String) -> Void
     let report: @Sendable (String) -> Void
-    var reportFullAgainAt: UInt64 = 0
-    /// The disk was found full and has not been found otherwise since.
-    var isDiskFull = false
-    var checkReserveAt: UInt64 = 0
+    let roomRule: RoomRule
+    var room = RoomState()
+    let gauge = RoomGauge()
 
     /// Opens the data directory, recovers what the last run left, and starts the threads.
     /// `executor`: the event loop.
@@ -111,7 +114,8 @@ public actor Storage {
         remark: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
-        directory = try DataDirectory.open(configuration.dataDirectory, configuration: configuration)
+        directory = try DataDirectory.open(
+            configuration.dataDirectory, configuration: configuration, report: report)
         let housekeeper = Housekeeper()
         let boot = Boot(configuration, remark: remark, report: report)
         let recovery: Recovery
@@ -161,7 +165,7 @@ public actor Storage {
             holdsSecrets: { [unowned ledger = recovery.ledger] in
                 ledger.holdsSecrets || boot.mayHaveSetSecretsAside
             }, wake: wake, report: report)
-        log.beginFeed(after: recovery.ledger.rev, compactedRev: compactedRev)
+        log.compact(to: compactedRev)
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
@@ -174,10 +178,20 @@ public actor Storage {
         secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)
-        logSync = LogSync(syncedRev: recovery.ledger.rev, wake: wake)
+        var note: AcknowledgedNote?
+        do throws(StorageFault) {
+            note = try AcknowledgedNote(
+                configuration.acknowledgedPath, epoch: recovery.epoch, rev: recovery.ledger.rev)
+        } catch {
+            report("what was acknowledged is not noted, so a log that is cut short would not be noticed: \(error)")
+        }
+        logSync = LogSync(syncedRev: recovery.ledger.rev, note: note, wake: wake)
         requestedRev = recovery.ledger.rev
         reserve = Reserve(configuration)
+        roomRule = RoomRule(reserve: reserve.bytes, overlay: configuration.overlayBytes)
         self.wake = wake
+        damage = DamageBook(configuration, housekeeper: housekeeper, boot: boot, wake: wake)
+        damage.begin()
         boot.reads(BootRooms.all)
         let caches = Caches(
             configuration, tables: [ModelsStore.tables, BlobsStore.tables], boot: boot, housekeeper: housekeeper,
@@ -192,11 +206,13 @@ public actor Storage {
         tablesRev = recovery.ledger.foldedRev
         billing = Billing(configuration)
         caches.bill = recovery.ledger.bill
+        housekeeper.submit { [gauge] in gauge.measure(configuration) }
         if ledger.hasUnfolded { firstUnfoldedAt = monotonicNanoseconds() }
         hasPendingWAL = folder.hasPendingWALAtStart
-        if recovery.wasDiskFull {
+        let isShort = roomRule.isShort(reserve, configuration)
+        if recovery.wasDiskFull || isShort {
             // What room there is belongs to the fold, until the reserve is back.
-            isDiskFull = true
+            (room.isFull, room.isToldFull) = (true, true)
             ledger.isRefusingForReserve = true
         }
     }
@@ -223,6 +239,7 @@ public actor Storage {
 
     public func beginTurn() {
         ledger.now = nowMilliseconds()
+        ledger.isRemoving = false
         ledger.syncedRev = logSync.syncedRev
         caches.beginTurn()
         if migrations.hasFound { storeMigrated() }
@@ -239,8 +256,12 @@ public actor Storage {
     /// `number`: the client's on the bill (`WriteBill.number`).
     public func setWriter(_ name: [UInt8], _ number: UInt16) {
         ledger.writer = name
+        ledger.isRemoving = false
         ledger.bill.begin(writer: number)
     }
+
+    /// The request that follows only takes something away: there is room for it where others find none.
+    public func setRemoving(_ on: Bool) { ledger.isRemoving = on }
 
     /// The requests of a turn that found no space are answered again: whatever would change something gets `.noSpace`.
     public func setRefusingChanges(_ on: Bool) {
@@ -305,10 +326,10 @@ public actor Storage {
             migrations.takeBack()
             secrets.endTurn(isStored: false)
             secrets.takeBackRewrapping()
-            noticeFullDisk()
+            noticeFullLog()
             return .noSpace
         case .unknown(let error):
-            fault = .database(error, file: log.active.path)
+            fault = error
             return .failed
         }
     }
@@ -319,7 +340,7 @@ public actor Storage {
         guard !log.unsynced.isEmpty else { return false }
         if ledger.committedStrictRev > requestedRev { return true }
         if let relaxedDueAt, relaxedDueAt <= monotonicNanoseconds() { return true }
-        return ledger.overlayBytes >= configuration.foldBytes
+        return ledger.overlayBytes >= foldBytes
     }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
@@ -342,7 +363,9 @@ public actor Storage {
     // MARK: Waiting
 
     /// Whether a write that was refused as `.busy` may be tried again.
-    public var admitsChanges: Bool { !ledger.isOverlayFull || ledger.isFoldOutOfSpace }
+    public var admitsChanges: Bool {
+        !ledger.isOverlayFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve
+    }
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.
     /// - Returns: a ticket that `takeWarmed` gives back when it is.
@@ -371,12 +394,14 @@ public actor Storage {
             sync(inline: true)
         }
         if failure == nil { drainFold() }
+        damage.end()
         queries.stop()
         stopContents()
         keyKeeper.stop()
         caches.stop()
         warmer.stop()
         logSync.stop()
+        log.finish()
         folder.stop()
         housekeeper.stop()
         closeBill()
@@ -391,13 +416,12 @@ public actor Storage {
         var attempts = 0
         while attempts < 3, failure == nil {
             if slice == nil {
-                guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
-                slice = cut
-                folder.submit(cut)
+                guard let cut = rest.popLast() ?? ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
+                submit(cut)
             } else if retrySliceAt != nil, let slice {
                 retrySliceAt = nil
                 attempts += 1
-                folder.submit(slice)
+                submit(slice)
             }
             while let current = slice, retrySliceAt == nil, failure == nil {
                 for outcome in folder.outcomes() ?? [] { take(outcome, monotonicNanoseconds()) }

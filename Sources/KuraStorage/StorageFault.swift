@@ -85,6 +85,23 @@ public enum StoreError: Error, Equatable, Sendable {
     case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }
 
+extension StoreError {
+    /// Why something could not be read.
+    public enum Unreadable: Sendable {
+        /// There were no descriptors, or no memory: it may be had later.
+        case want
+        /// It is not what was written there, or the disk does not give it.
+        case damage
+        case other
+    }
+
+    /// Nil for what is no `unreadable`.
+    public var unreadable: Unreadable? {
+        guard case .unreadable(let error) = self else { return nil }
+        return error.isWant ? .want : error.isDamageOfFile ? .damage : .other
+    }
+}
+
 /// Why the storage as a whole cannot start or go on.
 public enum StorageFault: Error, Sendable, CustomStringConvertible {
     case database(SQLiteError, file: String)
@@ -133,4 +150,12 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     }
 
     static func text(_ errno: Int32) -> String { Errno.text(errno) }
+}
+
+extension SQLiteError {
+    /// What an armed fault point stands for.
+    static func injected(_ code: Int32) -> SQLiteError {
+        SQLiteError(
+            extendedCode: code == ENOSPC ? 13 : 10, systemErrno: code, message: "injected fault \(code)")
+    }
 }

@@ -63,6 +63,9 @@ enum Tables {
                     version INTEGER NOT NULL, state INTEGER NOT NULL, builtTo INTEGER NOT NULL,
                     entries INTEGER NOT NULL DEFAULT 0);
                 """),
+        // Revisions that a damaged log has lost, as it was told: the next start does not miss them again. Releases before this one do not
+        // know the log's layout 3.
+        .init(version: 5, sql: "CREATE TABLE lost(firstRev INTEGER PRIMARY KEY, lastRev INTEGER NOT NULL);"),
     ])
 
     /// How long the writer waits for readers.
@@ -70,18 +73,25 @@ enum Tables {
 
     /// The one connection that writes and checkpoints.
     /// `willMigrate`: called before anything of the layout is looked at.
+    /// `report`: takes a line when the header's numbers were damaged, and are repaired.
     static func openWriter(
-        _ path: String, cacheKibibytes: Int, willMigrate: () throws(StorageFault) -> Void = {}
+        _ path: String, cacheKibibytes: Int, report: (String) -> Void = { _ in },
+        willMigrate: () throws(StorageFault) -> Void = {}
     ) throws(StorageFault) -> Connection {
         do {
             let isNew = FileSystem.size(path) == 0
+            if !isNew { try mendHeader(path, LayoutRecord.read(beside: path), report: report) }
             let connection = try Connection(path: path, mode: .readWriteCreate)
             try connection.setCheckpointOnClose(false)
             try connection.setPersistWAL(true)
             try connection.setBusyTimeout(milliseconds: busyMilliseconds)
             // Only in an empty file: setting auto_vacuum is a commit each time, synced, which needs room, and which
             // SQLite's own checkpoint would follow before it is turned off.
-            if isNew { try connection.execute("PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL;") }
+            if isNew {
+                try connection.execute("PRAGMA page_size=4096;")
+                try connection.reserveForSeals()
+                try connection.execute("PRAGMA auto_vacuum=INCREMENTAL;")
+            }
             try connection.execute(
                 """
                 PRAGMA journal_mode=WAL;
@@ -95,7 +105,18 @@ enum Tables {
             // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
             try connection.setCacheSpill(false)
             try willMigrate()
+            let newest = migrator.newestVersion
+            let record = LayoutRecord.read(beside: path)
+            let version = try settleLayout(connection, path, record, report: report)
+            if !isNew, version < newest { try LayoutRecord(from: version, to: newest).write(beside: path) }
             _ = try migrator.migrate(connection, applicationID: applicationID)
+            let settled = LayoutRecord(from: newest, to: newest)
+            if record != settled {
+                // The file's own tables say it too: on a full disk the next start writes it.
+                do throws(StorageFault) { try settled.write(beside: path) } catch {
+                    guard error.isFull else { throw error }
+                }
+            }
             return connection
         } catch let error as SQLiteError {
             throw .database(error, file: path)

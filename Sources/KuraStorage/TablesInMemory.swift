@@ -6,7 +6,9 @@ import SQLite
 struct TablesInMemory {
     let writer: Connection
     /// Names the history.
-    let epoch: String
+    private(set) var epoch: String
+    /// Revisions that a damaged log has lost, as it was told.
+    private(set) var lost = RevisionSet()
     /// Segments that are closed, in the order of their numbers.
     let segments: [Log.Closed]
     let ledger: Ledger
@@ -21,9 +23,9 @@ struct TablesInMemory {
         let cacheKibibytes = max(2048, configuration.overlayBytes / 2 / 1024)
         try boot?.enter(.open)
         try Self.refuseEmptied(configuration)
-        writer = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes) { () throws(StorageFault) in
-            try boot?.enter(.migrate)
-        }
+        writer = try Tables.openWriter(
+            path, cacheKibibytes: cacheKibibytes, report: report
+        ) { () throws(StorageFault) in try boot?.enter(.migrate) }
         if boot?.isUnclean == true {
             try boot?.enter(.integrity)
             try Self.check(writer, path, report)
@@ -33,6 +35,11 @@ struct TablesInMemory {
             let foldedRev: UInt64
             (epoch, foldedRev) = try Self.readMeta(writer)
             segments = try Self.readSegments(writer)
+            let select = try writer.prepare("SELECT firstRev, lastRev FROM lost")
+            while try select.step() {
+                let (first, last) = (select.int64(0), select.int64(1))
+                if first > 0, last >= first { lost.insert(UInt64(first)...UInt64(last)) }
+            }
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
             ledger.seededRev = UInt64(
                 try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
@@ -44,6 +51,27 @@ struct TablesInMemory {
         } catch { throw .database(error, file: path) }
         settings = SettingsStore(ledger: ledger)
         documents = DocumentsStore(ledger: ledger, reader: try DocumentReader(path: path, mayWait: false))
+    }
+
+    /// Begins a new history, which lacks changes of the one before. Durable when it returns.
+    mutating func beginHistory(without lost: RevisionSet, in path: String) throws(StorageFault) {
+        let epoch = UUIDv7Generator.random()
+        do throws(SQLiteError) {
+            try writer.execute("BEGIN IMMEDIATE")
+            let insert = try writer.prepare("INSERT OR REPLACE INTO lost(firstRev, lastRev) VALUES(?1, ?2)")
+            for range in lost.ranges {
+                try insert.bind(1, Int64(clamping: range.lowerBound))
+                try insert.bind(2, Int64(clamping: range.upperBound))
+                try insert.run()
+            }
+            let renew = try writer.prepare("UPDATE meta SET value = ?1 WHERE name = 'epoch'")
+            try renew.bind(1, text: epoch)
+            try renew.run()
+            try writer.execute("COMMIT")
+            _ = try writer.checkpoint(.full)
+        } catch { throw .database(error, file: path) }
+        self.lost.formUnion(lost)
+        self.epoch = epoch
     }
 
     /// SQLite takes an empty file for a new database, and deletes its WAL. There has been another one when there is a WAL with commits, or a
@@ -63,9 +91,15 @@ struct TablesInMemory {
 
     private static func hasChanges(_ configuration: StorageConfiguration) throws(StorageFault) -> Bool {
         if try !WALCommits(path: configuration.tablesPath + "-wal").ends.isEmpty { return true }
-        for name in try FileSystem.names(in: configuration.logDirectory) where name.hasSuffix("-wal") {
+        if try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil) > 0 { return true }
+        for name in try FileSystem.names(in: configuration.logDirectory) {
             let path = configuration.logDirectory + "/" + name
-            if path != configuration.sparePath, try !WALCommits(path: path).ends.isEmpty { return true }
+            if name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty { return true }
+            guard let number = Segment.number(ofFile: name) else { continue }
+            // What does not even begin as a segment is none that was never written.
+            guard try Segment.head(path) != nil else { return true }
+            let segment = try Segment(opening: number, in: configuration.logDirectory)
+            if segment.lastRev > 0 || !segment.damages.isEmpty { return true }
         }
         return false
     }

@@ -112,6 +112,31 @@ import Testing
         await kura.close()
     }
 
+    @Test func `that changes are lost is told, and it goes on behind them`() async throws {
+        let fake = try FakeDaemon { number, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                if line.contains("changes.watch") {
+                    connection.send(Self.watched(line, number == 1 ? 5 : 90))
+                    if number == 1 { connection.send(Self.notice("lost", #""fromRev":5,"toRev":90"#)) }
+                } else {
+                    if number == 1 { return }
+                    connection.send(FakeDaemon.reply(line, #"{"rev":0}"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        let stream = kura.changes()
+        let events = stream.makeAsyncIterator()
+        guard case .progress(rev: 5)? = try await events.next() else { return #expect(Bool(false)) }
+        #expect(Self.resync(try await events.next()) == Resync(reason: .lost, rev: 90, epoch: "e"))
+        #expect(stream.place?.rev == 90)
+        _ = try await kura.settings["app"].get("a", as: Int.self)
+        #expect(fake.lines(with: "changes.watch").last?.contains(#""afterRev":90,"epoch":"e""#) == true)
+        withExtendedLifetime(stream) {}
+        await kura.close()
+    }
+
     @Test func `a daemon that has too much to do is asked for it again`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }

@@ -192,6 +192,21 @@ import Testing
                 """)
     }
 
+    @Test func `what is lost is printed, and the next connection goes on behind it`() {
+        let server = FakeServer { request in
+            if request.params.contains("\"afterRev\":9") { return [request.error("compacted", code: -32013)] }
+            return [
+                request.result(#"{"subscription":"s1","rev":5}"#),
+                #"{"jsonrpc":"2.0","method":"changes.lost","params":{"subscription":"s1","fromRev":5,"toRev":9}}"#, "",
+            ]
+        }
+        let outcome = pipe.run("watch", "--after-rev", "5", on: server)
+        #expect(server.requests == [#"changes.watch {"afterRev":5}"#, #"changes.watch {"afterRev":9}"#])
+        #expect(
+            outcome.output
+                == #"{"method":"changes.lost","params":{"subscription":"s1","fromRev":5,"toRev":9}}"# + "\n")
+    }
+
     @Test func `--columns picks what a subscription tells of each item`() {
         let columns = ["watch", "--columns", "key,value"]
         let feed = Self.feed()

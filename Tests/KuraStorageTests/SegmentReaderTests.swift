@@ -23,7 +23,7 @@ import Testing
                         store: .settings, isTombstone: false, rev: rev, scope: scope, key: key,
                         writer: Bytes(start: nil, count: 0), value: value))
             }
-            try segment.append(rev: rev, at: 0, records: buffer.bytes, synced: 0)
+            try segment.append(previous: rev - 1, rev: rev, at: 0, records: buffer.bytes, synced: 0)
         }
     }
 
@@ -73,28 +73,22 @@ import Testing
         #expect(found == Array(1...60) && chunks == 3)
     }
 
-    @Test func `a segment in other hands is said to be busy, and read when it is free`() throws {
+    @Test func `a segment that does not begin as one is a failure, not an empty one`() throws {
         try make(1, 1...20)
-        do {
-            let holder = try Segment(opening: 1, in: directory.path)
-            guard case .busy = reader.read(after: 0, in: [1]) else {
-                Issue.record("not busy")
-                return
-            }
-            _ = holder
-        }
-        #expect(revs(reader.read(after: 0, in: [1])) == Array(1...20))
-    }
-
-    @Test func `a damaged segment is a failure, not an empty one`() throws {
-        try make(1, 1...20)
-        let descriptor = open(Segment.path(directory.path, 1), O_RDWR)
-        let noise = [UInt8](repeating: 0xAA, count: 4096)
-        #expect(pwrite(descriptor, noise, noise.count, 0) == 4096)
-        close(descriptor)
+        try TestDisk.write(Segment.path(directory.path, 1), [UInt8](repeating: 0xAA, count: 8192), at: 0)
         guard case .failed = reader.read(after: 0, in: [1]) else {
             Issue.record("not a failure")
             return
         }
+    }
+
+    @Test func `a damaged stretch is a gap between the rows around it`() throws {
+        try make(1, 1...20)
+        let end = try Segment(opening: 1, in: directory.path).used
+        let length = (end - SegmentFormat.firstRow) / 20
+        try TestDisk.flip(Segment.path(directory.path, 1), at: SegmentFormat.firstRow + 7 * length + 100)
+        #expect(revs(reader.read(after: 0, in: [1])) == Array(1...7))
+        #expect(gap(reader.read(after: 7, in: [1])) == 8)
+        #expect(revs(reader.read(after: 8, in: [1])) == Array(9...20))
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import Testing
 
 @testable import KuraStorage
@@ -6,167 +7,208 @@ import Testing
 @Suite struct SegmentTests {
     private let directory = TemporaryDirectory()
 
+    private func path(_ number: Int) -> String { Segment.path(directory.path, number) }
+
+    private func make(_ number: Int, capacity: Int = 1 << 18, recycled: String? = nil) throws -> Segment {
+        try Segment(creating: number, in: directory.path, capacity: capacity, recycled: recycled)
+    }
+
+    private func open(_ number: Int) throws -> Segment { try Segment(opening: number, in: directory.path) }
+
     private func append(_ segment: Segment, _ revs: ClosedRange<UInt64>, bytes: Int = 100) throws {
-        for rev in revs {
-            let text = "\(rev):" + String(repeating: "r", count: bytes)
-            try with(text) { (records) throws in
-                try segment.append(rev: rev, at: Int64(rev) * 10, records: records, synced: rev - 1)
-            }
-        }
+        for rev in revs { try segment.append(settings: [rev], bytes: bytes) }
     }
 
     private func revs(_ segment: Segment, after rev: UInt64 = 0) throws -> [UInt64] {
         var found: [UInt64] = []
-        try segment.rows(after: rev) { rev, at, records in
-            #expect(at == Int64(rev) * 10)
-            #expect(records.text.hasPrefix("\(rev):"))
-            found.append(rev)
+        try segment.rows(after: rev) { row in
+            #expect(row.at == Int64(row.rev) * 10)
+            found.append(row.rev)
         }
         return found
     }
 
-    @Test func `a segment's file stays for as long as its rows could not be removed`() throws {
-        let path: String
-        do {
-            let segment = try Segment(creating: 7, in: directory.path, capacity: 1 << 16, recycled: nil)
-            try append(segment, 1...3)
-            path = segment.path
-        }
-        Segment.removeFile(path)
-        #expect(FileSystem.exists(path))
-        try FileSystem.remove(path + "-wal")
-        Segment.removeFile(path)
-        #expect(!FileSystem.exists(path))
-    }
-
-    @Test func `a segment has its WAL's bytes in advance and keeps them while it is written`() throws {
-        let segment = try Segment(creating: 7, in: directory.path, capacity: 1 << 20, recycled: nil)
-        #expect(segment.path == directory.path + "/000007.sqlite")
-        #expect(FileSystem.size(segment.path + "-wal") == 1 << 20)
+    @Test func `a segment has its file's bytes in advance and keeps them while it is written`() throws {
+        let segment = try make(7, capacity: 1 << 20)
+        #expect(segment.path == directory.path + "/000007.log")
+        #expect(FileSystem.size(segment.path) == 1 << 20)
         var rev: UInt64 = 0
-        while !segment.isFull(for: 5000) {
+        while !segment.isFull(for: 5100) {
             rev += 1
             try append(segment, rev...rev, bytes: 4990)
         }
-        #expect(rev > 50)
-        #expect(FileSystem.size(segment.path + "-wal") == 1 << 20)
+        #expect(rev > 180)
+        #expect(FileSystem.size(segment.path) == 1 << 20)
         #expect(segment.firstRev == 1 && segment.lastRev == rev && segment.used <= 1 << 20)
     }
 
     @Test func `rows are there when it is opened again, and more can follow`() throws {
+        do { try append(try make(1), 1...20) }
         do {
-            let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil)
-            try append(segment, 1...20)
-        }
-        do {
-            let again = try Segment(opening: 1, in: directory.path)
-            #expect(again.lastRev == 20)
+            let again = try open(1)
+            #expect(again.lastRev == 20 && again.firstRev == 1 && again.previousRev == 0)
+            #expect(again.present == RevisionSet(1...20) && again.damages.isEmpty)
             #expect(try revs(again) == Array(1...20))
             #expect(try revs(again, after: 15) == Array(16...20))
             try append(again, 21...22, bytes: 20_000)
         }
-        #expect(try revs(try Segment(opening: 1, in: directory.path)) == Array(1...22))
+        #expect(try revs(try open(1)) == Array(1...22))
     }
 
-    @Test(arguments: [0, 3]) func `a recycled WAL shows no row of its former life`(kept: UInt64) throws {
-        let spare = directory.path + "/spare-wal"
-        do {
-            let old = try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil)
-            try append(old, 1...40)
+    @Test func `a long segment is read from wherever a reader goes on`() throws {
+        let segment = try make(1)
+        try append(segment, 1...300, bytes: 9000)
+        for rev: UInt64 in [0, 1, 28, 29, 30, 150, 298, 299, 300] {
+            #expect(try revs(segment, after: rev) == Array(rev + 1..<301))
+            #expect(try revs(try open(1), after: rev) == Array(rev + 1..<301))
         }
-        #expect(rename(directory.path + "/000001.sqlite-wal", spare) == 0)
+    }
+
+    @Test(arguments: [0, 3]) func `a file that is used again shows no row of its former life`(kept: UInt64) throws {
+        let spare = directory.path + "/spare"
+        do { try append(try make(1), 1...40) }
+        #expect(rename(path(1), spare) == 0)
         do {
-            let new = try Segment(creating: 2, in: directory.path, capacity: 1 << 18, recycled: spare)
+            let new = try make(2, recycled: spare)
             #expect(!FileSystem.exists(spare))
             #expect(try revs(new).isEmpty)
             if kept > 0 { try append(new, 101...100 + kept) }
         }
-        let again = try Segment(opening: 2, in: directory.path)
+        let again = try open(2)
         #expect(try revs(again) == (kept > 0 ? Array(101...100 + kept) : []))
+        #expect(again.damages.isEmpty)
     }
 
-    @Test func `a recycled WAL that is too small grows to the capacity`() throws {
-        let spare = directory.path + "/spare-wal"
-        do { _ = try Segment(creating: 1, in: directory.path, capacity: 1 << 16, recycled: nil) }
-        #expect(rename(directory.path + "/000001.sqlite-wal", spare) == 0)
-        let segment = try Segment(creating: 2, in: directory.path, capacity: 1 << 18, recycled: spare)
-        #expect(FileSystem.size(segment.path + "-wal") == 1 << 18)
+    @Test func `a file that is used again and too small grows to the capacity`() throws {
+        let spare = directory.path + "/spare"
+        do { _ = try make(1, capacity: 1 << 16) }
+        #expect(rename(path(1), spare) == 0)
+        _ = try make(2, recycled: spare)
+        #expect(FileSystem.size(path(2)) == 1 << 18)
     }
 
-    @Test(arguments: [false, true]) func `trimming gives back what is not used, and no row`(isRecycled: Bool) throws {
-        let spare = directory.path + "/spare-wal"
-        if isRecycled {
-            do { try append(try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil), 1...40) }
-            #expect(rename(directory.path + "/000001.sqlite-wal", spare) == 0)
-        }
-        let used: Int
+    @Test func `trimming gives back what is not used, and no row`() throws {
         do {
-            let segment = try Segment(
-                creating: 2, in: directory.path, capacity: 1 << 18, recycled: isRecycled ? spare : nil)
+            let segment = try make(2)
             try append(segment, 101...110)
-            used = segment.used
+            try segment.trim()
+            #expect(FileSystem.size(path(2)) == segment.used)
         }
-        try Segment.trim(2, in: directory.path)
-        #expect(FileSystem.size(directory.path + "/000002.sqlite-wal") == used)
+        #expect(try revs(try open(2)) == Array(101...110))
+    }
+
+    @Test func `cutting leaves the rows up to a revision`() throws {
+        do { try append(try make(2), 1...10) }
+        try open(2).cut(after: 7)
+        let again = try open(2)
+        #expect(try revs(again) == Array(1...7))
+        #expect(again.used == FileSystem.size(path(2)))
+    }
+
+    @Test func `a row that was torn off is not shown, and is no damage`() throws {
+        let end: Int
         do {
-            let again = try Segment(opening: 2, in: directory.path)
-            #expect(try revs(again) == Array(101...110))
-            #expect(again.firstRev == 101)
-            try append(again, 111...112)
-        }
-        #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(101...112))
-        try Segment.empty(2, in: directory.path)
-        #expect(try Segment(opening: 2, in: directory.path).lastRev == 0)
-    }
-
-    @Test func `trimming takes a commit that was cut short, and leaves a file that is no WAL`() throws {
-        let wal = directory.path + "/000002.sqlite-wal"
-        do { try append(try Segment(creating: 2, in: directory.path, capacity: 1 << 16, recycled: nil), 1...5) }
-        let ends = try WALCommits(path: wal).ends
-        #expect(ends.count == 5)
-        #expect(truncate(wal, off_t(ends[4] - 100)) == 0)
-        try Segment.trim(2, in: directory.path)
-        #expect(FileSystem.size(wal) == ends[3])
-        #expect(try revs(try Segment(opening: 2, in: directory.path)) == Array(1...4))
-        let descriptor = open(wal, O_WRONLY | O_CLOEXEC)
-        #expect(pwrite(descriptor, [0x5A], 1, 3) == 1)
-        close(descriptor)
-        try Segment.trim(2, in: directory.path)
-        #expect(FileSystem.size(wal) == ends[3])
-    }
-
-    @Test func `trimming leaves nothing of a segment that was never written`() throws {
-        do { _ = try Segment(creating: 3, in: directory.path, capacity: 1 << 18, recycled: nil) }
-        try Segment.trim(3, in: directory.path)
-        #expect(FileSystem.size(directory.path + "/000003.sqlite-wal") == 0)
-        let segment = try Segment(opening: 3, in: directory.path)
-        try append(segment, 1...3)
-        #expect(try revs(segment) == [1, 2, 3])
-    }
-
-    @Test func `a commit that was torn is not shown, those before it are`() throws {
-        do {
-            let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil)
+            let segment = try make(1)
             try append(segment, 1...5)
+            end = segment.used
         }
-        // The last frame that was written loses a byte.
-        let wal = directory.path + "/000001.sqlite-wal"
-        let descriptor = open(wal, O_RDWR | O_CLOEXEC)
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: FileSystem.size(wal))
-        #expect(pread(descriptor, &bytes, bytes.count, 0) == bytes.count)
-        let last = try #require(bytes.lastIndex { $0 != 0 })
-        #expect(pwrite(descriptor, [bytes[last] ^ 1], 1, off_t(last)) == 1)
-        #expect(try revs(try Segment(opening: 1, in: directory.path)) == Array(1...4))
+        for cut in 1...200 {
+            #expect(truncate(path(1), off_t(end - cut)) == 0)
+            let again = try open(1)
+            #expect(try revs(again) == Array(1...4) && again.damages.isEmpty)
+        }
+    }
+
+    @Test func `a segment without rows has none, and one that was being made has not its name`() throws {
+        #expect(try open(try make(3).number).lastRev == 0)
+        #expect(try FileSystem.names(in: directory.path) == ["000003.log"])
+        close(creat(path(4), 0o600))
+        #expect(throws: StorageFault.self) { try open(4) }
     }
 
     @Test(
         arguments: [
-            ("000012.sqlite", 12), ("1234567.sqlite", 1_234_567), ("x.sqlite", nil), ("000012.sqlite-wal", nil),
-            ("spare-wal", nil),
+            ("000012.log", 12), ("1234567.log", 1_234_567), ("x.log", nil), ("000012.new", nil), ("spare", nil),
         ] as [(String, Int?)])
     func `a segment's number is in its name`(name: String, number: Int?) {
         #expect(Segment.number(ofFile: name) == number)
         if let number { #expect(Segment.path("d", number) == "d/" + name) }
+        #expect(LogFiles.number(ofFile: "000012.sqlite") == 12)
+        #expect(LogFiles.number(ofFile: "000012.sqlite-wal") == nil)
+    }
+
+    @Test func `a head is believed only as it was written, at either of its places`() throws {
+        let salt: UInt64
+        do {
+            try append(try make(1), 1...3)
+            salt = try #require(try Segment.head(path(1))).salt
+        }
+        for place in [0, SegmentFormat.headCopy] {
+            for byte in 0..<SegmentFormat.headLength {
+                try TestDisk.flip(path(1), at: place + byte)
+                #expect(try Segment.head(path(1))?.salt == salt)
+                #expect(try revs(try open(1)) == [1, 2, 3])
+                try TestDisk.flip(path(1), at: place + byte)
+            }
+        }
+        for place in [0, SegmentFormat.headCopy] { try TestDisk.flip(path(1), at: place + 8) }
+        #expect(try Segment.head(path(1)) == nil)
+        #expect(throws: StorageFault.self) { try open(1) }
+    }
+
+    @Test func `a newer layout is refused as such`() throws {
+        do { _ = try make(1) }
+        var head = SegmentHead(number: 1, salt: 7, synced: 0)
+        head.layout = SegmentFormat.layout + 1
+        var bytes = ByteBuffer()
+        head.append(to: &bytes)
+        for place in [0, SegmentFormat.headCopy] { try TestDisk.write(path(1), Array(bytes.bytes), at: place) }
+        #expect { try open(1) } throws: {
+            guard case .refused(let why) = $0 as? StorageFault else { return false }
+            return why.contains("log layout 4")
+        }
+        #expect(Formats.newestSegment(in: directory.path)?.version == 4)
+    }
+}
+
+/// Bytes of a file that are changed behind everybody's back.
+enum TestDisk {
+    static func read(_ path: String, _ range: Range<Int>) throws -> [UInt8] {
+        let descriptor = try FileSystem.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        var buffer = ByteBuffer()
+        _ = try FileSystem.read(descriptor, atMost: range.count, at: range.lowerBound, into: &buffer, path: path)
+        return Array(buffer.bytes)
+    }
+
+    static func write(_ path: String, _ bytes: [UInt8], at offset: Int) throws {
+        let descriptor = try FileSystem.open(path, O_RDWR)
+        defer { close(descriptor) }
+        try bytes.withBytes { (bytes) throws(StorageFault) in
+            try FileSystem.write(descriptor, bytes, at: offset, path: path)
+        }
+    }
+
+    static func flip(_ path: String, at offset: Int, bit: Int = 0) throws {
+        let byte = try read(path, offset..<offset + 1)[0]
+        try write(path, [byte ^ 1 << bit], at: offset)
+    }
+}
+
+extension Segment {
+    /// Appends one row of settings, one a revision. Each was appended when everything before the row was synced.
+    func append(settings revs: [UInt64], bytes: Int = 100, synced: UInt64? = nil) throws {
+        var buffer = RecordBuffer()
+        for rev in revs {
+            with("s", "\(rev)", "\"" + String(repeating: "x", count: bytes) + "\"") { scope, key, value in
+                buffer.append(
+                    LogRecord(
+                        store: .settings, isTombstone: false, rev: rev, scope: scope, key: key, writer: Bytes(),
+                        value: value))
+            }
+        }
+        try append(
+            previous: revs[0] - 1, rev: revs[revs.count - 1], at: Int64(revs[revs.count - 1]) * 10,
+            records: buffer.bytes, synced: synced ?? revs[0] - 1)
     }
 }

@@ -17,7 +17,7 @@ ARROWS = {
     "CSodium": set(),
     "CSyscalls": set(),
     "KuraBytes": {"CSyscalls"},
-    "SQLite": {"KuraBytes", "CSQLite"},
+    "SQLite": {"KuraBytes", "CSQLite", "CSyscalls"},
     "Sodium": {"KuraBytes", "CSodium"},
     "KuraProtocol": {"KuraBytes"},
     "KuraJSON": {"KuraBytes"},

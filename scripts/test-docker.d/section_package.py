@@ -112,6 +112,8 @@ def formats(tally):
         kept = there(SERVE + "kura settings get app theme; kura docs get fresh f --json; kura doctor --json || true" + END)
         tally.check(f"data of {name.removesuffix('.tar.gz')}", "light" in kept and '"two"' in kept)
     before = there("cd /var/lib/kura && printf '\\0\\0\\0\\11' | dd of=data/durable/kura.sqlite bs=1 seek=60 conv=notrunc status=none;"
+                   # The second place that has the number.
+                   " echo '{\"format\":1,\"from\":9,\"to\":9,\"check\":-655380}' >data/durable/layout;"
                    " find data -type f | sort | xargs sha256sum")
     outcome = there("timeout 30 runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.sock 2>&1 || echo status $?")
     tally.check("data of a newer release is refused with its version, exit status 2",

@@ -271,6 +271,10 @@ extension Link {
             let rev = JSONObject(params)?.integer("resyncRev") ?? subscription.rev ?? 0
             subscription.rev = rev
             push(subscription, .resync(Resync(reason: .overflow, rev: rev, epoch: subscription.epoch ?? "")))
+        case "lost":
+            let rev = JSONObject(params)?.integer("toRev") ?? subscription.rev ?? 0
+            subscription.rev = rev
+            push(subscription, .resync(Resync(reason: .lost, rev: rev, epoch: subscription.epoch ?? "")))
         case "ended":
             fail(
                 subscription,

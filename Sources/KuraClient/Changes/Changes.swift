@@ -95,6 +95,9 @@ public struct Resync: Sendable, Hashable {
         case overflow
         /// The client was away for so long that its place in the log has been let go of.
         case compacted
+        /// Changes that were acknowledged as relaxed (`durable: false`) went with a loss of power: items whose revision is at most `rev` may be
+        /// as they were before those.
+        case lost
         /// The daemon's history is another one: revisions from before say nothing.
         case epochChanged
     }

@@ -19,7 +19,7 @@ extension LiveCore {
                     switch event {
                     case .changes(let changes, rev: _): try await take(changes)
                     case .resync(let resync):
-                        if resync.reason == .epochChanged { forgetRevisions() }
+                        if resync.reason == .epochChanged || resync.reason == .lost { forgetRevisions() }
                         try await load()
                     case .progress: break
                     }
@@ -36,7 +36,7 @@ extension LiveCore {
         }
     }
 
-    /// In another history everything that the daemon says is news.
+    /// In another history, and where changes were lost, everything that the daemon says is news.
     private func forgetRevisions() {
         state.withLock { state in
             for key in state.entries.keys { state.entries[key]?.forgetRevision() }

@@ -134,11 +134,15 @@ public final class SettingsMirror: Observable, Sendable {
             let changes: [Change]
             let rev: Int64
             let hasMore: Bool
+            /// Relaxed changes that are gone; the mirror may have them.
+            let lost: Lost?
+            struct Lost: Decodable { let toRev: Int64 }
         }
         let (from, epoch) = state.withLock { ($0.rev, $0.epoch) }
         do throws(KuraError) {
             let page: Page = try await settings.kura.call(
                 "changes.list", Params(afterRev: from, epoch: epoch, scope: settings.domain))
+            if page.lost != nil { try await reload() }
             try await apply(page.changes, rev: page.rev, of: epoch)
             if !page.hasMore, page.rev < wanted {
                 throw KuraError(

@@ -68,7 +68,7 @@ enum DaemonExamination {
         }
         let reasons = (health?["reasons"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject.string($0) }
         let advice = [
-            "draining": "it is stopping", "diskFull": "make room on the disk",
+            "draining": "it is stopping", "diskFull": "make room on the disk: 'space' says what takes it",
             "overloaded": "it has as many changes waiting as it may hold: look at the disk's speed",
         ]
         return [
@@ -78,8 +78,63 @@ enum DaemonExamination {
         ]
     }
 
+    /// What the snapshot has left out from which a start went on.
+    private static func omissions(of notice: JSONObject) -> String {
+        let all = (notice["leftOut"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
+        guard !all.isEmpty else { return "" }
+        let words = all.map { item in
+            (item.string("store") ?? "?") + (item.string("scope").map { "/\($0)" } ?? "")
+                + " (\(item.integer("count") ?? 0), \(item.string("reason") ?? "?"))"
+        }
+        return ". The snapshot \(notice.string("snapshot") ?? "") leaves out: \(words.joined(separator: ", "))"
+    }
+
+    /// What was found damaged: by reads since the start, and by the last look through everything.
+    private static func judgeDamage(_ status: JSONObject) -> [Finding] {
+        var findings = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }.map { damage in
+            Finding(
+                .error, "damage",
+                "\(damage.string("file") ?? "?") is \(damage.string("kind") ?? "?"), met \(damage.integer("count") ?? 1) times, last at "
+                    + "\(damage.string("lastAt") ?? "?"): \(damage.string("reason") ?? "?")",
+                advice: damage.string("help") ?? "look at the disk; 'kura storage check' tells all that is damaged")
+        }
+        let problems = status.object("check")?.integer("problems") ?? 0
+        if problems > 0 {
+            findings.append(
+                Finding(
+                    .error, "damage",
+                    "looking through everything has found \(problems) problems, at \(status.object("check")?.string("at") ?? "?")",
+                    advice: "'kura storage check' lists them; the daemon's log has them too"))
+        }
+        return findings
+    }
+
+    /// What helps against each of what takes room, by its name in `space.usage`.
+    private static let help = [
+        "tables": "'kura documents deleteMany' or 'kura documents drop', then 'kura storage compact'",
+        "tablesWal": "'kura storage compact'", "attachments": "delete their documents, then 'kura documents purge'",
+        "caches": "'kura models deleteMany', or smaller bounds", "blobs": "'kura blobs deleteMany', or smaller bounds",
+        "backups": "'kura backups prune'", "quarantine": "move what is in quarantine/ elsewhere",
+    ]
+
+    /// Changes are refused: what takes the room, the most of it first, and what helps.
+    private static func full(_ space: JSONObject) -> Finding {
+        let usage = (space.object("usage")?.entries ?? []).compactMap { name, value in
+            Int64(String(decoding: value, as: UTF8.self)).map { (name: name, bytes: $0) }
+        }.filter { $0.bytes >= 1 << 16 }.sorted { $0.bytes > $1.bytes }
+        let taken = usage.map { "\($0.name) \(ByteText.size($0.bytes))" }.joined(separator: ", ")
+        return Finding(
+            .error, "space",
+            "the disk is full: changes are refused until \(ByteText.size(space.integer("missing") ?? 0)) more are free; deletions are not. It has: \(taken)",
+            advice: usage.compactMap { Self.help[$0.name] }.prefix(3).joined(separator: "; ")
+                + "; what others have on the file system, or a larger one")
+    }
+
     /// Judges what `storage.status` and `storage.stats` tell an administrator.
-    static func judge(_ status: JSONObject, _ stats: JSONObject, isDirectoryKnown: Bool) -> [Finding] {
+    /// `now`: seconds since 1970.
+    static func judge(
+        _ status: JSONObject, _ stats: JSONObject, isDirectoryKnown: Bool, now: Int64 = Int64(time(nil))
+    ) -> [Finding] {
         var findings: [Finding] = []
         func number(_ object: JSONObject, _ member: String, _ name: String) -> Int64 {
             object.object(member)?.integer(name) ?? 0
@@ -90,11 +145,23 @@ enum DaemonExamination {
                 findings.append(
                     Finding(
                         .recovered, "recovery",
-                        "a start gave up \(notice.string("what") ?? "?")\(place): \(notice.string("reason") ?? "")",
+                        "a start gave up \(notice.string("what") ?? "?")\(place): \(notice.string("reason") ?? "")"
+                            + omissions(of: notice),
                         advice: "look at it, then 'kura storage acknowledge'"))
             }
         }
-        if status.object("space")?.boolean("low") == true {
+        findings += judgeDamage(status)
+        if let snapshots = SnapshotHealth(status, now: now) {
+            findings.append(
+                Finding(
+                    snapshots.isLate ? .warning : snapshots.lastFailure != nil ? .note : .ok, "snapshots",
+                    snapshots.line,
+                    advice: snapshots.isLate || snapshots.lastFailure != nil
+                        ? "see to what keeps them from being made, or make one elsewhere: 'kura backup FILE'" : ""))
+        }
+        if let space = status.object("space"), space.boolean("full") == true {
+            findings.append(full(space))
+        } else if status.object("space")?.boolean("low") == true {
             findings.append(
                 Finding(
                     .warning, "space",

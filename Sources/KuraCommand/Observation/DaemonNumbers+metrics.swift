@@ -23,6 +23,7 @@ extension DaemonNumbers {
         appendWriting(to: &text)
         appendStores(to: &text)
         appendConnections(to: &text)
+        appendTroubles(to: &text)
         return text.text
     }
 
@@ -137,6 +138,37 @@ extension DaemonNumbers {
             "kura_recoveries_unacknowledged", .gauge,
             "Recoveries that nobody has acknowledged: see storage.status and kura doctor.",
             Int64(recoveries.count))
+    }
+
+    /// Damage, checks and snapshots. What nobody knows yet has no sample.
+    private func appendTroubles(to text: inout MetricsText) {
+        text.family("kura_damage_total", .counter, "Times that damage was met, by kind.")
+        let damage = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
+        for kind in ["damaged", "unreadable"] {
+            let count = damage.filter { $0.string("kind") == kind }.reduce(0) { $0 + ($1.integer("count") ?? 0) }
+            text.sample("kura_damage_total", [("kind", kind)], count)
+        }
+        func time(_ member: String, _ name: String) -> Int64? {
+            status.object(member)?.string(name).flatMap { StatusSummary.seconds($0) }
+        }
+        if let at = time("check", "at") {
+            text.single(
+                "kura_check_problems", .gauge, "Problems that the last look through everything has found.",
+                self.status("check", "problems"))
+            text.single(
+                "kura_check_last_timestamp_seconds", .gauge, "When that ended, in seconds since 1970.", at)
+        }
+        guard status.object("backups") != nil else { return }
+        text.single(
+            "kura_backup_interval_seconds", .gauge, "Seconds between two snapshots: backups.every.",
+            self.status("backups", "everySeconds"))
+        text.single(
+            "kura_backup_failures_total", .counter, "Snapshots that were not made.", self.status("backups", "failures"))
+        if let newest = time("backups", "newestAt") {
+            text.single(
+                "kura_backup_last_success_timestamp_seconds", .gauge,
+                "When the newest snapshot was made, in seconds since 1970.", newest)
+        }
     }
 
     /// What `recovered` of the status tells.

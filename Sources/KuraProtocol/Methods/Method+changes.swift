@@ -9,11 +9,11 @@ extension Method {
                     "limit", .integer(1...Int64(WireLimits.listItems)),
                     "Most changes to return, about; 1000 when absent."),
             ] + filter + [epoch],
-            result: [changes, coveredRev, hasMore], errors: [.compacted, .epochChanged, .overloaded],
+            result: [changes, coveredRev, hasMore, lost], errors: [.compacted, .epochChanged, .overloaded],
             example: "{\"afterRev\":0,\"stores\":[\"settings\"]}"),
         Method(
             "changes.watch", .changes, .read, needs: .feed(stores: "stores", scope: "scope"),
-            "Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.",
+            "Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable; `changes.lost` and `changes.overflow` say what cannot be told.",
             parameters: [
                 Field(
                     "stores",
@@ -49,7 +49,7 @@ extension Method {
                     "timeoutMs", .integer(0...WireLimits.waitMilliseconds),
                     "Longest to wait, in milliseconds; 30000 when absent."),
             ] + filter + [epoch],
-            result: [changes, coveredRev, hasMore],
+            result: [changes, coveredRev, hasMore, lost],
             errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
             example: "{\"afterRev\":0,\"timeoutMs\":1000,\"scope\":\"app\"}", outOfBand: true),
     ]
@@ -73,6 +73,16 @@ extension Method {
     private static let hasMore = Field(
         "hasMore", .boolean, required: true,
         "There is more to ask for at once; it may be so even when `changes` is empty.")
+    private static let lost = Field(
+        "lost",
+        .object([
+            Field("fromRev", .revision, required: true, "The first revision of a lost change."),
+            Field(
+                "toRev", .revision, required: true,
+                "No change up to this revision is left; the next `afterRev` for a client that reads no further."),
+        ]),
+        "Changes that were acknowledged with `durable: false` and are gone, `afterRev` among them: what was read with such a revision is to be read again. Left out otherwise."
+    )
     private static let changes = Field(
         "changes",
         .list(

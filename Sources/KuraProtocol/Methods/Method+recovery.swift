@@ -56,6 +56,29 @@ extension Method {
         Field("problems", .count, "How many problems it has found."),
     ]
 
+    /// Damage that anything has met while the daemon serves.
+    static let damage: [Field] = [
+        Field("file", .text(maxBytes: 256), required: true, "The file, below the data directory."),
+        Field(
+            "kind", .word(["damaged", "unreadable"]), required: true,
+            "`damaged`: it is not what was written there; `unreadable`: the disk does not give it."),
+        Field("count", .count, required: true, "Times that it was met; the log has a line for the first."),
+        Field("firstAt", .timestamp, required: true, "When it was met first."),
+        Field("lastAt", .timestamp, required: true, "When it was met last."),
+        Field("reason", .text(maxBytes: 4096), required: true, "What SQLite or the system said."),
+        Field("help", .text(maxBytes: 4096), "The command that helps."),
+    ]
+
+    /// Snapshots that the daemon makes by itself.
+    static let scheduledBackups: [Field] = [
+        Field("everySeconds", .count, required: true, "`backups.every` of the configuration."),
+        Field(
+            "newestAt", .timestamp, "When the newest was made; left out when there is none, or nobody has looked yet."),
+        Field("failures", .count, required: true, "Snapshots that were not made, since the start."),
+        Field("lastFailureAt", .timestamp, "When that was last, if none was made since."),
+        Field("lastFailure", .text(maxBytes: 4096), "Why."),
+    ]
+
     static let seedBundle: [Field] = [
         Field("file", .text(maxBytes: 4096), required: true, "The file, as the daemon was told."),
         Field(
@@ -70,7 +93,9 @@ extension Method {
 
     static let recovered: [Field] = [
         Field("at", .timestamp, required: true, "When the start was that did so."),
-        Field("what", .word(["durable", "caches"]), required: true, "Tables and log, or files of caches."),
+        Field(
+            "what", .word(["durable", "log", "caches"]), required: true,
+            "Tables and log, segments of the log that are damaged or gone, or files of caches."),
         Field("phase", .text(maxBytes: 32), required: true, "What the failed starts had come to."),
         Field("reason", .text(maxBytes: 4096), required: true, "Why they failed."),
         Field("quarantine", .text(maxBytes: 256), "Name below quarantine/ of what was set aside."),
@@ -79,9 +104,37 @@ extension Method {
             "startedFrom", .word(["tables", "snapshot", "bundle", "nothing"]),
             "A copy of the tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."),
         Field("snapshot", .text(maxBytes: 256), "The snapshot's name."),
-        Field("savedRev", .revision, "Every change up to this revision of the history before is there."),
+        Field(
+            "leftOut",
+            .list(
+                of: .object([
+                    Field("store", .text(maxBytes: 16), required: true, "`settings`, `secrets` or `documents`."),
+                    Field(
+                        "scope", .text(maxBytes: 256),
+                        "Domain, collection or service; left out where the snapshot does not name it."),
+                    Field("count", .count, required: true, "Items, as of the snapshot."),
+                    Field(
+                        "reason", .word(["marked", "deviceOnly", "damaged", "locked"]), required: true,
+                        "As in `storage.backup`."),
+                ]), maxItems: 260),
+            "What the snapshot leaves out, by scope: of that only what the log has had since is there. Left out when there is nothing."
+        ),
+        Field(
+            "savedRev", .revision,
+            "Every change up to this revision of the history before is there, but for what `leftOut` names."),
         Field(
             "newestRev", .revision,
-            "Newest revision that was found in what was set aside: changes above `savedRev` are only there."),
+            "Newest revision that was found in what was set aside: changes above `savedRev` are only there. With `log` the newest that is known to have been given out."
+        ),
+        Field(
+            "missing",
+            .list(
+                of: .object([
+                    Field("store", .text(maxBytes: 32), "Absent when nothing is left that tells."),
+                    Field("scope", .text(maxBytes: 256), "The domain or collection; absent where names are sealed."),
+                    Field("fromRev", .revision, required: true, "The first of the revisions."),
+                    Field("toRev", .revision, required: true, "The last of them."),
+                ]), maxItems: 64),
+            "Changes that were acknowledged and are lost, since the log was damaged; everything else is there."),
     ]
 }

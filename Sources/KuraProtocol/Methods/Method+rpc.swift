@@ -120,6 +120,13 @@ extension Method {
                     "What has come of looking through everything last (`storage.check`, or by itself); left out before the first."
                 ),
                 Field(
+                    "damage", .list(of: .object(damage), maxItems: 64),
+                    "Files that last and were found damaged since the start, by whatever read them; left out when none was."
+                ),
+                Field(
+                    "backups", .object(scheduledBackups),
+                    "How the snapshots do that the daemon makes by itself; left out when it makes none."),
+                Field(
                     "seedBundle", .object(seedBundle), "What `--seed-bundle` was to this start; left out without one."),
                 Field("settings", .object([]), "Domains, keys and bytes of the settings."),
                 Field("documents", .object([]), "Collections and documents."),
@@ -128,7 +135,7 @@ extension Method {
                 Field("blobs", .object([]), "Blobs, their contents and bytes, uploads under way."),
                 Field(
                     "space", .object([]),
-                    "Bytes free and in all on the file system, below how many caches store nothing, and whether that is so."
+                    "Bytes free and in all on the file system, below how many caches store nothing, and whether that is so; whether changes are refused for want of room (`full`), how many bytes have to become free until they are not (`missing`), and what takes the room (`usage`)."
                 ),
                 Field("log", .object([]), "Segments and bytes of the log, commits and syncs."),
                 Field("overlay", .object([]), "Changes that are not folded yet: items, bytes, limit."),

@@ -219,7 +219,7 @@ extension RPCError {
         case .trailing: self.init(.integrity, hint: "something stands behind the backup's end")
         case .damaged, .malformed: self.init(.integrity, hint: "a part of the backup is not what was written there")
         case .unusableRecipient: self.init(.invalidParams, hint: "a recipient is no public key to seal to")
-        case .tables: self.init(.internalError, hint: "the tables could not be read")
+        case .tables(let error): self.init(unreadable: error)
         case .system(let code, _, _):
             self.init(
                 code == ENOENT ? .notFound : .transferFailed,

@@ -6,6 +6,32 @@ import KuraTransport
 import SQLite
 import Synchronization
 
+/// How snapshots that the daemon makes by itself do, since it started.
+struct BackupHealth {
+    /// Seconds between two; 0: none are made.
+    var every = 0
+    /// When the newest was made, milliseconds since 1970; nil: there is none, or nobody has looked yet.
+    var newestAt: Int64?
+    /// Since the start.
+    var failures = 0
+    /// Since the newest was made.
+    var lastFailure: (at: Int64, reason: String)?
+
+    mutating func note(_ outcome: ScheduledBackups.Outcome?, now: Int64) {
+        switch outcome {
+        case .made:
+            newestAt = now
+            lastFailure = nil
+        case .early(_, let time): newestAt = time
+        case .failed(let reason, let time):
+            failures += 1
+            newestAt = time ?? newestAt
+            lastFailure = (now, reason)
+        case nil: break
+        }
+    }
+}
+
 /// Snapshots that the daemon makes by itself, one each so often, and the thinning of older ones. Belongs to the loop; the work is a
 /// thread's.
 final class ScheduledBackups {
@@ -21,9 +47,10 @@ final class ScheduledBackups {
 
     enum Outcome: Sendable {
         case made(name: String, rev: UInt64, bytes: Int, removed: Int)
-        /// The newest is younger; seconds until it is time.
-        case early(Int)
-        case failed(String)
+        /// The newest, of that time (milliseconds since 1970), is younger; seconds until it is time.
+        case early(Int, newestAt: Int64)
+        /// `newestAt`: of the newest that there is, where that was learnt.
+        case failed(String, newestAt: Int64?)
     }
 
     /// Set when the daemon ends.
@@ -63,7 +90,7 @@ final class ScheduledBackups {
             thread = nil
             switch done {
             case .made: dueAt = time + every
-            case .early(let seconds): dueAt = time + UInt64(max(seconds, 1)) * 1_000_000_000
+            case .early(let seconds, _): dueAt = time + UInt64(max(seconds, 1)) * 1_000_000_000
             case .failed: dueAt = time + min(every, Self.pause)
             }
             return done
@@ -74,7 +101,7 @@ final class ScheduledBackups {
         let run: BackupRun
         do throws(BackupFault) { run = try storage.backup(request) } catch {
             dueAt = time + min(every, Self.pause)
-            return .failed(error.description)
+            return .failed(error.description, newestAt: nil)
         }
         let folded = FoldSignal()
         folded.foldedTo = run.foldedTo
@@ -108,6 +135,7 @@ final class ScheduledBackups {
         _ run: BackupRun, _ folded: FoldSignal, _ every: Int, _ keep: BackupDirectory.Keep, _ locks: BackupLocks,
         _ configuration: StorageConfiguration, _ isCancelled: @escaping @Sendable () -> Bool
     ) -> Outcome {
+        var newestAt: Int64?
         do throws(BackupFault) {
             var time = timespec()
             // Safety: the kernel fills one `timespec`, which is ours.
@@ -115,9 +143,10 @@ final class ScheduledBackups {
             let now = Int64(time.tv_sec) * 1000
             BackupDirectory.removeDrafts(configuration, now: now)
             let newest = try BackupDirectory.list(configuration).first(where: \.isScheduled)
+            newestAt = newest?.createdAt
             // A clock that was set back is no reason to wait for years.
             if let newest, newest.createdAt <= now, newest.createdAt + Int64(every) * 1000 > now + 1000 {
-                return .early(Int((newest.createdAt - now) / 1000) + every)
+                return .early(Int((newest.createdAt - now) / 1000) + every, newestAt: newest.createdAt)
             }
             if let error = folded.wait() { throw error == .cancelled ? .cancelled : .noSpace }
             var stamp = ByteBuffer()
@@ -129,7 +158,7 @@ final class ScheduledBackups {
             let going = BackupDirectory.superfluous(try BackupDirectory.list(configuration), keep)
             for entry in going { try BackupDirectory.remove(entry.name, configuration) }
             return .made(name: name, rev: summary.manifest.rev, bytes: summary.bytes, removed: going.count)
-        } catch { return .failed(error.description) }
+        } catch { return .failed(error.description, newestAt: newestAt) }
     }
 }
 
@@ -137,12 +166,14 @@ extension Server {
     /// Makes the next scheduled snapshot when it is time, and tells what has become of the last. Once a turn.
     func tendBackups(_ storage: isolated Storage) {
         guard let scheduledBackups, drainDeadline == nil else { return }
-        switch scheduledBackups.tend(at: monotonicNow(), storage) {
+        let outcome = scheduledBackups.tend(at: monotonicNow(), storage)
+        facts.backupHealth.note(outcome, now: storage.now)
+        switch outcome {
         case .made(let name, let rev, let bytes, let removed):
             journal.log(
                 .info, "snapshot made",
                 [("name", name), ("rev", String(rev)), ("bytes", String(bytes)), ("removed", String(removed))])
-        case .failed(let reason): journal.log(.error, "no snapshot was made", [("reason", reason)])
+        case .failed(let reason, _): journal.log(.error, "no snapshot was made", [("reason", reason)])
         case .early, nil: break
         }
     }

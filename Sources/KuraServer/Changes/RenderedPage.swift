@@ -9,6 +9,8 @@ final class RenderedPage {
     /// Everything up to this revision is covered.
     fileprivate(set) var rev: UInt64 = 0
     fileprivate(set) var count = 0
+    /// As `ChangePage.lost`.
+    fileprivate(set) var lost: ClosedRange<UInt64>?
     /// What was synced when it was made; without that limit it would not have been longer if it is full.
     fileprivate var syncedRev: UInt64 = 0
     fileprivate var isFull = false
@@ -42,7 +44,7 @@ struct RenderedPages {
             let page = try storage.caches.changes.page(after: rev, selector.filter)
             let rendered = slot()
             rendered.selector = selector
-            (rendered.after, rendered.rev, rendered.count) = (rev, page.rev, page.changes.count)
+            (rendered.after, rendered.rev, rendered.count, rendered.lost) = (rev, page.rev, page.changes.count, nil)
             (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
             rendered.body.removeAll()
             rendered.body.append(caches: page)
@@ -52,7 +54,7 @@ struct RenderedPages {
         try storage.fill(page, after: rev, selector.filter, Self.limits, values: selector.values)
         let rendered = slot()
         rendered.selector = selector
-        (rendered.after, rendered.rev, rendered.count) = (rev, page.rev, page.count)
+        (rendered.after, rendered.rev, rendered.count, rendered.lost) = (rev, page.rev, page.count, page.lost)
         (rendered.syncedRev, rendered.isFull) = (synced, page.isFull)
         if rendered.body.capacity > 1 << 20 { rendered.body.releaseMemory() } else { rendered.body.removeAll() }
         rendered.body.wipes = page.hasSecrets

@@ -126,6 +126,12 @@ extension Server {
                 let page = try call.changes.pages.page(subscription.selector, after: cursor, storage)
                 cursor = page.rev
                 connection.feed.subscriptions[position].cursor = cursor
+                if let lost = page.lost {
+                    supply(connection)
+                    connection.output.append(lost, of: subscription.number)
+                    connection.feed.subscriptions[position].toldRev = lost.upperBound
+                    connection.feed.subscriptions[position].toldAt = time
+                }
                 if page.count > 0 {
                     supply(connection)
                     connection.output.append(event: subscription.number, rev: cursor, page.body.bytes)
@@ -133,6 +139,7 @@ extension Server {
                     connection.feed.subscriptions[position].toldAt = time
                     return cursor < newest
                 }
+                if page.lost != nil { return cursor < newest }
             } catch {
                 switch error {
                 case .cold: call.changes.await(cursor, storage)
@@ -168,10 +175,12 @@ extension Server {
         let wait = connection.feed.waits[position]
         var cursor = wait.cursor
         let body: Bytes?
+        let lost: ClosedRange<UInt64>?
         do throws(StoreError) {
             let page = cursor < synced ? try call.changes.pages.page(wait.selector, after: cursor, storage) : nil
             if let page { cursor = page.rev }
             body = page.flatMap { $0.count > 0 ? $0.body.bytes : nil }
+            lost = page?.lost
         } catch {
             switch error {
             case .cold:
@@ -193,14 +202,15 @@ extension Server {
         }
         connection.feed.waits[position].cursor = cursor
         // What has not been looked through yet may hold what is waited for.
-        guard body != nil || cursor >= synced && (time >= wait.deadline || call.changes.isDraining) else {
+        guard body != nil || lost != nil || cursor >= synced && (time >= wait.deadline || call.changes.isDraining)
+        else {
             call.changes.schedule(wait.deadline)
             return false
         }
         supply(connection)
         wait.id.withBytes { connection.output.appendReplyHead(id: $0) }
         connection.output.append("\"result\":")
-        connection.output.append(changes: body, rev: cursor, hasMore: cursor < synced)
+        connection.output.append(changes: body, lost: lost, rev: cursor, hasMore: cursor < synced)
         connection.output.append("}\n")
         return true
     }
@@ -226,12 +236,32 @@ extension ByteBuffer {
         append("}}\n")
     }
 
+    fileprivate mutating func append(_ lost: ClosedRange<UInt64>, of subscription: Int) {
+        append("{\"jsonrpc\":\"2.0\",\"method\":\"changes.lost\",\"params\":{\"subscription\":")
+        append(integer: Int64(subscription))
+        append(",")
+        append(bounds: lost)
+        append("}}\n")
+    }
+
+    private mutating func append(bounds lost: ClosedRange<UInt64>) {
+        append("\"fromRev\":")
+        append(unsigned: lost.lowerBound)
+        append(",\"toRev\":")
+        append(unsigned: lost.upperBound)
+    }
+
     /// The result of `changes.list` and `changes.wait`; `changes` is an array, nil an empty one.
-    mutating func append(changes: Bytes?, rev: UInt64, hasMore: Bool) {
+    mutating func append(changes: Bytes?, lost: ClosedRange<UInt64>?, rev: UInt64, hasMore: Bool) {
         append("{\"changes\":")
         if let changes { append(changes) } else { append("[]") }
         append(",\"rev\":")
         append(unsigned: rev)
+        if let lost {
+            append(",\"lost\":{")
+            append(bounds: lost)
+            append("}")
+        }
         append(hasMore ? ",\"hasMore\":true}" : ",\"hasMore\":false}")
     }
 }

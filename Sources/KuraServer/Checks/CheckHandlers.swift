@@ -19,7 +19,7 @@ enum CheckHandlers {
         }
         let check = storage.makeCheck()
         if let checkup { take(checkup, into: check) } else { check.skip("secrets: \(reason)") }
-        throw .transfer(StorageChecking(check, storage.boot))
+        throw .transfer(StorageChecking(check, storage.boot, storage.damage))
     }
 
     /// Rows by what they are called on the disk: `secrets.verify` tells whose they are.
@@ -39,8 +39,11 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
 
     private let check: StorageCheck
     private let boot: Boot
+    private let damage: DamageBook
 
-    init(_ check: StorageCheck, _ boot: Boot) { (self.check, self.boot) = (check, boot) }
+    init(_ check: StorageCheck, _ boot: Boot, _ damage: DamageBook) {
+        (self.check, self.boot, self.damage) = (check, boot, damage)
+    }
 
     var need: (verbs: Verbs, collection: [UInt8]) { ([], []) }
 
@@ -60,11 +63,13 @@ final class StorageChecking: TransferWork, @unchecked Sendable {
                 switch error {
                 case .cancelled: RPCError(.shuttingDown, hint: "the check was called off")
                 case .noSpace: RPCError(.overloaded, hint: "the disk has no room for copies of the log's segments")
+                case .unreadable: RPCError(unreadable: error)
                 default: RPCError(.internalError, hint: "the data directory could not be read")
                 }
             return TransferOutcome(answer: .error(refusal), rev: 0)
         }
         boot.checked(problems: check.problemCount)
+        damage.note(check.problems, count: check.problemCount)
         return TransferOutcome(answer: .result(Array(result.bytes)), rev: 0)
     }
 

@@ -156,9 +156,6 @@ final class IdleChecks {
 }
 
 extension Server {
-    /// Problems that are told one by one in the log.
-    private static let mostTold = 20
-
     /// Has the next check begin when it is time, and tells what came of the last. Once a turn.
     func tendChecks(_ storage: isolated Storage) {
         guard let idleChecks, drainDeadline == nil else { return }
@@ -166,12 +163,8 @@ extension Server {
         facts.isChecking = idleChecks.isRunning
         switch outcome {
         case .done(let problems, let count):
-            for problem in problems.prefix(Self.mostTold) {
-                journal.log(
-                    .error, "damage found",
-                    [("what", problem.what.rawValue), ("where", problem.place), ("problem", problem.text)])
-            }
-            journal.log(count > 0 ? .error : .info, "everything looked through", [("problems", String(count))])
+            if count == 0 { journal.log(.info, "everything looked through", [("problems", "0")]) }
+            storage.damage.note(problems, count: count)
         case .failed: journal.log(.warning, "a check could not look through everything")
         case nil: break
         }

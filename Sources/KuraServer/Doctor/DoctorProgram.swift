@@ -89,7 +89,7 @@ public enum DoctorProgram {
             ?? Configuration.defaultDataDirectory(SocketPath.environment)
         var storage = StorageConfiguration(dataDirectory: directory, profile: configuration.profile)
         storage.minFreeBytes = configuration.minFreeBytes
-        return findings + DirectoryExamination.run(storage)
+        return findings + DirectoryExamination.run(storage, backupsEvery: configuration.backupsEvery)
     }
 
     private static func text(_ finding: Finding) -> String {

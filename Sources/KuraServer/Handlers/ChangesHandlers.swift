@@ -29,7 +29,8 @@ enum ChangesHandlers {
         call.shows(page.rev)
         call.scratch.removeAll()
         call.scratch.append(changes: page, values: selector.values)
-        out.append(changes: call.scratch.bytes, rev: page.rev, hasMore: page.rev < storage.syncedRev)
+        out.append(
+            changes: call.scratch.bytes, lost: page.lost, rev: page.rev, hasMore: page.rev < storage.syncedRev)
     }
 
     static func watch(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

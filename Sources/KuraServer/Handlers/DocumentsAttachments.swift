@@ -106,7 +106,10 @@ extension DocumentsHandlers {
         }
         guard !content.isUnavailable else { throw .error(unavailable) }
         guard !content.isDamaged else {
-            throw .error(RPCError(.internalError, hint: "the content is damaged or gone"))
+            storage.noteDamage(of: attachment)
+            throw .error(
+                RPCError(.integrity, hint: "the attachment's content is damaged or gone: 'kura doctor' says what to do")
+            )
         }
         call.append(rev: found.shownRev, to: &out)
         out.append(",\"bytes\":")

@@ -43,6 +43,25 @@ enum RecoveryHandlers {
         out.append("}")
     }
 
+    /// What a snapshot had left out.
+    private static func append(
+        _ leftOut: [RecoveredOmission], to object: inout ObjectWriter, _ out: inout ByteBuffer
+    ) {
+        guard !leftOut.isEmpty else { return }
+        object.name("leftOut", &out)
+        out.append("[")
+        for (position, omission) in leftOut.enumerated() {
+            if position > 0 { out.append(",") }
+            var inner = ObjectWriter(&out)
+            inner.text("store", omission.store, &out)
+            if !omission.scope.isEmpty { inner.text("scope", omission.scope, &out) }
+            inner.number("count", omission.count, &out)
+            inner.text("reason", omission.reason.rawValue, &out)
+            out.append("}")
+        }
+        out.append("]")
+    }
+
     /// What the seed bundle was to this start, as `storage.status` tells it.
     static func append(_ seed: SeedStatus, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
         object.name("seedBundle", &out)
@@ -82,13 +101,33 @@ enum RecoveryHandlers {
                     out.append(quoted: file)
                 }
                 out.append("]")
-            case .durable:
+            case .log, .durable:
                 object.text("quarantine", notice.quarantine, &out)
                 object.text("startedFrom", notice.origin.rawValue, &out)
                 if !notice.snapshot.isEmpty { object.text("snapshot", notice.snapshot, &out) }
+                append(notice.leftOut, to: &object, &out)
                 object.number("savedRev", Int(notice.savedRev), &out)
                 object.number("newestRev", Int(notice.newestRev), &out)
+                append(notice.missing, to: &object, &out)
             }
+            out.append("}")
+        }
+        out.append("]")
+    }
+
+    private static func append(
+        _ missing: [RecoveredNotice.Missing], to object: inout ObjectWriter, _ out: inout ByteBuffer
+    ) {
+        guard !missing.isEmpty else { return }
+        object.name("missing", &out)
+        out.append("[")
+        for (position, one) in missing.enumerated() {
+            if position > 0 { out.append(",") }
+            var object = ObjectWriter(&out)
+            if let store = one.store { object.text("store", store, &out) }
+            if let scope = one.scope { object.text("scope", scope, &out) }
+            object.number("fromRev", Int(one.fromRev), &out)
+            object.number("toRev", Int(one.toRev), &out)
             out.append("}")
         }
         out.append("]")

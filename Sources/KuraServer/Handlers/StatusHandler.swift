@@ -34,6 +34,8 @@ enum StatusHandler {
         object.number("pid", Int(getpid()), &out)
         RecoveryHandlers.append(storage.recovered, to: &object, &out)
         append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &object, &out)
+        append(storage.damage, to: &object, &out)
+        append(call.server.backupHealth, to: &object, &out)
         if let seed = storage.boot.seed { RecoveryHandlers.append(seed, to: &object, &out) }
         object.numbers(
             "settings",
@@ -70,6 +72,17 @@ enum StatusHandler {
         inner.boolean("low", space.isLow, &out)
         inner.number("timesLow", space.timesLow, &out)
         inner.number("purgedBytes", storage.caches.purgedBytes, &out)
+        let room = storage.roomStatus()
+        inner.boolean("full", room.isFull, &out)
+        inner.number("missing", room.missing, &out)
+        let usage = room.usage
+        inner.numbers(
+            "usage",
+            [
+                ("tables", usage.tables), ("tablesWal", usage.tablesWAL), ("attachments", usage.attachments),
+                ("log", usage.log), ("caches", usage.caches), ("blobs", usage.blobs), ("backups", usage.backups),
+                ("quarantine", usage.quarantine), ("reserve", usage.reserve),
+            ], &out)
         out.append("}")
         object.numbers(
             "log",

@@ -152,7 +152,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
         switch error {
         case .cancelled: return RPCError(.shuttingDown, hint: "the export was called off")
         case .noSpace: return RPCError(.overloaded, hint: "the disk is full, and the tables lag behind")
-        default: return RPCError(.internalError, hint: "the tables could not be read")
+        default: return RPCError(unreadable: error)
         }
     }
 

@@ -272,7 +272,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         case .store(.noSpace): RPCError(.noSpace)
         case .store(.quotaExceeded(let limit)): RPCError(.quotaExceeded, limit: limit)
         case .store(.accountFull(let limit, let measure)): .quotaExceeded(limit: limit, of: measure)
-        case .store: RPCError(.internalError, hint: "the tables could not be read")
+        case .store(let error): RPCError(unreadable: error)
         }
     }
 

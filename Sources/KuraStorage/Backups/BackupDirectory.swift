@@ -70,7 +70,7 @@ public enum BackupDirectory {
         isEncrypted: Bool, manifest: BackupManifest?
     ) {
         let path = path(name, configuration)
-        guard let descriptor = try? FileSystem.open(path, O_RDONLY | O_NOFOLLOW) else { return (false, nil) }
+        guard let descriptor = try? FileSystem.openRegular(path) else { return (false, nil) }
         defer { close(descriptor) }
         do throws(BackupFault) {
             let reader = try BackupReader(descriptor, path: path)

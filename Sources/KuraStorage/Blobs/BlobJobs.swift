@@ -10,11 +10,23 @@ final class BlobWrites: CacheJob, @unchecked Sendable {
     // Changed by its thread alone until the loop has it back.
     let changes: [BlobChange]
     private static let piece = 256
+    private static let attempts = 20
 
     init(_ changes: [BlobChange]) { self.changes = changes }
 
     func run(_ files: CacheFiles) throws(SQLiteError) {
-        do throws(SQLiteError) { try write(files) } catch {
+        var failure: SQLiteError?
+        for attempt in 0..<Self.attempts {
+            if attempt > 0 {
+                // Room comes back where the disk is full of our own; the WAL gives some.
+                usleep(50_000)
+                try? BlobTable.of(files).file.emptyWAL()
+            }
+            failure = nil
+            do throws(SQLiteError) { return try write(files) } catch { failure = error }
+            if failure?.isFull != true { break }
+        }
+        if let error = failure {
             // At once: nobody may come to read it without what it lacks.
             files.drop(BlobTable.file)
             throw error
@@ -64,7 +76,7 @@ final class BlobLoad: CacheJob, @unchecked Sendable {
         let (file, table) = try BlobTable.of(files)
         try file.noticing { () throws(SQLiteError) in
             if after == .min {
-                try table.removeUnused()
+                do throws(SQLiteError) { try table.removeUnused() } catch { if !error.isFull { throw error } }
                 try table.namespaces { namespaces.append(($0, $1, $2)) }
             }
             let records = try table.blobs(after: after, limit: Self.limit)

@@ -151,9 +151,13 @@ public final class Boot: Sendable {
         state.withLock { $0.record.checkedAt > 0 ? ($0.record.checkedAt, $0.record.checkProblems) : nil }
     }
 
+    /// A read has met damage in a file that lasts, below the data directory. From any thread.
+    func hasMet(damageIn file: String) { note { $0.damagedFile = file } }
+
     /// Everything has been looked through. From any thread.
     public func checked(problems: Int) {
         note { record in
+            if problems == 0 { record.damagedFile = "" }
             record.checkedAt = nowMilliseconds()
             record.checkProblems = problems
         }
@@ -394,7 +398,11 @@ public final class Boot: Sendable {
     private func recover(after last: BootRecord) throws(StorageFault) {
         guard var notice = pending else { return }
         // From here on the notice says what has failed.
-        note(isDurable: true) { $0.durableFailures = 0 }
+        note(isDurable: true) { record in
+            record.durableFailures = 0
+            // It is set aside; what is made of it has been looked through.
+            (record.damagedFile, record.checkProblems) = ("", 0)
+        }
         if notice.step == .moving {
             try Quarantine.setAside(notice, configuration)
             notice.step = .rebuilding
@@ -406,6 +414,16 @@ public final class Boot: Sendable {
         try enter(.rebuild)
         var rebuilding = Rebuilding(configuration, notice, report: report)
         try keep(try rebuilding.run())
+    }
+
+    /// The log has lost acknowledged changes: told before anything of it is moved. A start that was killed behind this tells it again.
+    func tell(lost notice: RecoveredNotice) throws(StorageFault) {
+        let isKnown = state.withLock { state in
+            state.notices.contains {
+                $0.what == .log && $0.missing == notice.missing && $0.newestRev == notice.newestRev
+            }
+        }
+        if !isKnown { try keep(notice) }
     }
 
     /// A start has failed with what had been saved.

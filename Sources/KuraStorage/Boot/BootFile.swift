@@ -11,6 +11,8 @@ struct BootRecord: Equatable, Sendable {
     /// When everything was looked through last, milliseconds since 1970, and how many problems there were.
     var checkedAt: Int64 = 0
     var checkProblems = 0
+    /// A file in which a read has met damage since, below the data directory; empty when none has.
+    var damagedFile = ""
     /// Failed starts in a phase of tables and log, one after the other.
     var durableFailures = 0
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
@@ -48,6 +50,7 @@ struct BootRecord: Equatable, Sendable {
         starts = note.count("starts")
         checkedAt = max(0, note.number("checkedAt"))
         checkProblems = note.count("checkProblems")
+        damagedFile = note.text("damagedFile")
         durableFailures = note.count("durableFailures")
         cacheFailures = note.count("cacheFailures")
         openingCache = note.text("openingCache")
@@ -66,6 +69,7 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "starts", Int64(starts))
         text.append(note: "checkedAt", checkedAt)
         text.append(note: "checkProblems", Int64(checkProblems))
+        text.append(note: "damagedFile", String(damagedFile.prefix(64)))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
         text.append(note: "cacheFailures", Int64(cacheFailures))

@@ -41,7 +41,7 @@ struct DatabaseHeader: Equatable {
         guard FileSystem.size(path) > WALCommits.headerSize else { return nil }
         let file = try ReadOnlyFile(path)
         guard let head = try file.read(WALCommits.headerSize, at: 0) else { return nil }
-        let frameSize = Segment.frameSize
+        let frameSize = SQLiteSegment.frameSize
         var copies: [(end: Int, header: DatabaseHeader)] = []
         var offset = WALCommits.headerSize
         // Frames of this WAL have its salts. Whether they are whole is only asked when it matters: that takes their checksums.
@@ -63,7 +63,7 @@ private struct ReadOnlyFile: ~Copyable {
     private let descriptor: Int32
 
     init(_ path: String) throws(StorageFault) {
-        let descriptor = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
+        let descriptor = try FileSystem.openRegular(path)
         self.path = path
         self.descriptor = descriptor
     }

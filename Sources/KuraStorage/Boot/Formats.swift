@@ -23,16 +23,13 @@ struct Formats {
     }
 
     static let tables = Int(Tables.migrator.newestVersion)
-    static let log = Int(Segment.schema.newestVersion)
+    static let log = Int(SegmentFormat.layout)
 
     /// What is there, without a word on what is not, or is not readable: whoever needs that says so.
     static func look(_ configuration: StorageConfiguration) -> [Found] {
         var found: [Found] = []
-        if let header = try? DatabaseHeader(configuration.tablesPath),
-            header.applicationID == Tables.applicationID, header.version > 0
-        {
-            found.append(
-                Found(kind: "layout", file: "durable/kura.sqlite", version: Int(header.version), known: tables))
+        if let header = try? DatabaseHeader(configuration.tablesPath), let version = layout(header, configuration) {
+            found.append(Found(kind: "layout", file: "durable/kura.sqlite", version: version, known: tables))
         }
         if let newest = newestSegment(in: configuration.logDirectory) {
             found.append(
@@ -43,24 +40,48 @@ struct Formats {
             found.append(
                 Found(kind: "format", file: "keys/slots.json", version: version, known: KeySlots.newestFormat))
         }
-        if let text = try? FileSystem.contents(configuration.recoveredPath), let version = NoteReader.format(of: text) {
+        if let text = try? FileSystem.contents(configuration.recoveredPath),
+            let version = RecoveredFile.format(of: text)
+        {
             found.append(
                 Found(kind: "format", file: "recovered.json", version: version, known: NoteReader.newestFormat))
         }
         return found
     }
 
+    /// The layout of the tables; nil when nobody can tell without opening them. A header that stands alone against the record is damaged, and
+    /// so is one that says more than this version knows, and has no record: newer versions write both.
+    private static func layout(_ header: DatabaseHeader, _ configuration: StorageConfiguration) -> Int? {
+        let isOurs = header.applicationID == Tables.applicationID
+        guard let record = LayoutRecord.read(beside: configuration.tablesPath) else {
+            return isOurs && header.version > 0 && header.version <= tables ? Int(header.version) : nil
+        }
+        return Int(record.has(header.version) ? header.version : record.to)
+    }
+
     /// The segment of the greatest version in a directory of the log; nil when there is none.
     static func newestSegment(in directory: String) -> (name: String, version: Int)? {
-        let names = ((try? FileSystem.names(in: directory)) ?? []).filter { Segment.number(ofFile: $0) != nil }.sorted()
+        let names = ((try? FileSystem.names(in: directory)) ?? []).filter { LogFiles.number(ofFile: $0) != nil }
+            .sorted()
         var newest: (name: String, version: Int)?
         for name in names {
-            guard let header = try? DatabaseHeader(directory + "/" + name, isSegment: true),
-                header.applicationID == Segment.applicationID, header.version > newest?.version ?? 0
-            else { continue }
-            newest = (name, Int(header.version))
+            guard let version = version(ofSegment: directory + "/" + name), version > newest?.version ?? 0 else {
+                continue
+            }
+            newest = (name, version)
         }
         return newest
+    }
+
+    /// Nil when the file says none that can be believed: a SQLite database has no checksum of its layout's number, and no release has
+    /// written a greater one than the newest of that kind.
+    private static func version(ofSegment path: String) -> Int? {
+        if path.hasSuffix(".log") { return (try? Segment.head(path)).map { Int($0.layout) } }
+        guard let header = try? DatabaseHeader(path, isSegment: true),
+            header.applicationID == SQLiteSegment.applicationID,
+            (1...SQLiteSegment.newestLayout).contains(Int(header.version))
+        else { return nil }
+        return Int(header.version)
     }
 
     /// - Throws: `refused` when a newer version has written anything that lasts.

@@ -20,6 +20,14 @@ struct NoteReader {
 
     private init(member: Bytes) { text = member }
 
+    /// A text of any format.
+    static func newer(_ text: Bytes) -> NoteReader? {
+        guard text.count > 2, text[0] == UInt8(ascii: "{"), text[text.count - 2] == UInt8(ascii: "}") else {
+            return nil
+        }
+        return NoteReader(member: text.extracting(0..<text.count - 1))
+    }
+
     static let newestFormat = 1
 
     /// The number of a text's format; nil when it says none.
@@ -109,7 +117,7 @@ extension FileSystem {
     /// The bytes of a small file; nil when there is none.
     static func contents(_ path: String, atMost limit: Int = 1 << 20) throws(StorageFault) -> [UInt8]? {
         guard exists(path) else { return nil }
-        let descriptor = try open(path, O_RDONLY | O_NOFOLLOW)
+        let descriptor = try openRegular(path)
         defer { close(descriptor) }
         var buffer = ByteBuffer()
         while buffer.count < limit {

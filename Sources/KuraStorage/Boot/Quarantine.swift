@@ -28,6 +28,9 @@ enum Quarantine {
         return date + "T\(two(time / 3600))-\(two(time / 60 % 60))-\(two(time % 60))Z"
     }
 
+    /// Begins the name of what was in the place of one of the daemon's own files (`PlaceKeeper`).
+    static let placePrefix = "place-"
+
     /// Says in a directory of the quarantine what it is about.
     static let about = "about.json"
 
@@ -71,6 +74,28 @@ enum Quarantine {
         ] { try FileSystem.syncDirectory(path) }
     }
 
+    /// Moves a log's damaged files away.
+    static func setAside(
+        _ paths: [String], _ notice: RecoveredNotice, _ configuration: StorageConfiguration
+    ) throws(StorageFault) {
+        let directory = configuration.quarantineDirectory + "/" + notice.quarantine
+        let log = directory + "/log"
+        for path in [configuration.quarantineDirectory, directory, log] { try FileSystem.makeDirectory(path) }
+        var text = ByteBuffer()
+        notice.append(to: &text)
+        text.append(0x0A)
+        try FileSystem.replace(directory + "/" + about, with: text.bytes, in: directory)
+        for path in paths {
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            try FileSystem.rename(path, log + "/" + name)
+        }
+        for path in [
+            log, directory, configuration.quarantineDirectory, configuration.logDirectory, configuration.dataDirectory,
+        ] {
+            try FileSystem.syncDirectory(path)
+        }
+    }
+
     private static func strike() throws(StorageFault) {
         if let code = FaultPoints.hit(.bootMove)?.errno {
             throw .system(errno: code, call: "rename", path: "quarantine")
@@ -85,16 +110,16 @@ enum Quarantine {
     /// In the order of their names. May wait for the disk.
     static func entries(_ configuration: StorageConfiguration) throws(StorageFault) -> [QuarantineLook.Entry] {
         guard FileSystem.exists(configuration.quarantineDirectory) else { return [] }
-        return try FileSystem.names(in: configuration.quarantineDirectory).sorted().prefix(mostEntries).map {
-            (name) throws(StorageFault) in
+        return try FileSystem.names(in: configuration.quarantineDirectory).sorted().prefix(mostEntries).map { name in
             let path = configuration.quarantineDirectory + "/" + name
             var entry = QuarantineLook.Entry(
                 name: name, at: FileSystem.modified(path), reason: reason(ofFile: name), bytes: 0, files: 0)
-            try add(path, to: &entry)
-            let text = try? FileSystem.contents(path + "/" + about)
+            // Somebody else's may not be readable.
+            try? add(path, to: &entry)
+            let text = FileSystem.isDirectory(path) ? try? FileSystem.contents(path + "/" + about) : nil
             if let notice = text?.withBytes({ NoteReader($0).flatMap { RecoveredNotice($0) } }) {
                 entry.at = notice.at
-                entry.reason = "starts failed: \(notice.reason)"
+                entry.reason = notice.what == .log ? notice.reason : "starts failed: \(notice.reason)"
             }
             return entry
         }
@@ -102,7 +127,7 @@ enum Quarantine {
 
     private static func add(_ path: String, to entry: inout QuarantineLook.Entry) throws(StorageFault) {
         guard FileSystem.isDirectory(path) else {
-            entry.bytes += FileSystem.size(path)
+            if FileSystem.isRegular(path) { entry.bytes += FileSystem.size(path) }
             entry.files += 1
             return
         }
@@ -111,9 +136,10 @@ enum Quarantine {
 
     /// What others have set aside is told by its name.
     private static func reason(ofFile name: String) -> String {
+        if name.hasPrefix(placePrefix) { return "it was in the place of one of the daemon's own files" }
         if name.hasPrefix("blob-") { return "the content of a blob was not what its digest says" }
         let stem = name.hasSuffix("-wal") ? String(name.dropLast(4)) : name
-        if Segment.number(ofFile: stem) != nil {
+        if LogFiles.number(ofFile: stem) != nil {
             return "changes of the log that a power cut has left without those before them; nobody was told of them"
         }
         return "it was found among the caches and is none"

@@ -49,13 +49,14 @@ struct Rebuilding {
     mutating func run() throws(StorageFault) -> RecoveredNotice {
         try clear()
         (notice.origin, notice.snapshot, notice.savedRev, notice.newestRev) = (.nothing, "", 0, 0)
+        notice.leftOut = []
         var rev: UInt64 = 0
         if notice.rung == .all, let found = try takeTables() {
             rev = found
             notice.origin = .tables
         } else if notice.rung != .nothing, let snapshot = try takeSnapshot() {
             rev = snapshot.rev
-            (notice.origin, notice.snapshot) = (.snapshot, snapshot.name)
+            (notice.origin, notice.snapshot, notice.leftOut) = (.snapshot, snapshot.name, snapshot.leftOut)
         } else if notice.rung != .nothing, let found = try takeBundle() {
             rev = found
             notice.origin = .bundle
@@ -70,11 +71,31 @@ struct Rebuilding {
         var salvage = LogSalvage(
             from: log, scratch: scratch, to: configuration, after: rev,
             isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
+        salvage.passesOverLoss = true
+        salvage.belongsToStart = notice.origin == .tables
+        salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil)
         try salvage.run()
-        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev))
+        (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
+        notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
+        if !salvage.lost.isEmpty { try note(lost: salvage.lost) }
         try FileSystem.removeDirectory(scratch)
         for path in [configuration.durableDirectory, configuration.logDirectory] { try FileSystem.syncDirectory(path) }
         return notice
+    }
+
+    /// The start that follows does not miss them.
+    private func note(lost: RevisionSet) throws(StorageFault) {
+        let path = configuration.tablesPath
+        let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
+        defer { connection.close() }
+        do throws(SQLiteError) {
+            for range in lost.ranges {
+                try connection.execute(
+                    "INSERT OR REPLACE INTO lost VALUES(\(Int64(clamping: range.lowerBound)), \(Int64(clamping: range.upperBound)))"
+                )
+            }
+            _ = try connection.checkpoint(.full)
+        } catch { throw .database(error, file: path) }
     }
 
     /// What an attempt before this one has made goes: copies, of which nobody has ever been answered.
@@ -106,7 +127,7 @@ struct Rebuilding {
         }
     }
 
-    private func takeSnapshot() throws(StorageFault) -> (name: String, rev: UInt64)? {
+    private func takeSnapshot() throws(StorageFault) -> SnapshotSource.Snapshot? {
         let snapshot: SnapshotSource.Snapshot
         do throws(StorageFault) {
             guard let newest = try configuration.snapshots.newest(configuration) else { return nil }
@@ -120,7 +141,7 @@ struct Rebuilding {
             for end in ["", "-wal", "-shm"] { try FileSystem.remove(configuration.tablesPath + end) }
             return nil
         }
-        return (snapshot.name, snapshot.rev)
+        return snapshot
     }
 
     /// Begins with the seed bundle that the tables had begun with, so that the log joins up with it.
@@ -152,7 +173,7 @@ struct Rebuilding {
                 throw SQLiteError.damaged("it has no revision")
             }
             let renew = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'epoch'")
-            try connection.execute("BEGIN IMMEDIATE; DELETE FROM segments;")
+            try connection.execute("BEGIN IMMEDIATE; DELETE FROM segments; DELETE FROM lost;")
             try renew.bind(1, text: UUIDv7Generator.random())
             try renew.run()
             // What the log has had is not in it any more.

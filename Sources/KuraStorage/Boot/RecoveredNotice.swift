@@ -5,6 +5,8 @@ public struct RecoveredNotice: Equatable, Sendable {
     public enum What: String, Sendable {
         /// Tables and log.
         case durable
+        /// Segments of the log that are damaged or gone: what is whole was kept.
+        case log
         /// Files of caches, which begin empty.
         case caches
     }
@@ -26,6 +28,19 @@ public struct RecoveredNotice: Equatable, Sendable {
         case done
     }
 
+    /// Changes that were acknowledged and are nowhere.
+    public struct Missing: Equatable, Sendable {
+        /// Nil when nothing is left that tells which store they were of.
+        public var store: String?
+        /// Nil as well where the store's names are sealed.
+        public var scope: String?
+        public var fromRev: UInt64
+        public var toRev: UInt64
+
+        /// Notices name so many; the others' revisions are in the last.
+        static let most = 64
+    }
+
     public var at: Int64
     public var what: What
     /// What the failed starts had come to.
@@ -37,10 +52,14 @@ public struct RecoveredNotice: Equatable, Sendable {
     public var files: [String] = []
     public var origin = Origin.nothing
     public var snapshot = ""
-    /// Every change up to this revision is there.
+    /// What the snapshot has left out: of that only later changes of the log are there.
+    public var leftOut: [RecoveredOmission] = []
+    /// Every change up to this revision is there, but for what was left out.
     public var savedRev: UInt64 = 0
     /// The newest revision that was found in what was set aside; changes between the two are only there.
     public var newestRev: UInt64 = 0
+    /// What is missing between the two, when the log was damaged.
+    public var missing: [Missing] = []
     var step = Step.done
     /// How much is left out, since starts with it have failed too.
     var rung = Rung.all
@@ -68,8 +87,15 @@ public struct RecoveredNotice: Equatable, Sendable {
         files = note.texts("files")
         origin = Origin(rawValue: note.text("origin")) ?? .nothing
         snapshot = note.text("snapshot")
+        leftOut = note.objects("leftOut").compactMap { RecoveredOmission($0) }
         savedRev = note.rev("savedRev")
         newestRev = note.rev("newestRev")
+        missing = note.objects("missing").map { note in
+            let (store, scope) = (note.text("store"), note.text("scope"))
+            return Missing(
+                store: store.isEmpty ? nil : store, scope: scope.isEmpty ? nil : scope, fromRev: note.rev("fromRev"),
+                toRev: note.rev("toRev"))
+        }
         rung = Rung(rawValue: note.count("rung")) ?? .nothing
         failures = note.count("failures")
     }
@@ -84,8 +110,28 @@ public struct RecoveredNotice: Equatable, Sendable {
         text.append(note: "files", files)
         text.append(note: "origin", origin.rawValue)
         text.append(note: "snapshot", snapshot)
+        if !leftOut.isEmpty {
+            text.append(noteName: "leftOut")
+            text.append("[")
+            for (position, omission) in leftOut.enumerated() {
+                if position > 0 { text.append(",") }
+                omission.append(to: &text)
+            }
+            text.append("]")
+        }
         text.append(note: "savedRev", Int64(savedRev))
         text.append(note: "newestRev", Int64(newestRev))
+        text.append(noteName: "missing")
+        text.append("[")
+        for (position, one) in missing.enumerated() {
+            text.append(position > 0 ? ",{\"format\":1" : "{\"format\":1")
+            if let store = one.store { text.append(note: "store", store) }
+            if let scope = one.scope { text.append(note: "scope", scope) }
+            text.append(note: "fromRev", Int64(one.fromRev))
+            text.append(note: "toRev", Int64(one.toRev))
+            text.append("}")
+        }
+        text.append("]")
         text.append(note: "step", step.rawValue)
         text.append(note: "rung", Int64(rung.rawValue))
         text.append(note: "failures", Int64(failures))
@@ -97,10 +143,22 @@ public struct RecoveredNotice: Equatable, Sendable {
         switch what {
         case .caches:
             "caches were dropped and begin empty, since starts failed with them: \(files.joined(separator: ", "))"
+        case .log:
+            "THE LOG WAS DAMAGED AND ACKNOWLEDGED CHANGES ARE LOST: \(reason). \(missingText). Everything else is there; the history "
+                + "has a new name, and the damaged files lie in quarantine/\(quarantine)"
         case .durable:
             "tables and log were set aside to quarantine/\(quarantine) after failed starts (\(reason)). "
                 + startLine + lossLine
         }
+    }
+
+    /// What is missing, for people.
+    public var missingText: String {
+        missing.map { one in
+            let revs = one.fromRev == one.toRev ? "revision \(one.fromRev)" : "revisions \(one.fromRev) to \(one.toRev)"
+            guard let store = one.store else { return revs }
+            return revs + " of " + store + (one.scope.map { " \($0)" } ?? "")
+        }.joined(separator: ", ")
     }
 
     private var startLine: String {
@@ -114,10 +172,12 @@ public struct RecoveredNotice: Equatable, Sendable {
         let rest = self.origin == .bundle ? ", NOTHING OF WHAT WAS CHANGED SINCE IS THERE" : ", EMPTY"
         return "The daemon starts from \(origin)"
             + (savedRev > 0 ? ", everything up to revision \(savedRev) is there" : rest)
+            + RecoveredOmission.line(leftOut)
     }
 
     private var lossLine: String {
-        newestRev > savedRev ? "; CHANGES \(savedRev + 1) TO \(newestRev) ARE ONLY IN THE QUARANTINE" : ""
+        if !missing.isEmpty { return "; MISSING: \(missingText)" }
+        return newestRev > savedRev ? "; CHANGES \(savedRev + 1) TO \(newestRev) ARE ONLY IN THE QUARANTINE" : ""
     }
 }
 
@@ -146,6 +206,13 @@ struct RecoveredFile {
         }
         guard let notices else { throw .damaged("\(path) is damaged") }
         return notices
+    }
+
+    /// The number of a text's format, when each notice says it too: one damaged byte is no newer version. Without notices no version writes the file.
+    static func format(of text: [UInt8]) -> Int? {
+        guard let format = NoteReader.format(of: text) else { return nil }
+        let notices = text.withBytes { NoteReader.newer($0)?.objects("notices").map { $0.count("format") } } ?? []
+        return !notices.isEmpty && notices.allSatisfy { $0 == format } ? format : nil
     }
 
     func write(_ notices: [RecoveredNotice]) throws(StorageFault) {

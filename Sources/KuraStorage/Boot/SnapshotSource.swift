@@ -5,6 +5,8 @@ struct SnapshotSource: Sendable {
         var name: String
         /// The tables in it are as of this revision.
         var rev: UInt64
+        /// What is not in it.
+        var leftOut: [RecoveredOmission] = []
         /// Makes durable/kura.sqlite of it, with the attachments that it refers to; synced when it returns. Nothing of that name is there.
         var restore: @Sendable (StorageConfiguration) throws(StorageFault) -> Void
     }

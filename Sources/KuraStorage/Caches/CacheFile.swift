@@ -175,7 +175,10 @@ final class CacheFile {
                 if !isSound { return .unusable }
             }
             return .good
-        } catch { return .unusable }
+        } catch {
+            // That there is no room says nothing about the file.
+            return error.isFull || error.systemErrno == ENOSPC ? .good : .unusable
+        }
     }
 
     private static func isSound(_ connection: Connection) throws(SQLiteError) -> Bool {

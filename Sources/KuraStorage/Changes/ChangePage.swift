@@ -28,6 +28,9 @@ public final class ChangePage {
     public private(set) var count = 0
     /// Bytes of their names and values.
     public private(set) var bytes = 0
+    /// Revisions of relaxed changes that are gone, when the page begins at one of them. Whoever has seen one looks again at the
+    /// items that have such a revision; the upper bound is the place to go on from, and no item's revision.
+    public private(set) var lost: ClosedRange<UInt64>?
     /// The page ended at a limit.
     public private(set) var isFull = false
     private var scanned = 0
@@ -82,7 +85,7 @@ public final class ChangePage {
         for entry in entries { slots[entry.slot] = 0 }
         entries.removeAll(keepingCapacity: entries.capacity <= 4096)
         chunks.removeAll(keepingCapacity: true)
-        (count, bytes, scanned, isFull) = (0, 0, 0, false)
+        (count, bytes, scanned, isFull, lost) = (0, 0, 0, false, nil)
         if slots.count > 16_384 { slots = ContiguousArray(repeating: 0, count: 256) }
     }
 
@@ -115,6 +118,7 @@ public final class ChangePage {
                     }
                     transaction = record.rev
                 }
+                if let raised = RelaxedDurability.raisedRev(record), start > raised { lost = raised + 1...record.rev }
                 scanned += LogRecord.headLength + record.scope.count + record.key.count + record.value.count
                 if record.store == .secrets {
                     add(secret: record, filter, secrets)

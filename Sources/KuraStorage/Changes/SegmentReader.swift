@@ -5,8 +5,7 @@ import SQLite
 /// Reads closed segments for the change feed. Lives on the housekeeper's thread, which also closes and retires segments,
 /// one job after the other: so no segment is opened before it is closed, and none is let go while it is open here.
 ///
-/// A segment is held exclusively, and opening one reads its whole WAL; so the last one stays open from one chunk to the
-/// next.
+/// Opening a segment reads through it; so the last one stays open from one chunk to the next.
 final class SegmentReader: @unchecked Sendable {
     // Touched by the housekeeper's jobs alone, which run one after the other.
 
@@ -23,7 +22,7 @@ final class SegmentReader: @unchecked Sendable {
     static let chunkBytes = 512 << 10
 
     private let directory: String
-    private var open: Segment?
+    private var open: (any ReadableSegment)?
 
     init(directory: String) {
         self.directory = directory
@@ -39,10 +38,13 @@ final class SegmentReader: @unchecked Sendable {
                 guard let segment = try segment(number) else { continue }
                 let chunk = ChangeChunk(after: rev)
                 var first: UInt64?
-                try segment.someRows(after: rev) { (row, _, records) throws(StorageFault) in
-                    if first == nil { first = try Self.firstRev(records) }
-                    guard first! <= rev + 1 else { return false }
-                    chunk.append(rev: row, records: records)
+                var reached = rev
+                try segment.someRows(after: rev) { (row) throws(StorageFault) in
+                    if first == nil { first = try Self.firstRev(row.records) }
+                    // What is damaged, or was lost, ends the chunk; the next one begins behind it.
+                    guard first! <= rev + 1, reached == rev || row.previous <= reached else { return false }
+                    chunk.append(rev: row.rev, records: row.records)
+                    reached = row.rev
                     return chunk.recordBytes < Self.chunkBytes
                 }
                 if chunk.lastRev >= segment.lastRev { open = nil }
@@ -65,11 +67,11 @@ final class SegmentReader: @unchecked Sendable {
     /// Nobody reads any more.
     func close() { open = nil }
 
-    private func segment(_ number: Int) throws(StorageFault) -> Segment? {
+    private func segment(_ number: Int) throws(StorageFault) -> (any ReadableSegment)? {
         if let open, open.number == number { return open }
         open = nil
-        guard FileSystem.exists(Segment.path(directory, number)) else { return nil }
-        let segment = try Segment(opening: number, in: directory)
+        guard LogFiles.exists(number, in: directory) else { return nil }
+        let segment = try LogFiles.open(number, in: directory)
         open = segment
         return segment
     }
@@ -77,6 +79,7 @@ final class SegmentReader: @unchecked Sendable {
     private static func firstRev(_ records: Bytes) throws(StorageFault) -> UInt64 {
         var offset = 0
         guard let record = try LogRecord.next(in: records, at: &offset) else { throw .damagedLog }
-        return record.rev
+        // Nothing is missing behind a revision that was passed over.
+        return RelaxedDurability.raisedRev(record).map { $0 + 1 } ?? record.rev
     }
 }

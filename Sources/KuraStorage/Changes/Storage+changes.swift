@@ -51,8 +51,8 @@ extension ChangeHistory {
             var rev = UInt64(try connection.scalar("SELECT value FROM meta WHERE name = 'compactedRev'") ?? 0)
             let select = try connection.prepare("SELECT number, lastRev FROM segments")
             while try select.step() {
-                let path = Segment.path(configuration.logDirectory, Int(select.int64(0)))
-                if !FileSystem.exists(path) { rev = max(rev, UInt64(select.int64(1))) }
+                let number = Int(select.int64(0))
+                if !LogFiles.exists(number, in: configuration.logDirectory) { rev = max(rev, UInt64(select.int64(1))) }
             }
             return rev
         } catch { throw .database(error, file: configuration.tablesPath) }

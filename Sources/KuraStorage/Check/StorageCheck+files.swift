@@ -14,17 +14,17 @@ extension StorageCheck {
         defer { try? FileSystem.removeDirectory(scratch) }
         var newest: UInt64 = 0
         for segment in closed.sorted(by: { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }) where goesOn {
-            let name = "log/" + Segment.path("", segment.number).dropFirst()
-            let (from, to) = (
-                Segment.path(configuration.logDirectory, segment.number), Segment.path(scratch, segment.number)
-            )
-            defer { for end in ["", "-wal", "-shm", "-journal"] { FileSystem.tryToRemove(to + end) } }
+            let directory = configuration.logDirectory
+            let paths = LogFiles.paths(segment.number, in: directory)
+            let names = paths.map { String($0.split(separator: "/").last ?? "") }
+            let name = "log/" + (names.last ?? "\(segment.number)")
+            defer { for name in names { FileSystem.tryToRemove(scratch + "/" + name) } }
             do throws(StorageFault) {
-                for end in ["", "-wal"] { try FileSystem.copy(from + end, to: to + end) }
-                try look(at: try Segment(opening: segment.number, in: scratch), listed: segment, name, &newest)
+                for (path, name) in zip(paths, names) { try FileSystem.copy(path, to: scratch + "/" + name) }
+                try look(at: try LogFiles.open(segment.number, in: scratch), listed: segment, name, &newest)
             } catch {
                 // Retention lets segments go while this is looking.
-                guard FileSystem.exists(from), !error.isFull else {
+                guard LogFiles.exists(segment.number, in: directory), !error.isFull else {
                     if error.isFull { throw error }
                     continue
                 }
@@ -36,15 +36,21 @@ extension StorageCheck {
     }
 
     private func look(
-        at segment: Segment, listed: Log.Closed, _ name: String, _ newest: inout UInt64
+        at segment: any ReadableSegment, listed: Log.Closed, _ name: String, _ newest: inout UInt64
     ) throws(StorageFault) {
         var reached = newest
         var changes = 0
         var hole: String?
-        try segment.someRows(after: 0) { (rev, _, records) throws(StorageFault) in
+        if let damage = segment.damages.first {
+            note(
+                .segment, name,
+                "it is not what was written from byte \(damage.bytes.lowerBound) to \(damage.bytes.upperBound - 1)")
+        }
+        try segment.someRows(after: 0) { (row) throws(StorageFault) in
+            let rev = row.rev
             var offset = 0
             var inRow: UInt64 = 0
-            while let record = try LogRecord.next(in: records, at: &offset) {
+            while let record = try LogRecord.next(in: row.records, at: &offset) {
                 changes += 1
                 inRow = max(inRow, record.rev)
                 // Copies of a recovery have what others have as well.
@@ -176,13 +182,14 @@ extension StorageCheck {
         let known: [(directory: String, path: String, isKnown: (String) -> Bool)] = [
             (
                 "durable", configuration.durableDirectory,
-                { $0 == "attachments" || $0.hasPrefix("kura.sqlite") }
+                { $0 == "attachments" || $0 == "layout" || $0.hasPrefix("kura.sqlite") }
             ),
             (
                 "log", configuration.logDirectory,
                 { name in
                     let end = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) } ?? ""
-                    return name == "spare-wal" || Segment.number(ofFile: String(name.dropLast(end.count))) != nil
+                    return name == "spare" || name.hasSuffix(".new")
+                        || LogFiles.number(ofFile: String(name.dropLast(end.count))) != nil
                 }
             ),
             (

@@ -7,6 +7,8 @@ import SQLite
 final class TableShrinking {
     private let pages: FreePages
     private let path: String
+    /// Whether the disk is full; then nothing stays free in the file, and nobody rests.
+    var pace: FoldPace?
     /// When the freelist is looked at, or the next piece is due; nil while nothing has been freed.
     private var dueAt: UInt64?
     private var compactions: [Compaction] = []
@@ -58,7 +60,8 @@ final class TableShrinking {
 
     // MARK: Pieces
 
-    private var isHurried: Bool { compactions.contains { !$0.isIdle } }
+    private var isHurried: Bool { isPressed || compactions.contains { !$0.isIdle } }
+    private var isPressed: Bool { dueAt != nil && pace?.isFull == true }
 
     /// Milliseconds until there is something to do; nil when nothing is.
     var wait: Int? {
@@ -69,7 +72,7 @@ final class TableShrinking {
     }
 
     private func spare(_ count: FreePages.Count) -> Int {
-        compactions.isEmpty ? count.spare(atLeast: Self.spare) : 0
+        compactions.isEmpty && !isPressed ? count.spare(atLeast: Self.spare) : 0
     }
 
     /// Looks at the freelist.

@@ -7,13 +7,16 @@ import SQLite
 
 /// A look at a data directory and the host it is on, without changing anything: a daemon may run meanwhile, or not.
 public struct DirectoryExamination {
-    private let configuration: StorageConfiguration
+    let configuration: StorageConfiguration
     private let minFreeBytes: Int?
+    /// Seconds between two snapshots, where they are made by themselves.
+    private let backupsEvery: Int?
     /// Seconds since 1970.
     private let now: Int64
     private var findings: [Finding] = []
 
-    private init(_ configuration: StorageConfiguration, now: Int64) {
+    private init(_ configuration: StorageConfiguration, now: Int64, backupsEvery: Int?) {
+        self.backupsEvery = backupsEvery
         self.configuration = configuration
         minFreeBytes = configuration.minFreeBytes
         self.now = now
@@ -21,10 +24,14 @@ public struct DirectoryExamination {
 
     /// What was found, in the order in which it was looked at.
     /// `now`: seconds since 1970, as the host's clock says.
-    public static func run(_ configuration: StorageConfiguration, now: Int64 = nowSeconds()) -> [Finding] {
-        var examination = Self(configuration, now: now)
+    /// `backupsEvery`: seconds, when the configuration has snapshots made.
+    public static func run(
+        _ configuration: StorageConfiguration, now: Int64 = nowSeconds(), backupsEvery: Int? = nil
+    ) -> [Finding] {
+        var examination = Self(configuration, now: now, backupsEvery: backupsEvery)
         let isThere = examination.lookAtDirectory()
         if isThere {
+            examination.lookAtPlaces()
             examination.lookAtModes()
             examination.lookAtFormats()
             examination.lookAtKeys()
@@ -39,11 +46,11 @@ public struct DirectoryExamination {
 
     public static func nowSeconds() -> Int64 { nowMilliseconds() / 1000 }
 
-    private mutating func add(_ severity: Finding.Severity, _ check: String, _ message: String, advice: String = "") {
+    mutating func add(_ severity: Finding.Severity, _ check: String, _ message: String, advice: String = "") {
         findings.append(Finding(severity, check, message, advice: advice))
     }
 
-    private static let starts = "kurad does not start while this is so"
+    static let starts = "kurad does not start while this is so"
 
     // MARK: Directory and modes
 
@@ -89,7 +96,7 @@ public struct DirectoryExamination {
     /// Source: statfs(2), linux/magic.h.
     private static let memoryFileSystems: [Int: String] = [0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs"]
 
-    private static func mode(_ path: String) -> (mode: UInt32, owner: UInt32)? {
+    static func mode(_ path: String) -> (mode: UInt32, owner: UInt32)? {
         var mode: UInt32 = 0
         var owner: UInt32 = 0
         return unsafe csys_mode(path, &mode, &owner, 0) == 0 ? (mode, owner) : nil
@@ -98,34 +105,6 @@ public struct DirectoryExamination {
     private static func octal(_ mode: UInt32) -> String {
         let digits = String(mode & 0o7777, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    /// What is inside is kept from others by the directory itself; what is open all the same was changed by somebody.
-    private mutating func lookAtModes() {
-        let owner = Self.mode(configuration.dataDirectory)?.owner ?? geteuid()
-        var open: [String] = []
-        var foreign: [String] = []
-        for directory in [
-            configuration.logDirectory, configuration.durableDirectory, configuration.keysDirectory,
-            configuration.cacheDirectory, configuration.backupsDirectory, configuration.quarantineDirectory,
-        ] {
-            for path in [directory] + ((try? FileSystem.names(in: directory)) ?? []).map({ directory + "/" + $0 }) {
-                guard let (mode, user) = Self.mode(path) else { continue }
-                if mode & 0o077 != 0 { open.append(path) }
-                if user != owner { foreign.append(path) }
-            }
-        }
-        if let first = open.first {
-            add(
-                .warning, "modes", "\(first) is open to others" + Self.more(open.count - 1),
-                advice: "chmod go= it; only the mode of the directory above keeps others out")
-        }
-        if let first = foreign.first {
-            add(
-                .error, "modes", "\(first) does not belong to user \(owner)" + Self.more(foreign.count - 1),
-                advice: "chown it to user \(owner): the daemon cannot write it else")
-        }
-        if open.isEmpty, foreign.isEmpty { add(.ok, "modes", "nothing inside is open to others or belongs to them") }
     }
 
     /// Which formats there are, and whether this version reads them.
@@ -149,7 +128,7 @@ public struct DirectoryExamination {
         }
     }
 
-    private static func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
+    static func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
 
     // MARK: Keys
 
@@ -227,6 +206,7 @@ public struct DirectoryExamination {
             } else {
                 add(.ok, "starts", "the last start came to phase \(record.phase.rawValue)")
             }
+            lookAtDamage(record)
         }
         do throws(StorageFault) {
             for notice in try RecoveredFile(configuration).read() {
@@ -347,14 +327,19 @@ public struct DirectoryExamination {
         let backups = (try? BackupDirectory.list(configuration)) ?? []
         guard let newest = backups.map(\.createdAt).max() else {
             add(
-                .note, "backups", "there is no backup in backups/",
+                backupsEvery == nil ? .note : .warning, "backups", "there is no backup in backups/",
                 advice:
                     "'kura backup FILE' writes one elsewhere; backups.every of the configuration makes them by itself")
             return
         }
-        let days = max(0, now - newest / 1000) / 86_400
+        let seconds = max(0, now - newest / 1000)
+        let isLate = seconds > backupsEvery.map { 2 * Int64($0) } ?? 30 * 86_400
+        let age = seconds < 2 * 86_400 ? "\(seconds / 60) minutes" : "\(seconds / 86_400) days"
         add(
-            days > 30 ? .warning : .ok, "backups", "\(backups.count) in backups/, the newest \(days) days old",
-            advice: days > 30 ? "make one, or have them made: backups.every of the configuration" : "")
+            isLate ? .warning : .ok, "backups", "\(backups.count) in backups/, the newest \(age) old",
+            advice: isLate
+                ? backupsEvery == nil
+                    ? "make one, or have them made: backups.every of the configuration"
+                    : "backups.every of the configuration asks for more: the daemon's log says why none was made" : "")
     }
 }

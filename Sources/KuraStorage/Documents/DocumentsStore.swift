@@ -241,17 +241,23 @@ public final class DocumentsStore {
             nullified: effects.nullified)
     }
 
-    /// The tombstone carries the last value, so that it can be brought back.
+    /// What a tombstone carries in place of the last value that was given up for its room; no JSON text.
+    private static let givenUp = [UInt8(ascii: " ")]
+
+    /// The tombstone carries the last value, so that it can be brought back; but for what is deleted to make room on a full disk.
     func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
         // Its new revision says that it has been migrated.
         let migrated = try stageMigrated(scope, id, old)
         let old = migrated ?? old
-        try ledger.stage(
-            scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
-            oldBytes: old.value.count, newBytes: 0, mayRepeat: migrated != nil
-        ) { item in
-            Self.succeed(item, old)
-            item.pointee.writesBody = old.isDirty
+        let keeps = !ledger.isRefusingForReserve
+        try Self.givenUp.withBytes { (givenUp) throws(StoreError) in
+            try ledger.stage(
+                scope, key: id, value: keeps ? Bytes() : givenUp, isTombstone: true, carrying: keeps ? old.value : nil,
+                old: old, oldBytes: old.value.count, newBytes: 0, mayRepeat: migrated != nil
+            ) { item in
+                Self.succeed(item, old)
+                item.pointee.writesBody = old.isDirty || !keeps
+            }
         }
         try stageDeletionOfAttachments(scope, id)
     }
@@ -312,6 +318,7 @@ public final class DocumentsStore {
             ledger.countNoOp(.documents)
             return WriteResult(rev: old.pointee.rev, changed: 0, isRelaxed: old.isRelaxed)
         }
+        guard !old.value.elementsEqual(Self.givenUp) else { throw .absent(shownRev: old.pointee.rev) }
         let rev = try ledger.transaction { () throws(StoreError) in
             let deletedAt = old.pointee.rev
             let value = try scope.migrations?.migrated(old.value, rev: deletedAt) ?? old.value

@@ -1,50 +1,7 @@
 import Glibc
 import KuraBytes
 import SQLite
-
-/// The changes that the fold thread writes in one transaction: all up to a revision.
-final class FoldSlice: @unchecked Sendable {
-    // Made on the loop, read by the fold thread, taken apart on the loop again when the thread has handed it back. The items
-    // are retained by it, and their fields that are read on the thread never change.
-
-    struct NewScope {
-        var id: UInt32
-        var store: Store
-        var name: [UInt8]
-    }
-    /// What else the changes mean for the tables, in the order of revisions.
-    struct Event {
-        enum Kind {
-            /// The collection has these indexes and no others: the definitions' list, empty for none.
-            case indexes([UInt8])
-            /// The collection is searched so: the definition, empty for not at all.
-            case search([UInt8])
-            /// The collection is gone; what has its name from now on is another.
-            case drop
-        }
-        var rev: UInt64
-        var collection: UInt32
-        var kind: Kind
-    }
-    /// The tables are as of this revision when the slice is in; 0 when it has no changes.
-    var rev: UInt64 = 0
-    /// In the order of revisions; a key may come several times.
-    var items: ContiguousArray<ItemRef> = []
-    var newScopes: [NewScope] = []
-    var events: [Event] = []
-    /// Numbers of indexes that are unique if nothing in the slice says otherwise.
-    var confirmed: [Int64] = []
-    var closed: [Log.Closed] = []
-    var retired: [Int] = []
-    /// With `retired`: the greatest revision that the log no longer has.
-    var compactedRev: UInt64 = 0
-    /// Contents that were removed: the tables may forget them.
-    var forgotten: [ContentDigest] = []
-    /// Contents that nobody uses any more, as of the slice.
-    var unused: [ContentDigest] = []
-    /// How many items the loop has let go of since the slice came back.
-    var settled = 0
-}
+import Synchronization
 
 /// The fold thread: the only writer of kura.sqlite.
 ///
@@ -113,7 +70,14 @@ final class Folder: @unchecked Sendable {
     private var taps: [FoldTap] = []
     private var durableRev: UInt64
     private var foldedRev: UInt64
-    private var walBytes: Int
+    private var walBytes: Int {
+        didSet { pendingBytes.store(walBytes, ordering: .relaxed) }
+    }
+    private let pendingBytes = Atomic<Int>(0)
+    let pace: FoldPace
+    /// Pieces of tending in a row that found no room.
+    private var fullPieces = 0
+    private var isZeroing = true
     /// The WAL held something when the thread started.
     let hasPendingWALAtStart: Bool
 
@@ -138,16 +102,22 @@ final class Folder: @unchecked Sendable {
         self.configuration = configuration
         self.foldedRev = foldedRev
         self.wake = wake
+        pace = FoldPace(checkpointBytes: configuration.checkpointBytes)
         durableRev = 0
         // What an earlier run left there is checkpointed with what comes.
         walBytes = FileSystem.size(configuration.tablesPath + "-wal")
         hasPendingWALAtStart = walBytes > 0
+        pendingBytes.store(walBytes, ordering: .relaxed)
+        tender.shrinking.pace = pace
         let bytes = walBytes
         measured.withLock { $0.walBytes = bytes }
         thread = WorkerThread(name: "kura-fold", isBackground: true) { [unowned self] in run() }
     }
 
     // MARK: For the loop
+
+    /// Bytes of the tables' WAL that are not in their file yet.
+    var waitingBytes: Int { pendingBytes.load(ordering: .relaxed) }
 
     func submit(_ slice: FoldSlice) { post(.slice(slice)) }
 
@@ -199,11 +169,17 @@ final class Folder: @unchecked Sendable {
             switch job {
             case .slice(let slice):
                 let start = monotonicNanoseconds()
-                let failure = perform { () throws(SQLiteError) in try fold(slice) }
+                var failure = perform { () throws(SQLiteError) in try fold(slice) }
+                // The WAL may have grown as far as it can, by what was not committed too: it starts over.
+                if let error = failure, error.isFull, FileSystem.size(configuration.tablesPath + "-wal") > 0,
+                    shrinkWAL() == nil
+                {
+                    failure = perform { () throws(SQLiteError) in try fold(slice) }
+                }
                 if failure == nil { note(slice, since: start) }
                 report(.slice(slice), failure ?? checkpointIfDue())
             case .checkpoint:
-                report(.checkpoint, perform { () throws(SQLiteError) in try runCheckpoint(.passive) })
+                report(.checkpoint, checkpoint())
                 tender.shrinking.noteChanged()
             case .purge(let purge): tender.removal.add(purge)
             case .scrub: isScrubbing = true
@@ -236,9 +212,25 @@ final class Folder: @unchecked Sendable {
     }
 
     private func checkpointIfDue() -> SQLiteError? {
-        guard walBytes >= configuration.checkpointBytes else { return nil }
-        let failure = perform { () throws(SQLiteError) in try runCheckpoint(.passive) }
-        return failure.flatMap { $0.isFull || $0.isBusy ? nil : $0 }
+        guard walBytes >= pace.checkpointBytes else { return nil }
+        return checkpoint().flatMap { $0.isFull || $0.isBusy ? nil : $0 }
+    }
+
+    private func checkpoint() -> SQLiteError? {
+        pace.isShort ? shrinkWAL() : perform { () throws(SQLiteError) in try runCheckpoint(.passive) }
+    }
+
+    /// Has everything in the database file, and gives the WAL's bytes back unless somebody reads it.
+    private func shrinkWAL() -> SQLiteError? {
+        perform { () throws(SQLiteError) in
+            try runCheckpoint(.passive)
+            guard walBytes == 0 else { return }
+            try connection.setBusyTimeout(milliseconds: 0)
+            defer { try? connection.setBusyTimeout(milliseconds: Tables.busyMilliseconds) }
+            do throws(SQLiteError) { try runCheckpoint(.truncate) } catch {
+                if !error.isBusy { throw error }
+            }
+        }
     }
 
     private func report(_ work: Outcome.Work, _ error: SQLiteError?) {
@@ -255,6 +247,7 @@ final class Folder: @unchecked Sendable {
         if let code = FaultPoints.hit(.foldSlice)?.errno { throw .injected(code) }
         let before = CountingVFS.count(.durable, .wal).bytesWritten
         let newest = Self.newestOfEachKey(slice.items)
+        try zeroes(!pace.isFull || newest.contains { $0.pointee.store.isSealed })
         try connection.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
             try statements.write(slice, newest)
@@ -276,16 +269,32 @@ final class Folder: @unchecked Sendable {
         walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
     }
 
+    /// Whether pages that become free are overwritten with zeros, which takes as much of the WAL as they have: ten times what the
+    /// deletion of a large document takes otherwise. On a full disk only secrets are worth that.
+    private func zeroes(_ on: Bool) throws(SQLiteError) {
+        guard on != isZeroing else { return }
+        try connection.execute(on ? "PRAGMA secure_delete=ON" : "PRAGMA secure_delete=FAST")
+        isZeroing = on
+    }
+
     /// A piece of what is not urgent.
     private func tend() {
         let before = CountingVFS.count(.durable, .wal).bytesWritten
-        let failure = perform { () throws(SQLiteError) in try tender.work() }
+        let failure = perform { () throws(SQLiteError) in
+            try zeroes(!pace.isFull)
+            try tender.work()
+        }
         walBytes += CountingVFS.count(.durable, .wal).bytesWritten - before
         if let failure, failure.isFull || failure.isBusy {
-            // Nothing is lost, and nobody waits who could not wait longer, but for a compaction.
-            tender.rest()
-            tender.shrinking.end(failure)
-        } else if let failure = failure ?? checkpointIfDue() {
+            // Nothing is lost, and nobody waits who could not wait longer, but for a compaction. What the loop gives up may be enough.
+            fullPieces = failure.isFull ? fullPieces + 1 : 0
+            if failure.isFull {
+                _ = shrinkWAL()
+                report(.tending, failure)
+            }
+            tender.rest(milliseconds: fullPieces == 0 || fullPieces > Self.fullPieceLimit ? 1000 : 20)
+            if fullPieces == 0 || fullPieces > Self.fullPieceLimit { tender.shrinking.end(failure) }
+        } else if let failure = failure ?? tended() {
             report(.tending, failure)
             tender.giveUp()
             tender.shrinking.end(failure)
@@ -297,6 +306,13 @@ final class Folder: @unchecked Sendable {
             tender.shrinking.settle()
         }
     }
+
+    private func tended() -> SQLiteError? {
+        fullPieces = 0
+        return checkpointIfDue()
+    }
+
+    private static let fullPieceLimit = 16
 
     /// Has everything in the database file, which is cut off where it ends now, and takes the WAL's bytes back; not while somebody reads.
     private func emptyWAL() {
@@ -365,6 +381,8 @@ final class Folder: @unchecked Sendable {
                     [unowned self] (mode) throws(SQLiteError) in try runCheckpoint(mode)
                 }
                 tableScrub = scrub
+                // After a start nothing is known to be durable; with an empty WAL nothing else would tell.
+                if durableRev < foldedRev { try runCheckpoint(.full) }
             }
             isDone = try scrub.work()
         }

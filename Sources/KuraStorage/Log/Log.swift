@@ -38,6 +38,10 @@ final class Log {
     private var retired: [Int] = []
     private(set) var commits: UInt64 = 0
     private(set) var bytesAppended: UInt64 = 0
+    /// The newest revision in the log, or of the tables: what is appended follows it.
+    private var newestRev: UInt64
+    /// Everything up to this revision was on the disk at the last commit.
+    private var syncedRev: UInt64 = 0
 
     // MARK: What the change feed reads
 
@@ -49,11 +53,13 @@ final class Log {
     /// The newest revision when the active segment took over.
     fileprivate(set) var activeAfter: UInt64 = 0
 
+    /// `rev`: the newest revision that there is.
     /// `retired`: segments that are gone and that the tables list.
     init(
-        configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed],
+        configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed], rev: UInt64,
         retired: [Int] = []
     ) {
+        newestRev = rev
         self.configuration = configuration
         self.housekeeper = housekeeper
         self.active = active
@@ -74,24 +80,22 @@ final class Log {
 
     /// Appends one row, in the next segment when the active one is full and another stands ready.
     /// `syncedRev`: up to there everything is on the disk.
-    func append(rev: UInt64, at: Int64, records: Bytes, syncedRev: UInt64) throws(SQLiteError) {
+    /// - Throws: with `isFull` when there is no room, and then nothing is appended; else the outcome is unknown.
+    func append(rev: UInt64, at: Int64, records: Bytes, syncedRev: UInt64) throws(StorageFault) {
         if active.isFull(for: records.count) { switchSegment() }
         if let code = FaultPoints.hit(.logAppend)?.errno {
-            throw SQLiteError.injected(code)
+            throw .system(errno: code, call: "write", path: active.path)
         }
-        do throws(SQLiteError) {
-            try active.append(rev: rev, at: at, records: records, synced: syncedRev)
-        } catch {
-            active.abandon()
-            throw error
-        }
+        try active.append(previous: newestRev, rev: rev, at: at, records: records, synced: syncedRev)
+        newestRev = rev
+        self.syncedRev = syncedRev
         unsynced.insert(active)
         commits += 1
         bytesAppended += UInt64(records.count)
         recent.append(rev: rev, records: records, closedRev: activeAfter)
         // The row is in: whatever fails from here on leaves the outcome unknown.
         if FaultPoints.hit(.logCommit)?.errno != nil {
-            throw SQLiteError.injected(EIO)
+            throw .system(errno: EIO, call: "write", path: active.path)
         }
     }
 
@@ -138,6 +142,9 @@ final class Log {
         closed.reduce(0) { $0 + ($1.lastRev > durableRev && $1.lastRev <= foldedRev ? $1.bytes : 0) }
     }
 
+    /// Nothing is appended any more: the active segment gives back what it has in advance.
+    func finish() { try? active.trim() }
+
     /// Has the next segment made when there is none; called once a turn, cheap.
     /// `capacity`: bytes that it has in advance; nil for a full segment.
     func prepareNext(now: UInt64, capacity: Int? = nil) {
@@ -148,6 +155,7 @@ final class Log {
         let configuration = self.configuration
         let next = self.next
         let mayRecycle = !isScrubbing
+        let syncedRev = self.syncedRev
         housekeeper.submit {
             let spare =
                 mayRecycle && FileSystem.exists(configuration.sparePath) ? configuration.sparePath : nil
@@ -155,12 +163,9 @@ final class Log {
                 next.put(
                     try Segment(
                         creating: number, in: configuration.logDirectory,
-                        capacity: capacity ?? configuration.segmentBytes, recycled: spare))
+                        capacity: capacity ?? configuration.segmentBytes, recycled: spare, synced: syncedRev))
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
-                let path = Segment.path(configuration.logDirectory, number)
-                FileSystem.tryToRemove(path + "-wal")
-                Segment.removeFile(path)
                 next.fail(error.isFull ? .noSpace : .overloaded)
             }
         }
@@ -192,22 +197,20 @@ final class Log {
             retired.append(oldest.number)
             compact(to: oldest.lastRev)
             total -= oldest.bytes
-            let path = Segment.path(configuration.logDirectory, oldest.number)
+            let directory = configuration.logDirectory
             let spare = configuration.sparePath
             let reader = self.reader
             let mayRecycle = !isScrubbing
             housekeeper.submit {
                 reader.forget(oldest.number)
                 _ = FaultPoints.hit(.logRetire)
-                // As in `Segment.remove`.
-                if !mayRecycle {
-                    try? LogScrub.erase(path + "-wal")
-                } else if !FileSystem.exists(spare) {
-                    FileSystem.tryToRename(path + "-wal", spare)
-                } else {
-                    FileSystem.tryToRemove(path + "-wal")
+                let path = Segment.path(directory, oldest.number)
+                if mayRecycle, FileSystem.exists(path), !FileSystem.exists(spare) {
+                    FileSystem.tryToRename(path, spare)
                 }
-                Segment.removeFile(path)
+                for path in LogFiles.paths(oldest.number, in: directory) {
+                    if mayRecycle { FileSystem.tryToRemove(path) } else { try? LogScrub.erase(path) }
+                }
             }
         }
     }
@@ -254,8 +257,7 @@ extension Log {
         let path = segment.path
         housekeeper.submit {
             withExtendedLifetime(segment) {}
-            try? LogScrub.erase(path + "-wal")
-            Segment.removeFile(path)
+            try? LogScrub.erase(path)
         }
     }
 
@@ -276,13 +278,14 @@ extension Log {
     /// The feed begins: everything up to `rev` is in closed segments, or gone.
     /// `compactedRev`: the greatest revision that earlier runs have let go.
     func beginFeed(after rev: UInt64, compactedRev: UInt64) {
+        newestRev = max(newestRev, rev)
         recent = RecentChanges(
             after: rev, keepBytes: configuration.recentBytes, mostBytes: 2 * configuration.segmentBytes)
         activeAfter = rev
         compact(to: compactedRev)
         for position in closed.indices where closed[position].lastAt == 0 {
-            let path = Segment.path(configuration.logDirectory, closed[position].number)
-            closed[position].lastAt = FileSystem.modified(path + "-wal")
+            let paths = LogFiles.paths(closed[position].number, in: configuration.logDirectory)
+            closed[position].lastAt = paths.first.map(FileSystem.modified) ?? 0
         }
     }
 
@@ -372,13 +375,5 @@ final class NextSegment: Sendable {
             defer { state.failure = nil }
             return state.failure
         }
-    }
-}
-
-extension SQLiteError {
-    /// What an armed fault point stands for.
-    static func injected(_ code: Int32) -> SQLiteError {
-        SQLiteError(
-            extendedCode: code == ENOSPC ? 13 : 10, systemErrno: code, message: "injected fault \(code)")
     }
 }

@@ -1,6 +1,6 @@
 import KuraBytes
 
-/// Copies the rows of a log that join up with a revision into a fresh one.
+/// Copies the rows of a log that follow a revision into a fresh one.
 struct LogSalvage {
     private let source: String
     private let scratch: String
@@ -11,10 +11,19 @@ struct LogSalvage {
     private let limit: UInt64
     /// Sees each change that is copied.
     var visit: (LogRecord) -> Void = { _ in }
-    /// Everything up to here is in the start state or was copied.
+    /// Changes that a damaged log has lost are passed over; else the first one that is missing ends the copy.
+    var passesOverLoss = false
+    /// The log went with the start state: what is missing right behind that was in the log.
+    var belongsToStart = false
+    /// What the note says that was acknowledged.
+    var acknowledged: UInt64 = 0
+    /// Everything up to here is in the start state or was copied, but for what is lost.
     private(set) var savedRev: UInt64
     /// The newest that was seen.
     private(set) var newestRev: UInt64 = 0
+    /// Acknowledged revisions that were passed over, and what is known of them.
+    private(set) var lost = RevisionSet()
+    private(set) var lostRecords: [SegmentDamage.Lost] = []
 
     init(
         from source: String, scratch: String, to configuration: StorageConfiguration, after rev: UInt64,
@@ -28,87 +37,129 @@ struct LogSalvage {
 
     mutating func run() throws(StorageFault) {
         guard FileSystem.exists(source) else { return }
-        var found: [(number: Int, firstRev: UInt64, lastRev: UInt64)] = []
-        for number in try FileSystem.names(in: source).compactMap(Segment.number(ofFile:)).sorted() {
-            try open(number) { segment in found.append((number, segment.firstRev, segment.lastRev)) }
-        }
-        newestRev = found.map(\.lastRev).max() ?? 0
-        guard isTaking else { return }
-        let after = savedRev
-        let wanted = found.filter { $0.lastRev > after }.sorted { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
-        guard !wanted.isEmpty else { return }
+        let segments = try openCopies()
+        newestRev = segments.map(\.lastRev).max() ?? 0
+        let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
+        guard isTaking, !wanted.isEmpty else { return }
+        let examination = try LogExamination(segments, above: savedRev, acknowledged: acknowledged)
         let target = try Segment(
             creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil)
         var copy = SegmentCopy(into: target, in: configuration.logDirectory)
-        var newest = savedRev
-        for one in wanted where one.lastRev > newest && newest < limit {
-            var failure: StorageFault?
-            var isAtHole = false
-            try open(one.number) { segment in
-                do throws(StorageFault) {
-                    try segment.someRows(after: newest) { (rev, at, records) throws(StorageFault) in
-                        var reached = newest
-                        let end = try prefix(of: records)
-                        let part = records.extracting(0..<end)
-                        guard try joins(part, behind: &reached) else {
-                            isAtHole = true
-                            return false
-                        }
-                        if end > 0 {
-                            do throws(StorageFault) {
-                                try copy.append(rev: end == records.count ? rev : reached, at: at, records: part)
-                            } catch {
-                                failure = error
-                                return false
-                            }
-                        }
-                        newest = end == records.count ? max(reached, rev) : reached
-                        return end == records.count
-                    }
-                } catch { report("segment \(one.number) of the log can be read up to revision \(newest): \(error)") }
-            }
-            if let failure { throw failure }
-            if isAtHole { break }
+        for segment in wanted where savedRev < limit {
+            guard try take(segment, examination, into: &copy) else { break }
         }
         try copy.finish()
-        savedRev = newest
+        guard passesOverLoss, newestRev > savedRev || acknowledged > savedRev else { return }
+        newestRev = max(newestRev, examination.newest)
     }
 
-    /// Whether a row's changes come next to a revision.
-    private func joins(_ records: Bytes, behind newest: inout UInt64) throws(StorageFault) -> Bool {
-        var offset = 0
-        let start = newest
-        while let record = try LogRecord.next(in: records, at: &offset) {
-            if record.rev > newest {
-                guard record.rev == newest + 1 || RelaxedDurability.raises(record, from: newest) else { return false }
-                newest = record.rev
+    /// - Returns: false at the first change that is missing.
+    private mutating func take(
+        _ segment: any ReadableSegment, _ examination: LogExamination, into copy: inout SegmentCopy
+    ) throws(StorageFault) -> Bool {
+        let tail = examination.damages[segment.number]?.last { !segment.damages.map(\.bytes).contains($0.bytes) }
+        guard let segment = segment as? Segment else {
+            var goesOn = true
+            var failure: StorageFault?
+            do throws(StorageFault) {
+                try segment.someRows(after: savedRev) { (row) throws(StorageFault) in
+                    do throws(StorageFault) { goesOn = try take(row, examination, into: &copy) } catch {
+                        if error.isDamage { throw error }
+                        failure = error
+                        return false
+                    }
+                    return goesOn
+                }
+            } catch { report("segment \(segment.number) of the log can be read up to revision \(savedRev): \(error)") }
+            if let failure { throw failure }
+            return goesOn
+        }
+        var walk = segment.walk()
+        while true {
+            switch try walk.next() {
+            case .row(let row): guard try take(row, examination, into: &copy) else { return false }
+            case .damage(let damage):
+                report(
+                    "segment \(segment.number) of the log is not what was written from byte \(damage.bytes.lowerBound) on"
+                )
+                guard try take(damage, examination, into: &copy) else { return false }
+            case .end:
+                guard let tail else { return true }
+                return try take(tail, examination, into: &copy)
             }
-            if record.rev > start { visit(record) }
+        }
+    }
+
+    private mutating func take(
+        _ damage: SegmentDamage, _ examination: LogExamination, into copy: inout SegmentCopy
+    ) throws(StorageFault) -> Bool {
+        for saved in damage.saved {
+            let goesOn = try saved.records.withBytes { (records) throws(StorageFault) in
+                try take(
+                    SegmentRow(
+                        previous: saved.previous, rev: saved.rev, at: damage.at, synced: 0, records: records),
+                    examination, into: &copy)
+            }
+            guard goesOn else { return false }
         }
         return true
     }
 
-    /// Bytes of a row's changes up to the limit.
-    private func prefix(of records: Bytes) throws(StorageFault) -> Int {
+    private mutating func take(
+        _ row: SegmentRow, _ examination: LogExamination, into copy: inout SegmentCopy
+    ) throws(StorageFault) -> Bool {
+        guard row.rev > savedRev else { return true }
+        guard row.rev <= examination.end else { return false }
+        if row.previous > savedRev {
+            let missing = savedRev + 1...row.previous
+            // A log that does not reach back to the start state has not lost what is between them.
+            let joins = belongsToStart || savedRev > examination.base || examination.reachesBack
+            guard passesOverLoss, joins, examination.lost.contains(missing) else { return false }
+            lost.insert(missing)
+            lostRecords += examination.lostRecords.filter { missing.contains($0.rev) }
+        }
+        let end = try prefix(of: row.records)
+        let part = row.records.extracting(0..<end.bytes)
         var offset = 0
-        var end = 0
-        while let record = try LogRecord.next(in: records, at: &offset), record.rev <= limit { end = offset }
+        while let record = try LogRecord.next(in: part, at: &offset) {
+            if record.rev > savedRev { visit(record) }
+        }
+        guard end.bytes > 0 else { return false }
+        var row = row
+        let isWhole = end.bytes == row.records.count
+        row.records = part
+        if !isWhole { row.rev = end.rev }
+        try copy.append(row)
+        savedRev = row.rev
+        return isWhole
+    }
+
+    /// Bytes of a row's changes up to the limit, and the last of these.
+    private func prefix(of records: Bytes) throws(StorageFault) -> (bytes: Int, rev: UInt64) {
+        var offset = 0
+        var end = (bytes: 0, rev: UInt64(0))
+        while let record = try LogRecord.next(in: records, at: &offset), record.rev <= limit {
+            end = (offset, record.rev)
+        }
         return end
     }
 
-    /// Opens a copy of a segment, which is gone afterwards; one that cannot be opened is told of and passed over.
-    private func open(_ number: Int, _ body: (Segment) -> Void) throws(StorageFault) {
-        let (from, to) = (Segment.path(source, number), Segment.path(scratch, number))
-        do throws(StorageFault) {
-            for end in ["", "-wal"] where FileSystem.exists(from + end) {
-                try FileSystem.copy(from + end, to: to + end)
+    /// Opens copies of all segments, in the order of their first revisions; one that cannot be opened is told of and passed over.
+    private func openCopies() throws(StorageFault) -> [any ReadableSegment] {
+        var segments: [any ReadableSegment] = []
+        for number in try LogFiles.numbers(in: source) {
+            do throws(StorageFault) {
+                for path in LogFiles.paths(number, in: source) {
+                    try FileSystem.copy(path, to: scratch + "/" + (path.split(separator: "/").last ?? ""))
+                }
+                segments.append(try LogFiles.open(number, in: scratch))
+            } catch {
+                if error.isFull { throw error }
+                report("segment \(number) of the log cannot be read: \(error)")
             }
-            let segment = try Segment(opening: number, in: scratch)
-            body(segment)
-        } catch {
-            if error.isFull { throw error }
-            report("segment \(number) of the log cannot be read: \(error)")
         }
-        for end in ["", "-wal", "-shm", "-journal"] { try FileSystem.remove(to + end) }
+        return segments.filter { $0.lastRev > 0 || !$0.damages.isEmpty }.sorted {
+            ($0.firstRev, $0.number) < ($1.firstRev, $1.number)
+        }
     }
 }

@@ -7,7 +7,7 @@ import SQLite
 ///
 /// A segment that has such records is written anew without them, beside the log, synced, and takes its place by a rename; every row stays,
 /// since a transaction of secrets always has the records of its service and the store, so revisions have no holes. What stood there is
-/// overwritten with zeros then. The others are looked at behind their last commit, where a recycled file has frames of its former life.
+/// overwritten with zeros then. The others are looked at behind their last row, where a recycled file has rows of its former life.
 ///
 /// The feed loses states of secrets that were followed by newer ones, which it may pass over anyway. All of the segments are in the tables,
 /// durably: no start reads them again. On the housekeeper's thread, where segments of the past are read and let go as well.
@@ -29,11 +29,11 @@ struct LogScrub {
         for number in numbers { reader.forget(number) }
         var newest: [[UInt8]: UInt64] = [:]
         var found: [Int] = []
-        for number in numbers where FileSystem.exists(Segment.path(directory, number)) {
+        for number in numbers where LogFiles.exists(number, in: directory) {
             found.append(number)
-            try rows(of: number) { (_, _, records) throws(StorageFault) in
+            try LogFiles.open(number, in: directory).rows(after: 0) { (row) throws(StorageFault) in
                 var offset = 0
-                while let record = try LogRecord.next(in: records, at: &offset) {
+                while let record = try LogRecord.next(in: row.records, at: &offset) {
                     guard record.rev <= rev, let name = Self.name(record) else { continue }
                     newest[name] = max(newest[name] ?? 0, record.rev)
                 }
@@ -47,12 +47,10 @@ struct LogScrub {
             } else {
                 try zeroTail(number)
             }
-            sizes[number] = FileSystem.size(wal(number))
+            sizes[number] = LogFiles.size(number, in: directory)
         }
         return sizes
     }
-
-    private func wal(_ number: Int) -> String { Segment.path(directory, number) + "-wal" }
 
     /// Whose state the record has; nil for what stays.
     private static func name(_ record: LogRecord) -> [UInt8]? {
@@ -69,16 +67,14 @@ struct LogScrub {
 
     // MARK: Reading
 
-    private func rows(of number: Int, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault)
-    {
-        try Segment(opening: number, in: directory).rows(after: 0, body)
-    }
-
     private func has(_ number: Int, _ wanted: (LogRecord) -> Bool) throws(StorageFault) -> Bool {
         var result = false
-        try Segment(opening: number, in: directory).someRows(after: 0) { (_, _, records) throws(StorageFault) in
+        let segment = try LogFiles.open(number, in: directory)
+        // What is damaged may be anything.
+        guard segment.damages.isEmpty else { return true }
+        try segment.someRows(after: 0) { (row) throws(StorageFault) in
             var offset = 0
-            while !result, let record = try LogRecord.next(in: records, at: &offset) { result = wanted(record) }
+            while !result, let record = try LogRecord.next(in: row.records, at: &offset) { result = wanted(record) }
             return !result
         }
         return result
@@ -87,20 +83,24 @@ struct LogScrub {
     // MARK: Writing
 
     private func rewrite(_ number: Int, without newest: [[UInt8]: UInt64]) throws(StorageFault) {
+        let paths = LogFiles.paths(number, in: directory)
         let fresh = Segment.path(temporary, number)
         try copy(number, without: newest)
         let leftover = temporary + "/" + Self.leftoverPrefix + "\(number)"
         // One of an attempt that failed.
         try Self.erase(leftover)
-        guard try FileSystem.link(wal(number), leftover) else { throw .refused("\(leftover) cannot be made") }
-        if let code = FaultPoints.hit(.scrubSegment)?.errno {
-            throw .system(errno: code, call: "rename", path: wal(number))
+        guard let rows = paths.first, try FileSystem.link(rows, leftover) else {
+            throw .refused("\(leftover) cannot be made")
         }
-        try FileSystem.rename(fresh + "-wal", wal(number))
+        if let code = FaultPoints.hit(.scrubSegment)?.errno {
+            throw .system(errno: code, call: "rename", path: rows)
+        }
+        try FileSystem.rename(fresh, Segment.path(directory, number))
+        // Those of an earlier layout have other names.
+        for path in paths where path != Segment.path(directory, number) { try FileSystem.remove(path) }
         try FileSystem.syncDirectory(directory)
         if let code = FaultPoints.hit(.scrubZeros)?.errno { throw .system(errno: code, call: "write", path: leftover) }
         try Self.erase(leftover)
-        try FileSystem.remove(fresh)
     }
 
     /// Writes the segment anew under DATA/tmp, and syncs it.
@@ -109,23 +109,30 @@ struct LogScrub {
             creating: number, in: temporary, capacity: Segment.leastCapacity, recycled: nil)
         var copy = SegmentCopy(into: target, in: temporary)
         var kept = ByteBuffer()
-        try rows(of: number) { (rev, at, records) throws(StorageFault) in
+        try LogFiles.open(number, in: directory).rows(after: 0) { (row) throws(StorageFault) in
             kept.removeAll()
             var offset = 0
             var start = 0
-            while let record = try LogRecord.next(in: records, at: &offset) {
-                if !isSuperseded(record, newest) { kept.append(records.extracting(start..<offset)) }
+            while let record = try LogRecord.next(in: row.records, at: &offset) {
+                if !isSuperseded(record, newest) { kept.append(row.records.extracting(start..<offset)) }
                 start = offset
             }
             // A row without records would be damage to whoever reads it.
             guard !kept.isEmpty else { throw .damagedLog }
-            try copy.append(rev: rev, at: at, records: kept.bytes)
+            var row = row
+            row.records = kept.bytes
+            try copy.append(row)
         }
         try copy.finish()
+        // It has what was in use only.
+        try target.trim()
     }
 
     private func zeroTail(_ number: Int) throws(StorageFault) {
-        let path = wal(number)
+        if let segment = try LogFiles.open(number, in: directory) as? Segment {
+            return try Self.zero(segment.path, from: segment.used)
+        }
+        let path = SQLiteSegment.path(directory, number) + "-wal"
         let commits = try WALCommits(path: path)
         let end = commits.ends.last ?? 0
         guard commits.isReadable, end < FileSystem.size(path) else { return }

@@ -30,9 +30,12 @@ final class LogSync: @unchecked Sendable {
     private let measured = Guarded(Measured())
     private let wake: @Sendable () -> Void
     private var thread: WorkerThread?
+    private let note: AcknowledgedNote?
 
+    /// `note`: is told what is on the disk, before anybody else.
     /// `wake`: called on the log-sync thread after each sync; makes the loop look.
-    init(syncedRev: UInt64, wake: @escaping @Sendable () -> Void) {
+    init(syncedRev: UInt64, note: AcknowledgedNote? = nil, wake: @escaping @Sendable () -> Void) {
+        self.note = note
         synced = Atomic(syncedRev)
         self.wake = wake
         thread = WorkerThread(name: "kura-sync", isBackground: false) { [unowned self] in run() }
@@ -126,6 +129,7 @@ final class LogSync: @unchecked Sendable {
         // One that was under way when the last failed proves nothing: the kernel tells of lost pages once.
         guard failure == nil else { return }
         measured.withLock { $0.revs.record(rev &- syncedRev) }
+        note?.write(rev)
         synced.store(rev, ordering: .releasing)
     }
 }

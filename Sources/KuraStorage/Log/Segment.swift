@@ -3,319 +3,326 @@ import Glibc
 import KuraBytes
 import SQLite
 
-/// One file of the log: a SQLite database whose rows all lie in its WAL.
+/// One file of the log, `log/NNNNNN.log`; `SegmentFormat` says how it lies on the disk.
 ///
-/// `log/NNNNNN.sqlite` holds the empty table, `log/NNNNNN.sqlite-wal` the changes. The WAL is filled with zeros before it
-/// is used, so that a commit overwrites and `fdatasync` has no metadata to write. It is never checkpointed: a segment is
-/// read as it stands until it is retired, which saves writing every change a third time. The connection holds the file
-/// exclusively (the wal-index lies in memory, no locks are taken per commit).
+/// It is filled with zeros before it is used, so that a commit overwrites and `fdatasync` has no metadata to write. A commit is one
+/// write.
 ///
-/// Made and closed by the housekeeper, written by the loop, synced through its own descriptor by the log-sync thread.
-final class Segment: @unchecked Sendable {
-    // Handed from the housekeeper to the loop and back, one at a time; the descriptor is only ever passed to fdatasync.
+/// Made and closed by the housekeeper, written by the loop, synced through its descriptor by the log-sync thread.
+final class Segment: ReadableSegment, @unchecked Sendable {
+    // Handed from the housekeeper to the loop and back, one at a time; others only pass the descriptor to fdatasync.
 
     let number: Int
     let path: String
-    /// The -wal file, for fdatasync.
+    /// For fdatasync.
     let descriptor: Int32
-    /// Bytes that the WAL had in advance; beyond them the file grows and a sync costs twice as much.
+    /// Bytes that the file had in advance; beyond them it grows and a sync costs twice as much.
     let capacity: Int
-    private let connection: Connection
-    private let insert: StatementBox
-    /// Made by a version that kept no `synced`: it is read, and not gone on with.
-    let isOfOldLayout: Bool
-    /// Revision of the first commit in here; 0 while there is none.
+    private let salt: UInt64
+    private var encoder = RowEncoder()
+    private var blocks = BlockCount()
+    /// The newest revision before the first commit in here; 0 while there is none.
+    private(set) var previousRev: UInt64 = 0
     private(set) var firstRev: UInt64 = 0
     private(set) var lastRev: UInt64 = 0
     /// When the last commit in here was made, milliseconds since 1970; 0 for a segment of an earlier run.
     private(set) var lastAt: Int64 = 0
-    /// Bytes of the WAL in use.
-    var used: Int { 32 + connection.walFrames * Self.frameSize }
+    /// Bytes of the file in use.
+    private(set) var used: Int
+    /// The greatest revision that is known from here to have been on the disk.
+    private(set) var greatestSynced: UInt64
+    /// Revisions that whole rows have, as opening it has found.
+    private(set) var present = RevisionSet()
+    /// What is not what was written, as opening it has found.
+    private(set) var damages: [SegmentDamage] = []
+    /// Where rows begin, one in so many kilobytes: reading on does not begin at the front.
+    private var places: [(after: UInt64, offset: Int)] = []
 
-    static let applicationID: Int32 = 0x4B_55_4C_47  // "KULG"
-    static let pageSize = 4096
     /// What a segment gets in advance when there is hardly any room.
     static let leastCapacity = 16 << 10
-    static let frameSize = pageSize + 24
-    static let schema = Migrator(steps: [
-        .init(
-            version: 1,
-            sql: """
-                CREATE TABLE log(rev INTEGER PRIMARY KEY, at INTEGER NOT NULL, records BLOB NOT NULL);
-                """),
-        // What had been synced when the row was appended: tells changes that were lost before anybody was told of them from
-        // changes that are missing.
-        .init(version: 2, sql: "ALTER TABLE log ADD COLUMN synced INTEGER NOT NULL DEFAULT 0"),
-    ])
+    private static let ending = ".log"
+    private static let draftEnding = ".new"
+    private static let placeBytes = 256 << 10
 
     static func path(_ directory: String, _ number: Int) -> String {
         let digits = String(number)
-        return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ".sqlite"
+        return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ending
     }
 
     /// The number in a segment file's name; nil for other files.
     static func number(ofFile name: String) -> Int? {
-        guard name.hasSuffix(".sqlite") else { return nil }
-        return Int(name.dropLast(7))
+        guard name.hasSuffix(ending) else { return nil }
+        return Int(name.dropLast(ending.count))
     }
 
-    /// Makes a segment: file, schema, zero-filled WAL, all of it synced, the directory too.
-    /// `recycled`: a retired segment's WAL to use again instead of writing zeros; it is renamed.
-    /// `capacity`: bytes of the WAL.
-    convenience init(creating number: Int, in directory: String, capacity: Int, recycled: String?) throws(StorageFault)
-    {
+    /// Whether a file is a segment that was being made.
+    static func isDraft(_ name: String) -> Bool { name.hasSuffix(draftEnding) }
+
+    /// Makes a segment: head and zeros, synced, the directory too. Before that it has not its name.
+    /// `recycled`: a retired segment's file to use again instead of writing zeros; it is renamed.
+    /// `capacity`: bytes of the file.
+    /// `synced`: everything up to this revision is on the disk.
+    convenience init(
+        creating number: Int, in directory: String, capacity: Int, recycled: String?, synced: UInt64 = 0
+    ) throws(StorageFault) {
         let path = Self.path(directory, number)
-        let wal = path + "-wal"
         if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
             throw .system(errno: code, call: "prepare", path: path)
         }
-        try FileSystem.remove(wal)
-        try FileSystem.remove(path)
-        let connection: Connection
-        do {
-            do {
-                let maker = try Connection(path: path, mode: .readWriteCreate)
-                try maker.execute("PRAGMA page_size=\(Self.pageSize); PRAGMA journal_mode=DELETE;")
-                _ = try Self.schema.migrate(maker, applicationID: Self.applicationID)
-                try maker.execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA locking_mode=NORMAL;")
-                _ = try maker.checkpoint(.truncate)
-                maker.close()
-            }
-            try FileSystem.remove(wal)
-            try FileSystem.sync(path)
-            try Self.fill(wal, capacity: capacity, recycled: recycled)
+        let head = SegmentHead(number: number, salt: .random(in: 1...UInt64.max), synced: synced)
+        let draft = recycled ?? String(path.dropLast(Self.ending.count)) + Self.draftEnding
+        if recycled == nil { try FileSystem.remove(draft) }
+        let descriptor = try FileSystem.open(draft, O_RDWR | O_CREAT | O_NOFOLLOW)
+        do throws(StorageFault) {
+            try Self.fill(descriptor, draft, head, capacity: capacity)
+            try FileSystem.rename(draft, path)
             try FileSystem.syncDirectory(directory)
-            connection = try Self.open(path)
-        } catch let error as StorageFault {
+        } catch {
+            close(descriptor)
+            if recycled == nil { FileSystem.tryToRemove(draft) }
             throw error
-        } catch let error as SQLiteError {
-            throw .database(error, file: path)
-        } catch Migrator.Failure.sqlite(let error) {
-            throw .database(error, file: path)
-        } catch let error as Migrator.Failure {
-            throw .refused("\(path): \(error)")
-        } catch { throw .refused("\(path): \(error)") }
-        try self.init(number: number, path: path, capacity: capacity, connection: connection)
+        }
+        self.init(
+            number: number, path: path, descriptor: descriptor, capacity: max(capacity, FileSystem.size(path)),
+            head: head)
     }
 
-    /// Opens a segment that an earlier run left, for reading its rows and, if it has none, for going on with it.
+    /// Opens a segment that an earlier run left, and reads through it.
+    /// - Throws: `.damaged` when it has no head.
     convenience init(opening number: Int, in directory: String) throws(StorageFault) {
         let path = Self.path(directory, number)
-        // SQLite takes an empty file for a new database, and deletes its WAL. A segment is synced before its first commit, so
-        // this is damage.
-        if FileSystem.exists(path), FileSystem.size(path) == 0, try !WALCommits(path: path + "-wal").ends.isEmpty {
-            throw .damaged(
-                "\(path) is empty, though it has changes in its WAL: the file is damaged. Nothing was changed")
+        let descriptor = try FileSystem.open(path, O_RDWR | O_NOFOLLOW)
+        do throws(StorageFault) {
+            let head = try Self.head(descriptor, path)
+            let size = FileSystem.size(path)
+            self.init(number: number, path: path, descriptor: descriptor, capacity: size, head: head)
+        } catch {
+            close(descriptor)
+            throw error
         }
-        let connection: Connection
-        let first: Int64
-        let last: Int64
-        do throws(SQLiteError) {
-            connection = try Self.open(path)
-            first = try connection.scalar("SELECT min(rev) FROM log") ?? 0
-            last = try connection.scalar("SELECT max(rev) FROM log") ?? 0
-        } catch { throw .database(error, file: path) }
-        try self.init(number: number, path: path, capacity: FileSystem.size(path + "-wal"), connection: connection)
-        firstRev = UInt64(first)
-        lastRev = UInt64(last)
+        try scan()
     }
 
-    private init(number: Int, path: String, capacity: Int, connection: Connection) throws(StorageFault) {
-        self.number = number
-        self.path = path
-        self.capacity = capacity
-        self.connection = connection
-        do throws(SQLiteError) {
-            isOfOldLayout = try connection.scalar("PRAGMA user_version") ?? 0 < 2
-            insert = StatementBox(
-                try connection.prepare(
-                    isOfOldLayout
-                        ? "INSERT INTO log(rev, at, records) VALUES(?1, ?2, ?3)"
-                        : "INSERT INTO log(rev, at, records, synced) VALUES(?1, ?2, ?3, ?4)"))
-        } catch { throw .database(error, file: path) }
-        descriptor = try FileSystem.open(path + "-wal", O_RDWR | O_CREAT)
+    private init(number: Int, path: String, descriptor: Int32, capacity: Int, head: SegmentHead) {
+        (self.number, self.path, self.descriptor, self.capacity) = (number, path, descriptor, capacity)
+        salt = head.salt
+        greatestSynced = head.synced
+        used = SegmentFormat.firstRow
     }
 
-    deinit {
-        Glibc.close(descriptor)
-        connection.close()
+    deinit { close(descriptor) }
+
+    // MARK: Head
+
+    /// What a segment's file says of itself; nil when neither of its heads is whole.
+    static func head(_ path: String) throws(StorageFault) -> SegmentHead? {
+        let descriptor = try FileSystem.openRegular(path)
+        defer { close(descriptor) }
+        return try anyHead(descriptor, path)
     }
 
-    private static func open(_ path: String) throws(SQLiteError) -> Connection {
-        let connection = try Connection(path: path, mode: .readWrite)
-        try connection.setCheckpointOnClose(false)
-        try connection.setPersistWAL(true)
-        try connection.execute(
-            """
-            PRAGMA locking_mode=EXCLUSIVE;
-            PRAGMA journal_mode=WAL;
-            PRAGMA synchronous=OFF;
-            PRAGMA wal_autocheckpoint=0;
-            PRAGMA cache_size=-512;
-            PRAGMA temp_store=MEMORY;
-            """)
-        // SQLite 3.40.1 can lose commits in a crash after pages were spilled to the WAL and a statement was undone.
-        try connection.setCacheSpill(false)
-        try connection.trackWALFrames()
-        return connection
+    private static func anyHead(_ descriptor: Int32, _ path: String) throws(StorageFault) -> SegmentHead? {
+        var buffer = ByteBuffer(capacity: SegmentFormat.headLength)
+        for offset in [0, SegmentFormat.headCopy] {
+            buffer.removeAll()
+            _ = try FileSystem.read(
+                descriptor, atMost: SegmentFormat.headLength, at: offset, into: &buffer, path: path)
+            if let head = SegmentHead(buffer.bytes) { return head }
+        }
+        return nil
     }
 
-    /// Gives the WAL its bytes in advance: overwriting and syncing them later changes no metadata.
-    private static func fill(_ wal: String, capacity: Int, recycled: String?) throws(StorageFault) {
+    private static func head(_ descriptor: Int32, _ path: String) throws(StorageFault) -> SegmentHead {
+        guard let head = try anyHead(descriptor, path) else {
+            throw .damaged("\(path) does not begin as a segment of the log does: it is damaged")
+        }
+        guard head.layout == SegmentFormat.layout else {
+            throw .refused("\(path) has log layout \(head.layout), this version knows \(SegmentFormat.layout)")
+        }
+        return head
+    }
+
+    /// Gives the file its head and its bytes in advance: overwriting and syncing them later changes no metadata.
+    private static func fill(
+        _ descriptor: Int32, _ path: String, _ head: SegmentHead, capacity: Int
+    ) throws(StorageFault) {
+        var page = ByteBuffer(capacity: 4096)
+        head.append(to: &page)
+        while page.count < 4096 { page.append(0) }
+        // Before anything else of a file that is used again: with another salt no row of its former life counts.
+        for offset in [0, SegmentFormat.headCopy] {
+            try FileSystem.write(
+                descriptor, page.bytes(0..<SegmentFormat.firstRow - SegmentFormat.headCopy), at: offset, path: path)
+        }
+        CountingVFS.count(role: .log, part: .wal, writes: 2, bytesWritten: 1024)
+        var offset = Int(lseek(descriptor, 0, SEEK_END))
+        page.removeAll()
+        for _ in 0..<4096 { page.append(0) }
         // A page at a time: one large write would lie in large folios of the page cache, each of which the kernel counts as
         // written whole whenever a commit touches it.
-        var page = ByteBuffer(capacity: 4096)
-        for _ in 0..<4096 { page.append(0) }
-        let descriptor = try FileSystem.open(recycled ?? wal, O_RDWR | O_CREAT)
-        defer { Glibc.close(descriptor) }
-        var offset = 0
-        if let recycled {
-            // Without its header no frame counts: SQLite writes a new one with other salts. Durable before the file gets
-            // its new name, so that no old frame is ever seen under it.
-            try FileSystem.write(descriptor, page.bytes, at: 0, path: recycled)
-            CountingVFS.count(role: .log, part: .wal, writes: 1, bytesWritten: 4096, syncs: 1)
-            guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", recycled) }
-            offset = FileSystem.size(recycled)
-            try FileSystem.rename(recycled, wal)
-        }
         var pacing = PacedWriting()
         while offset < capacity {
-            let length = min(page.count, capacity - offset)
-            try FileSystem.write(descriptor, page.bytes(0..<length), at: offset, path: wal)
+            let length = min(page.count - offset % page.count, capacity - offset)
+            try FileSystem.write(descriptor, page.bytes(0..<length), at: offset, path: path)
             CountingVFS.count(role: .log, part: .room, writes: 1, bytesWritten: length)
             // The sync below is through the same descriptor, and would not tell again.
             guard pacing.wrote(length, at: Int64(offset), to: { descriptor }) else {
-                throw FileSystem.fail("sync_file_range", wal)
+                throw FileSystem.fail("sync_file_range", path)
             }
             offset += length
         }
         CountingVFS.count(role: .log, part: .room, syncs: 1)
-        guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", wal) }
+        guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", path) }
     }
 
     // MARK: Writing
 
     /// Whether a commit of that many bytes should go to the next segment.
-    func isFull(for bytes: Int) -> Bool {
-        used + Self.cost(of: bytes) > capacity
-    }
+    func isFull(for bytes: Int) -> Bool { used + RowEncoder.mostBytes(for: bytes) > capacity }
 
-    /// What a commit takes in the WAL at most: the pages of a long row, two leaves and their parents when one is split, the
-    /// database's first page.
-    private static func cost(of bytes: Int) -> Int {
-        (bytes / (pageSize - 4) + 6) * frameSize
-    }
-
-    /// Appends one row in a transaction of its own. Not synced.
-    /// `rev`: the revision of the last record in `records`.
+    /// Appends one row. Not synced.
+    /// `previous`: the revision before the first in `records`, and `rev` the last.
     /// `synced`: the revision up to which everything is on the disk now.
-    func append(rev: UInt64, at: Int64, records: Bytes, synced: UInt64) throws(SQLiteError) {
-        try insert.statement.bind(1, Int64(rev))
-        try insert.statement.bind(2, at)
-        try insert.statement.bind(3, bytes: records)
-        if !isOfOldLayout { try insert.statement.bind(4, Int64(synced)) }
-        try insert.statement.run()
-        if firstRev == 0 { firstRev = rev }
+    /// - Throws: with `isFull` when there is no room, and then nothing of it is left; else its outcome is unknown.
+    func append(
+        previous: UInt64, rev: UInt64, at: Int64, records: Bytes, synced: UInt64
+    ) throws(StorageFault) {
+        let row = try encoder.encode(
+            previous: previous, rev: rev, at: at, synced: synced, records: records, salt: salt)
+        do throws(StorageFault) { try write(row) } catch {
+            if error.isFull { try takeBack(row.count) }
+            throw error
+        }
+        CountingVFS.count(
+            role: .log, part: .wal, writes: 1, bytesWritten: row.count + blocks.givenAgain(by: used))
+        if firstRev == 0 { (previousRev, firstRev) = (previous, rev) }
+        notePlace(after: previous)
+        used += row.count
         lastRev = rev
         lastAt = at
+        greatestSynced = max(greatestSynced, synced)
     }
 
-    /// Has the appends until `endTransaction` share one transaction: a page that many rows lie on is written once.
-    func beginTransaction() throws(SQLiteError) { try connection.execute("BEGIN") }
+    private func write(_ row: Bytes) throws(StorageFault) {
+        if let fault = FaultPoints.hit(.vfsWrite, role: .log) {
+            throw .system(errno: fault.errno ?? EIO, call: "write", path: path)
+        }
+        try FileSystem.write(descriptor, row, at: used, path: path)
+    }
 
-    func endTransaction() throws(SQLiteError) { try connection.execute("COMMIT") }
-
-    /// Gives back what an unfinished transaction holds, so that the next one starts clean.
-    func abandon() {
-        if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+    /// Leaves nothing of a row that was written in part: a shorter one may follow in its place.
+    private func takeBack(_ count: Int) throws(StorageFault) {
+        let end = min(used + count, max(capacity, used))
+        if size > end, ftruncate(descriptor, off_t(max(capacity, used))) != 0 {
+            throw FileSystem.fail("ftruncate", path)
+        }
+        guard end > used else { return }
+        var zeros = ByteBuffer(capacity: end - used)
+        while zeros.count < end - used { zeros.append(0) }
+        // These bytes have their room.
+        do throws(StorageFault) { try FileSystem.write(descriptor, zeros.bytes, at: used, path: path) } catch {
+            throw error.isFull ? .system(errno: EIO, call: "write", path: path) : error
+        }
     }
 
     // MARK: Giving room back
 
-    /// Cuts off what the segment's WAL has behind its last commit: what it has in advance, frames of a former life, and those
-    /// of a commit that found no room. Nobody may have the segment open.
-    static func trim(_ number: Int, in directory: String) throws(StorageFault) {
-        let wal = path(directory, number) + "-wal"
-        let commits = try WALCommits(path: wal)
-        let end = commits.ends.last ?? 0
-        guard commits.isReadable, end < FileSystem.size(wal) else { return }
-        try FileSystem.truncate(wal, to: end)
+    /// Cuts off what the file has behind its last row: what it has in advance, rows of a former life, and one that was torn off.
+    /// Nothing is appended to it afterwards.
+    func trim() throws(StorageFault) {
+        guard used < size else { return }
+        guard ftruncate(descriptor, off_t(used)) == 0 else { throw FileSystem.fail("ftruncate", path) }
     }
 
-    /// Takes all rows from a segment, which keeps its number. Nobody may have it open.
-    static func empty(_ number: Int, in directory: String) throws(StorageFault) {
-        let wal = path(directory, number) + "-wal"
-        let descriptor = try FileSystem.open(wal, O_RDWR)
-        defer { Glibc.close(descriptor) }
-        guard ftruncate(descriptor, 0) == 0 else { throw FileSystem.fail("ftruncate", wal) }
-        guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", wal) }
+    /// Cuts off the rows above `rev`.
+    func cut(after rev: UInt64) throws(StorageFault) {
+        var walk = walk()
+        var end = walk.offset
+        var last: UInt64 = 0
+        while case .row(let row) = try walk.next(), row.rev <= rev { (end, last) = (walk.offset, row.rev) }
+        (used, lastRev) = (end, last)
+        try trim()
     }
 
-    /// The rows first: what a kill leaves between the two is an empty segment, not rows without their file, which would be damage.
     static func remove(_ number: Int, in directory: String) throws(StorageFault) {
-        let path = path(directory, number)
-        try FileSystem.remove(path + "-wal")
-        try FileSystem.remove(path)
-    }
-
-    /// Has the file follow its rows, when these are gone: where they could not be removed both stay, and the next start removes them.
-    static func removeFile(_ path: String) {
-        if !FileSystem.exists(path + "-wal") { FileSystem.tryToRemove(path) }
+        try FileSystem.remove(path(directory, number))
     }
 
     // MARK: Reading
 
-    /// The greatest revision that is known from here to have been on the disk; 0 when none is.
-    func greatestSynced() throws(StorageFault) -> UInt64 {
-        guard !isOfOldLayout else { return lastRev }
-        do throws(SQLiteError) { return UInt64(try connection.scalar("SELECT max(synced) FROM log") ?? 0) } catch {
-            throw .database(error, file: path)
-        }
-    }
-
-    /// The first change in here; nil when there is none.
-    /// `body`: gets it; its bytes are good until it returns.
-    func first<R>(_ body: (LogRecord) -> R) throws(StorageFault) -> R? {
-        var result: R?
-        try someRows(after: 0) { (_, _, records) throws(StorageFault) in
-            var offset = 0
-            result = try LogRecord.next(in: records, at: &offset).map(body)
-            return false
-        }
-        return result
-    }
-
-    /// Calls `body` for each row above `rev`, in order, with its newest revision, its time and its records.
-    func rows(after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Void) throws(StorageFault) {
-        try someRows(after: rev) { (rev, at, records) throws(StorageFault) in
-            try body(rev, at, records)
-            return true
-        }
-    }
-
-    /// The same, until `body` returns false.
-    func someRows(
-        after rev: UInt64, _ body: (UInt64, Int64, Bytes) throws(StorageFault) -> Bool
-    ) throws(StorageFault) {
-        do {
-            let select = try connection.prepare("SELECT rev, at, records FROM log WHERE rev > ?1 ORDER BY rev")
-            try select.bind(1, Int64(rev))
-            while try select.step() {
-                guard try body(UInt64(select.int64(0)), select.int64(1), select.bytes(2)) else { break }
+    /// Reads through it once.
+    private func scan() throws(StorageFault) {
+        var walk = walk()
+        while true {
+            let before = walk.offset
+            switch try walk.next() {
+            case .row(let row):
+                if firstRev == 0 { (previousRev, firstRev) = (row.previous, row.rev) }
+                used = before
+                notePlace(after: row.previous)
+                used = walk.offset
+                lastRev = max(lastRev, row.rev)
+                greatestSynced = max(greatestSynced, row.synced)
+                if row.rev > row.previous { present.insert(row.previous + 1...row.rev) }
+            case .damage(let damage):
+                damages.append(damage)
+                used = walk.offset
+            case .end: return
             }
-        } catch let error as SQLiteError {
-            throw .database(error, file: path)
-        } catch let error as StorageFault {
-            throw error
-        } catch { throw .damagedLog }
+        }
+    }
+
+    /// What is whole behind the last row: for whoever knows that changes up to `rev` have been there.
+    func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage? {
+        var walk = SegmentWalk(
+            descriptor, path: path, salt: salt, size: size, from: used, lastRev: lastRev)
+        let damage = try walk.salvageTail(upTo: rev)
+        return damage.saved.isEmpty && damage.lost.isEmpty ? nil : damage
+    }
+
+    /// Bytes of the file now; it may have lost its name.
+    private var size: Int { max(0, Int(lseek(descriptor, 0, SEEK_END))) }
+
+    private func notePlace(after rev: UInt64) {
+        if used - (places.last?.offset ?? 0) >= Self.placeBytes { places.append((rev, used)) }
+    }
+
+    /// Steps through everything in it, from the front.
+    func walk() -> SegmentWalk { walk(after: 0) }
+
+    private func walk(after rev: UInt64) -> SegmentWalk {
+        let place = places.last { $0.after <= rev }
+        return SegmentWalk(
+            descriptor, path: path, salt: salt, size: size,
+            from: place?.offset ?? SegmentFormat.firstRow, lastRev: place?.after ?? 0)
+    }
+
+    func someRows(
+        after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Bool
+    ) throws(StorageFault) {
+        var walk = walk(after: rev)
+        while true {
+            switch try walk.next() {
+            case .row(let row):
+                if row.rev > rev, try !body(row) { return }
+            case .damage: continue
+            case .end: return
+            }
+        }
     }
 }
 
-/// Keeps a statement (which is not copyable) inside a class.
-final class StatementBox {
-    let statement: Statement
+/// What the device is given besides a row: it takes whole blocks, and no row ends where one does, so that a row which begins in a block
+/// that was synced gives that block once more.
+private struct BlockCount {
+    private var syncsBefore: Int?
+    private static let blockBytes = 4096
 
-    init(_ statement: consuming Statement) {
-        self.statement = statement
+    /// Bytes of the block that a row at `offset` begins in, when it has been synced.
+    mutating func givenAgain(by offset: Int) -> Int {
+        let syncs = CountingVFS.syncs(.log, .wal)
+        defer { syncsBefore = syncs }
+        guard let syncsBefore, syncsBefore != syncs, offset % Self.blockBytes != 0 else { return 0 }
+        return Self.blockBytes
     }
 }

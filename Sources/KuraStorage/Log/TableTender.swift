@@ -78,7 +78,7 @@ final class TableTender {
     }
 
     /// The disk is full: not again at once.
-    func rest() { pause = 1000 }
+    func rest(milliseconds: Int) { pause = milliseconds }
 
     /// The storage is about to end.
     func giveUp() { hasGivenUp = true }

@@ -1,10 +1,7 @@
 import Glibc
 import KuraBytes
 
-/// Where the commits of a segment's WAL end, read without SQLite.
-///
-/// A WAL that is cut off behind a commit shows the database as of that commit: that is how a segment gives up its newest
-/// rows. The format: a header of 32 bytes, then frames of 24 bytes and a page. Each frame carries the header's salts, and a
+/// Where the commits of a WAL end, read without SQLite. The format: a header of 32 bytes, then frames of 24 bytes and a page. Each frame carries the header's salts, and a
 /// checksum over all that came before it; a size of the database that is not 0 marks a commit's last. The first frame that
 /// does not fit ends the WAL. Source: https://sqlite.org/fileformat2.html#the_write_ahead_log
 struct WALCommits {
@@ -21,7 +18,7 @@ struct WALCommits {
         guard FileSystem.exists(path) else { return }
         let descriptor = try FileSystem.open(path, O_RDONLY)
         defer { close(descriptor) }
-        let frameSize = Segment.frameSize
+        let frameSize = SQLiteSegment.frameSize
         var buffer = ByteBuffer(capacity: frameSize)
         func word(_ offset: Int) -> UInt32 {
             UInt32(bigEndian: buffer.bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
@@ -33,7 +30,7 @@ struct WALCommits {
         }
         let hasHeader = try read(Self.headerSize, at: 0)
         isReadable = buffer.bytes.allSatisfy { $0 == 0 }
-        guard hasHeader, word(0) == 0x377f_0682, word(8) == Segment.pageSize else { return }
+        guard hasHeader, word(0) == 0x377f_0682, word(8) == SQLiteSegment.pageSize else { return }
         add(buffer.bytes(0..<24))
         guard sums == (word(24), word(28)) else { return }
         isReadable = true

@@ -34,7 +34,7 @@ struct KeyFiles: Sendable {
 
     private func text(at path: String) throws(KeysFault) -> [UInt8] {
         do throws(StorageFault) {
-            let descriptor = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
+            let descriptor = try FileSystem.openRegular(path)
             defer { close(descriptor) }
             var buffer = ByteBuffer()
             while buffer.count <= Self.mostBytes {

@@ -121,7 +121,9 @@ import Testing
             let (status, stats) = (
                 try #require(JSONObject(Array(status.utf8))), try #require(JSONObject(Array(stats.utf8)))
             )
-            return DaemonExamination.judge(status, stats, isDirectoryKnown: known).map { "\($0.severity) \($0.check)" }
+            return DaemonExamination.judge(status, stats, isDirectoryKnown: known, now: Self.now).map {
+                "\($0.severity) \($0.check)"
+            }
         }
         let usual = ObservedDaemon.status()
         #expect(try judge(usual) == ["note slow"])
@@ -140,5 +142,27 @@ import Testing
         let recovered = usual.replacing("\"quotas\"", with: "\"recovered\":[\(notice)],\"quotas\"")
         #expect(try judge(recovered) == ["recovered recovery", "note slow"])
         #expect(try judge(recovered, known: true) == ["note slow"], "the directory has told of it")
+        let damage = "{\"file\":\"durable/kura.sqlite\",\"kind\":\"damaged\",\"count\":3}"
+        let damaged = usual.replacing(
+            "\"quotas\"", with: "\"damage\":[\(damage)],\"check\":{\"problems\":2},\"quotas\"")
+        #expect(try judge(damaged) == ["error damage", "error damage", "note slow"])
+        #expect(
+            try judge(damaged.replacing("\"problems\":2", with: "\"problems\":0")) == ["error damage", "note slow"])
+
+        // The daemon has run for an hour.
+        func snapshots(_ text: String) throws -> String {
+            try judge(usual.replacing("\"quotas\"", with: "\"backups\":{\(text)},\"quotas\""))[0]
+        }
+        #expect(try snapshots("\"everySeconds\":3600,\"failures\":0") == "ok snapshots", "there is time yet")
+        #expect(try snapshots("\"everySeconds\":1700,\"failures\":0") == "warning snapshots")
+        let failure = "\"failures\":1,\"lastFailureAt\":\"2026-11-22T08:30:00.000Z\",\"lastFailure\":\"no\""
+        #expect(try snapshots("\"everySeconds\":3600,\(failure)") == "warning snapshots", "there is none")
+        let newest = "\"newestAt\":\"2026-11-22T08:00:00.000Z\""
+        #expect(try snapshots("\"everySeconds\":1801,\"failures\":0,\(newest)") == "ok snapshots")
+        #expect(try snapshots("\"everySeconds\":1801,\(failure),\(newest)") == "note snapshots")
+        #expect(try snapshots("\"everySeconds\":1799,\"failures\":0,\(newest)") == "warning snapshots")
     }
+
+    /// 2026-11-22T09:00:00Z.
+    private static let now: Int64 = 1_795_338_000
 }

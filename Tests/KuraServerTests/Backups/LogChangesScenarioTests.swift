@@ -121,7 +121,7 @@ import Testing
         try writer.result("storage.backup", "{\"name\":\"early\"}")
         let early = other.data + "/backups/early.kurabackup"
         #expect(other.terminate() == 0)
-        for name in TemporaryDaemon.names(other.data + "/log") ?? [] where name.contains(".sqlite") {
+        for name in TemporaryDaemon.names(other.data + "/log") ?? [] where name.hasSuffix(".log") {
             unlink(other.data + "/log/" + name)
         }
         #expect(throws: BackupFault.self) {

@@ -159,8 +159,8 @@ import Testing
         #expect(daemon.terminate() == 0)
         // Neither tables nor log are left to say that there were secrets.
         TemporaryDaemon.write("no database", to: daemon.data + "/durable/kura.sqlite")
-        for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix("-wal") {
-            TemporaryDaemon.write("", to: daemon.data + "/log/" + name)
+        for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix(".log") {
+            unlink(daemon.data + "/log/" + name)
         }
         for _ in 0..<2 { #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1) }
         for name in ["slots.json", "root.key"] {
@@ -205,8 +205,8 @@ import Testing
         #expect(truncate(torn, 700) == 0)
         TemporaryDaemon.write("no database", to: daemon.data + "/durable/kura.sqlite")
         if !hasLog {
-            for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix("-wal") {
-                TemporaryDaemon.write("", to: daemon.data + "/log/" + name)
+            for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix(".log") {
+                unlink(daemon.data + "/log/" + name)
             }
         }
         for _ in 0..<2 { #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1) }
@@ -226,6 +226,53 @@ import Testing
         #expect(card["data"]?.text == "aGVsbG8=")
         try again.result("settings.put", "{\"domain\":\"d\",\"key\":\"after\",\"value\":3}")
         #expect(try again.result("storage.check")["problemCount"]?.int == 0)
+    }
+
+    @Test func `what the snapshot leaves out by rule is told as missing, by scope`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        for key in 0..<3 {
+            try client.result("settings.put", "{\"domain\":\"window\",\"key\":\"\(key)\",\"value\":\(key)}")
+        }
+        try client.result("settings.configure", "{\"domain\":\"window\",\"backup\":false}")
+        try client.result("settings.put", "{\"domain\":\"kept\",\"key\":\"k\",\"value\":1}")
+        for account in ["one", "two"] {
+            try client.result(
+                "secrets.put",
+                "{\"service\":\"s\",\"account\":\"\(account)\",\"secret\":\"x\",\"deviceOnly\":true}")
+        }
+        try client.result("storage.backup", "{\"name\":\"good\"}")
+        try client.result("settings.put", "{\"domain\":\"window\",\"key\":\"after\",\"value\":4}")
+        try daemon.waitUntilFolded()
+        #expect(daemon.terminate() == 0)
+        TemporaryDaemon.write("no database", to: daemon.data + "/durable/kura.sqlite")
+        for _ in 0..<2 { #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1) }
+        func expectNotice() throws {
+            try daemon.start()
+            let again = try daemon.connect()
+            let notice = try #require(try again.result("storage.status")["recovered"]?[0])
+            #expect(notice["startedFrom"]?.text == "snapshot", "\(notice)")
+            let left = (notice["leftOut"]?.elements ?? []).map {
+                "\($0["store"]?.text ?? "")/\($0["scope"]?.text ?? "") \($0["count"]?.int ?? 0) \($0["reason"]?.text ?? "")"
+            }
+            #expect(left == ["secrets/ 2 deviceOnly", "settings/window 3 marked"], "\(notice)")
+            #expect(try again.result("settings.get", "{\"domain\":\"kept\",\"key\":\"k\"}")["value"]?.int == 1)
+            let lost = try again.result("settings.get", "{\"domain\":\"window\",\"key\":\"1\"}")
+            let later = try again.result("settings.get", "{\"domain\":\"window\",\"key\":\"after\"}")
+            #expect(lost["value"] == nil && later["value"]?.int == 4, "the log has what came after the snapshot")
+        }
+        try expectNotice()
+        let words =
+            "BUT FOR WHAT THE SNAPSHOT LEAVES OUT: secrets (2, bound to this host), settings/window (3, backup: false)"
+        #expect(daemon.log.contains(words), "\(daemon.log)")
+        #expect(daemon.terminate() == 0)
+        // It outlives a restart.
+        try expectNotice()
+        #expect(daemon.terminate() == 0)
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 10)
+        #expect(daemon.log.split(separator: "\n").contains { $0.hasPrefix("recovered: ") && $0.contains(words) })
+        try daemon.start()
+        try daemon.connect().result("storage.acknowledge")
     }
 
     // MARK: Caches

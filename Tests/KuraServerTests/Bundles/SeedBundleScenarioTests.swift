@@ -265,8 +265,8 @@ import Testing
     private func damage(_ daemon: TemporaryDaemon, log: Bool, _ file: String) throws {
         TemporaryDaemon.write("no database", to: daemon.data + "/durable/kura.sqlite")
         if log {
-            for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix("-wal") {
-                TemporaryDaemon.write("", to: daemon.data + "/log/" + name)
+            for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where name.hasSuffix(".log") {
+                unlink(daemon.data + "/log/" + name)
             }
         }
         let arguments = ["--data-dir", daemon.data, "--socket", daemon.socket, "--seed-bundle", file]
@@ -416,7 +416,8 @@ import Testing
         let told = try settled(daemon)
         #expect(told["state"]?.text == "failed" && told["problem"]?.text?.contains("cut off") == true, "\(told)")
         #expect(daemon.log.contains("SETTINGS AND DOCUMENTS BEGIN EMPTY"))
-        #expect(try daemon.connect().result("storage.status")["rev"]?.int == 0)
+        // What was acknowledged before is known, and none of its revisions is given again.
+        #expect(try daemon.connect().result("storage.status")["rev"]?.int ?? 0 > 0)
     }
 
     // MARK: Kills

@@ -131,10 +131,10 @@ import Testing
 
     @Test func `a closed segment that is damaged is told`() throws {
         try fill()
-        let number = try #require((TemporaryDaemon.names(daemon.data + "/log") ?? []).first { $0.hasSuffix(".sqlite") })
-        try damage(daemon.data + "/log/\(number)-wal", at: "mark-5", [0])
+        let name = try #require((TemporaryDaemon.names(daemon.data + "/log") ?? []).first { $0.hasSuffix(".log") })
+        try damage(daemon.data + "/log/\(name)", at: "mark-5", [0])
         try daemon.start()
-        expect(try check(try daemon.connect()), "segment", "log/\(number)")
+        expect(try check(try daemon.connect()), "segment", "log/\(name)")
     }
 
     @Test func `a cache that is damaged is told, dropped, and begins anew`() throws {

@@ -58,6 +58,11 @@ private final class SmallDisk {
     init() throws {
         disk = try SmallDisk(minFree: 16)
         client = try disk.daemon.connect()
+        // The reserve takes its room behind the start.
+        let ballast = disk.daemon.data + "/ballast"
+        var information = stat()
+        let deadline = now() + 60
+        while stat(ballast, &information) != 0 || information.st_size < 4 << 20, now() < deadline { usleep(10_000) }
     }
 
     private func putModel(_ key: String, _ value: String? = nil) throws -> JSON {

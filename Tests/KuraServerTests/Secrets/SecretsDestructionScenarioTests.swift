@@ -165,12 +165,12 @@ import Testing
                 "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\"round\(number)z\(text)\"}")
         }
         func newest() -> Int {
-            let names = (TemporaryDaemon.names(daemon.data + "/log") ?? []).filter { $0.hasSuffix("-wal") }
+            let names = (TemporaryDaemon.names(daemon.data + "/log") ?? []).filter { $0.hasSuffix(".log") }
             return names.compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
         }
         func has(_ number: Int, _ wanted: [[UInt8]]) throws -> Bool {
             let names = try #require(TemporaryDaemon.names(daemon.data + "/log"))
-            let name = names.first { $0.hasSuffix("-wal") && Int($0.prefix { $0.isNumber }) == number }
+            let name = names.first { $0.hasSuffix(".log") && Int($0.prefix { $0.isNumber }) == number }
             let contents = name.flatMap { TemporaryDaemon.contents(daemon.data + "/log/" + $0) } ?? []
             return contents.withBytes { contents in wanted.contains { DirectoryScan.contains(contents, $0) } }
         }
@@ -191,7 +191,7 @@ import Testing
             try put(account, "2", service: "target")
             // Settings alone, until the file that is written is one that had the version, and has only begun to be used.
             var (last, ready) = (newest(), 0)
-            for number in number + 100..<number + 400 where !isUsed {
+            for number in number + 100..<number + 600 where !isUsed {
                 try putSetting(number)
                 if number % 50 == 0 { try daemon.waitUntilFolded() }
                 if ready > 0, try has(ready, [Array("round\(number)z".utf8)]) {

@@ -93,7 +93,8 @@ extension TemporaryDaemon {
                 tree[name] = []
                 for (inner, bytes) in self.tree(path + "/" + name) { tree[name + "/" + inner] = bytes }
             } else {
-                tree[name] = contents(path + "/" + name)
+                // Of anything else than a file there may be no end, and of a link nothing of its own.
+                tree[name] = information.st_mode & S_IFMT == S_IFREG ? contents(path + "/" + name) : []
             }
         }
         return tree

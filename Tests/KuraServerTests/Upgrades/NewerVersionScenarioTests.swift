@@ -27,12 +27,16 @@ import Testing
             try connection.setCheckpointOnClose(kind == .tables)
             try connection.execute("PRAGMA journal_mode=WAL; PRAGMA user_version=\(Formats.tables + 1);")
             connection.close()
+            // A newer version writes both places.
+            let newer = Int32(Formats.tables + 1)
+            try LayoutRecord(from: newer, to: newer).write(beside: daemon.data + "/durable/kura.sqlite")
             let file = try #require(TemporaryDaemon.contents(daemon.data + "/durable/kura.sqlite"))
             #expect(
                 (Int(file[63]) == Formats.tables + 1) == (kind == .tables), "in the file or in its WAL, as it is to be")
         case .log:
-            let name = try #require(Formats.newestSegment(in: daemon.data + "/log")).name
-            try TemporaryDaemon.overwrite(daemon.data + "/log/" + name, at: 60, [0, 0, 0, UInt8(Formats.log + 1)])
+            let segment = try Segment(
+                creating: 999, in: daemon.data + "/log", capacity: Segment.leastCapacity, recycled: nil)
+            try Self.raiseLayout(ofSegment: segment.path)
         case .keys:
             let path = daemon.data + "/keys/slots.json"
             let text = String(decoding: try #require(TemporaryDaemon.contents(path)), as: UTF8.self)
@@ -42,18 +46,27 @@ import Testing
             TemporaryDaemon.write(String(newer), to: path)
             chmod(path, 0o600)
         case .recovery:
-            TemporaryDaemon.write("{\"format\":2,\"notices\":[]}\n", to: daemon.data + "/recovered.json")
+            TemporaryDaemon.write("{\"format\":2,\"notices\":[{\"format\":2}]}\n", to: daemon.data + "/recovered.json")
             chmod(daemon.data + "/recovered.json", 0o600)
         case .all:
             for kind in [Kind.tables, .log, .keys, .recovery] { try raise(kind) }
         }
     }
 
+    /// Writes both heads of a segment as the next version would.
+    static func raiseLayout(ofSegment path: String) throws {
+        var head = try #require(try Segment.head(path))
+        head.layout += 1
+        var bytes = ByteBuffer()
+        head.append(to: &bytes)
+        for place in [0, SegmentFormat.headCopy] { try TemporaryDaemon.overwrite(path, at: place, Array(bytes.bytes)) }
+    }
+
     private func words(_ kind: Kind) -> [String] {
         switch kind {
         case .tables, .tablesInWAL:
             ["durable/kura.sqlite has layout \(Formats.tables + 1), this version knows \(Formats.tables)"]
-        case .log: [".sqlite has log layout \(Formats.log + 1), this version knows \(Formats.log)"]
+        case .log: [".log has log layout \(Formats.log + 1), this version knows \(Formats.log)"]
         case .keys: ["keys/slots.json has format 2, this version knows 1"]
         case .recovery: ["recovered.json has format 2, this version knows 1"]
         case .all: [Kind.tables, .log, .keys, .recovery].flatMap(words)

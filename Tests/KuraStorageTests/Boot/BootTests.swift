@@ -116,7 +116,7 @@ import Testing
         // Every byte of what there was lies in the quarantine.
         let aside = try BootHarness.contents(harness.configuration.quarantineDirectory + "/" + harness.quarantined[0])
         for (name, bytes) in before where name.hasPrefix("log/") || name.hasPrefix("durable/kura.sqlite") {
-            if name.hasSuffix("spare-wal") { continue }
+            if name.hasSuffix("spare") { continue }
             #expect(aside[name] == bytes, "\(name)")
         }
         // And the recovered goes on.

@@ -132,6 +132,29 @@ def test_what_is_no_longer_kept_is_told() -> None:
     assert subscription.rev == 100 and len(asked) == 2
 
 
+def test_changes_that_are_lost_are_told_once(own_daemon: Daemon) -> None:
+    client = kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=PATIENCE)
+    client.call("settings.configure", {"domain": "lost", "durability": "relaxed", "flushSeconds": 3600})
+    client.settings["strict"]["a"] = 1
+    # Its files as they are now are what a power cut leaves: what comes is not synced.
+    own_daemon.send_signal(signal.SIGSTOP)
+    shutil.copytree(f"{own_daemon.folder}/data", f"{own_daemon.folder}/before")
+    own_daemon.send_signal(signal.SIGCONT)
+    seen = [client.settings["lost"].put("a", value) for value in range(5)]
+    own_daemon.end(signal.SIGKILL)
+    shutil.rmtree(f"{own_daemon.folder}/data")
+    shutil.move(f"{own_daemon.folder}/before", f"{own_daemon.folder}/data")
+    own_daemon.start()
+    with client.watch(after_rev=seen[2], epoch=client.server().epoch) as watch:
+        event = watch.next(timeout=PATIENCE)
+        assert isinstance(event, kura.Resync) and event.reason == "lost" and event.rev > seen[-1]
+        assert watch.rev == event.rev
+        client.settings["strict"]["b"] = 1
+        assert changes_of(watch, 1)[0].key == "b"
+    answer = client.call("changes.list", {"afterRev": seen[2]})
+    assert answer["lost"] == {"fromRev": seen[0], "toRev": event.rev} and not answer["hasMore"]
+
+
 def test_a_watch_that_nobody_reads_is_a_place_and_loses_nothing(daemon: Daemon) -> None:
     with Middle(daemon.socket) as middle, kura.Kura(middle.socket, timeout=PATIENCE) as client:
         watch = client.watch(scope="unread")

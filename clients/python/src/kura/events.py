@@ -30,7 +30,8 @@ class Change(NamedTuple):
 class Resync(NamedTuple):
     """Something was missed, or belongs to another history: read the items themselves; what follows `rev` is told as ever.
 
-    `reason`: `compacted` and `overflow` (what changed meanwhile is no longer kept), `epochChanged` (a restore, a recovery, or
+    `reason`: `compacted` and `overflow` (what changed meanwhile is no longer kept), `lost` (changes that were acknowledged with
+    `durable: false` went with a loss of power), `epochChanged` (a restore, a recovery, or
     for caches the daemon's restart: every revision that was remembered before says nothing any more).
     """
 

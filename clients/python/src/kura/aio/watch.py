@@ -165,6 +165,9 @@ class AsyncWatch(AsyncOpening):
         elif event == "overflow":
             subscription.rev = params["resyncRev"]
             self._coming.append(Resync("overflow", params["resyncRev"], self.epoch))
+        elif event == "lost":
+            subscription.rev = params["toRev"]
+            self._coming.append(Resync("lost", params["toRev"], self.epoch))
         elif event == "changed":
             self._coming.extend(change_of(change) for change in params["changes"])
             if self._coming:

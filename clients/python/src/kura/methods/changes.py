@@ -33,13 +33,26 @@ class ChangesListResultChanges(_ChangesListResultChanges, total=False):
     client: str
 
 
-class ChangesListResult(TypedDict):
+class ChangesListResultLost(TypedDict):
+    # The first revision of a lost change.
+    fromRev: int
+    # No change up to this revision is left; the next `afterRev` for a client that reads no further.
+    toRev: int
+
+
+class _ChangesListResult(TypedDict):
     # One object an item, in the order of revisions.
     changes: List[ChangesListResultChanges]
     # Everything up to here is covered: the next `afterRev`.
     rev: int
     # There is more to ask for at once; it may be so even when `changes` is empty.
     hasMore: bool
+
+
+class ChangesListResult(_ChangesListResult, total=False):
+    # Changes that were acknowledged with `durable: false` and are gone, `afterRev` among them: what was read with
+    # such a revision is to be read again. Left out otherwise.
+    lost: ChangesListResultLost
 
 
 class ChangesWatchResult(TypedDict):
@@ -81,13 +94,26 @@ class ChangesWaitResultChanges(_ChangesWaitResultChanges, total=False):
     client: str
 
 
-class ChangesWaitResult(TypedDict):
+class ChangesWaitResultLost(TypedDict):
+    # The first revision of a lost change.
+    fromRev: int
+    # No change up to this revision is left; the next `afterRev` for a client that reads no further.
+    toRev: int
+
+
+class _ChangesWaitResult(TypedDict):
     # One object an item, in the order of revisions.
     changes: List[ChangesWaitResultChanges]
     # Everything up to here is covered: the next `afterRev`.
     rev: int
     # There is more to ask for at once; it may be so even when `changes` is empty.
     hasMore: bool
+
+
+class ChangesWaitResult(_ChangesWaitResult, total=False):
+    # Changes that were acknowledged with `durable: false` and are gone, `afterRev` among them: what was read with
+    # such a revision is to be read again. Left out otherwise.
+    lost: ChangesWaitResultLost
 
 
 class ChangesMethods:
@@ -150,7 +176,8 @@ class ChangesMethods:
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesWatchResult:
-        """Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.
+        """Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable;
+        `changes.lost` and `changes.overflow` say what cannot be told.
 
         `stores`: Only changes in these; in settings, secrets and documents when absent. `models`, `blobs` and
             `storage` are watched apart from those.
@@ -288,7 +315,8 @@ class AsyncChangesMethods:
         epoch: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ChangesWatchResult:
-        """Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable.
+        """Subscribes to changes: notifications `changes.changed` follow, each once its changes are durable;
+        `changes.lost` and `changes.overflow` say what cannot be told.
 
         `stores`: Only changes in these; in settings, secrets and documents when absent. `models`, `blobs` and
             `storage` are watched apart from those.

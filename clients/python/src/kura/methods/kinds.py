@@ -228,14 +228,15 @@ class ForbiddenError(ServerError):
 
 
 class NoSpaceError(ServerError):
-    """The disk is full: this change was not stored, and nobody else's was touched. Reads go on.
+    """The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on.
     """
 
     kind = "noSpace"
     code = -32008
     is_retryable = True
     remedy = (
-        'Free space and send it again. '
+        'Free space, by deletions for example, and send it again: `storage.status` says how much is missing '
+        'and what takes it (`space`). '
     )
 
 
@@ -523,14 +524,15 @@ class SealedError(ServerError):
 
 class IntegrityError(ServerError):
     """What is on the disk is not what was written there: damaged, taken from another place, or an older state;
-    `data.hint` says what. Nothing of it is shown.
+    `data.hint` says what. Nothing of it is shown. What lies elsewhere is still served.
     """
 
     kind = "integrity"
     code = -32061
     is_retryable = False
     remedy = (
-        'Look for who changed the data directory, and bring it back from a backup. '
+        '`kura doctor` names the command that brings it back: from the newest snapshot and the log. Look at '
+        'the disk, and for who changed the data directory. '
     )
 
 

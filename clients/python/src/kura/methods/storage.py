@@ -22,11 +22,39 @@ class StorageHealthResult(TypedDict):
     reasons: List[Literal["draining", "diskFull", "overloaded"]]
 
 
+class _StorageStatusResultRecoveredLeftOut(TypedDict):
+    # `settings`, `secrets` or `documents`.
+    store: str
+    # Items, as of the snapshot.
+    count: int
+    # As in `storage.backup`.
+    reason: Literal["marked", "deviceOnly", "damaged", "locked"]
+
+
+class StorageStatusResultRecoveredLeftOut(_StorageStatusResultRecoveredLeftOut, total=False):
+    # Domain, collection or service; left out where the snapshot does not name it.
+    scope: str
+
+
+class _StorageStatusResultRecoveredMissing(TypedDict):
+    # The first of the revisions.
+    fromRev: int
+    # The last of them.
+    toRev: int
+
+
+class StorageStatusResultRecoveredMissing(_StorageStatusResultRecoveredMissing, total=False):
+    # Absent when nothing is left that tells.
+    store: str
+    # The domain or collection; absent where names are sealed.
+    scope: str
+
+
 class _StorageStatusResultRecovered(TypedDict):
     # When the start was that did so.
     at: str
-    # Tables and log, or files of caches.
-    what: Literal["durable", "caches"]
+    # Tables and log, segments of the log that are damaged or gone, or files of caches.
+    what: Literal["durable", "log", "caches"]
     # What the failed starts had come to.
     phase: str
     # Why they failed.
@@ -42,10 +70,16 @@ class StorageStatusResultRecovered(_StorageStatusResultRecovered, total=False):
     startedFrom: Literal["tables", "snapshot", "bundle", "nothing"]
     # The snapshot's name.
     snapshot: str
-    # Every change up to this revision of the history before is there.
+    # What the snapshot leaves out, by scope: of that only what the log has had since is there. Left out when there
+    # is nothing.
+    leftOut: List[StorageStatusResultRecoveredLeftOut]
+    # Every change up to this revision of the history before is there, but for what `leftOut` names.
     savedRev: int
-    # Newest revision that was found in what was set aside: changes above `savedRev` are only there.
+    # Newest revision that was found in what was set aside: changes above `savedRev` are only there. With `log` the
+    # newest that is known to have been given out.
     newestRev: int
+    # Changes that were acknowledged and are lost, since the log was damaged; everything else is there.
+    missing: List[StorageStatusResultRecoveredMissing]
 
 
 class _StorageStatusResultCheck(TypedDict):
@@ -58,6 +92,42 @@ class StorageStatusResultCheck(_StorageStatusResultCheck, total=False):
     at: str
     # How many problems it has found.
     problems: int
+
+
+class _StorageStatusResultDamage(TypedDict):
+    # The file, below the data directory.
+    file: str
+    # `damaged`: it is not what was written there; `unreadable`: the disk does not give it.
+    kind: Literal["damaged", "unreadable"]
+    # Times that it was met; the log has a line for the first.
+    count: int
+    # When it was met first.
+    firstAt: str
+    # When it was met last.
+    lastAt: str
+    # What SQLite or the system said.
+    reason: str
+
+
+class StorageStatusResultDamage(_StorageStatusResultDamage, total=False):
+    # The command that helps.
+    help: str
+
+
+class _StorageStatusResultBackups(TypedDict):
+    # `backups.every` of the configuration.
+    everySeconds: int
+    # Snapshots that were not made, since the start.
+    failures: int
+
+
+class StorageStatusResultBackups(_StorageStatusResultBackups, total=False):
+    # When the newest was made; left out when there is none, or nobody has looked yet.
+    newestAt: str
+    # When that was last, if none was made since.
+    lastFailureAt: str
+    # Why.
+    lastFailure: str
 
 
 class _StorageStatusResultSeedBundle(TypedDict):
@@ -118,6 +188,10 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     recovered: List[StorageStatusResultRecovered]
     # What has come of looking through everything last (`storage.check`, or by itself); left out before the first.
     check: StorageStatusResultCheck
+    # Files that last and were found damaged since the start, by whatever read them; left out when none was.
+    damage: List[StorageStatusResultDamage]
+    # How the snapshots do that the daemon makes by itself; left out when it makes none.
+    backups: StorageStatusResultBackups
     # What `--seed-bundle` was to this start; left out without one.
     seedBundle: StorageStatusResultSeedBundle
     # Domains, keys and bytes of the settings.
@@ -128,7 +202,9 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     models: Dict[str, JSON]
     # Blobs, their contents and bytes, uploads under way.
     blobs: Dict[str, JSON]
-    # Bytes free and in all on the file system, below how many caches store nothing, and whether that is so.
+    # Bytes free and in all on the file system, below how many caches store nothing, and whether that is so; whether
+    # changes are refused for want of room (`full`), how many bytes have to become free until they are not
+    # (`missing`), and what takes the room (`usage`).
     space: Dict[str, JSON]
     # Segments and bytes of the log, commits and syncs.
     log: Dict[str, JSON]

@@ -1,0 +1,147 @@
+import KuraBytes
+import SQLite
+
+/// Damage that anything has met while the daemon serves: a read, a query, a backup, the feed, a fold, a check.
+///
+/// Noted once for each file and kind, then counted: `takeNews` has each once, for the log, and `entries` all, for `storage.status`. From any
+/// thread.
+public final class DamageBook: Sendable {
+    public enum Kind: String, Sendable {
+        /// It is not what was written there.
+        case damaged
+        /// The disk does not give it.
+        case unreadable
+    }
+
+    public struct Entry: Sendable, Equatable {
+        /// Below the data directory.
+        public var file: String
+        public var kind: Kind
+        /// Times that it was met since the start.
+        public var count: Int
+        /// Milliseconds since 1970.
+        public var firstAt: Int64
+        public var lastAt: Int64
+        public var reason: String
+    }
+
+    public enum News: Sendable {
+        case found(Entry, help: String)
+        /// What a check has found that somebody asked for.
+        case problem(StorageCheck.Problem)
+        case checked(problems: Int)
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var news: [News] = []
+        var help = ""
+        var observer: DamageWatch.Observer?
+    }
+
+    private let state = Guarded(State())
+    private let configuration: StorageConfiguration
+    private let housekeeper: Housekeeper
+    private let boot: Boot
+    private let wake: @Sendable () -> Void
+
+    /// Files that are kept apart; more than there are kinds of them.
+    static let mostEntries = 64
+    /// Problems of a check that are told one by one.
+    static let mostProblems = 20
+
+    init(
+        _ configuration: StorageConfiguration, housekeeper: Housekeeper, boot: Boot,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        (self.configuration, self.housekeeper, self.boot, self.wake) = (configuration, housekeeper, boot, wake)
+    }
+
+    /// From here on whatever a connection meets is noted.
+    func begin() {
+        let observer = DamageWatch.observe(configuration.dataDirectory) { [weak self] path, error in
+            self?.note(path, error)
+        }
+        state.withLock { $0.observer = observer }
+    }
+
+    func end() { state.withLock { $0.observer = nil } }
+
+    private func note(_ path: String, _ error: SQLiteError) {
+        let file = String(path.dropFirst(configuration.dataDirectory.count + 1))
+        // Caches are dropped and said so; what lies in tmp are copies.
+        guard file.hasPrefix("durable/") || file.hasPrefix("log/") else { return }
+        note(file: file, error.isCorrupt ? .damaged : .unreadable, error.description)
+    }
+
+    /// `file`: below the data directory.
+    public func note(file: String, _ kind: Kind, _ reason: String) {
+        let now = nowMilliseconds()
+        let entry: Entry? = state.withLock { state in
+            if let position = state.entries.firstIndex(where: { $0.file == file && $0.kind == kind }) {
+                state.entries[position].count += 1
+                state.entries[position].lastAt = now
+                return nil
+            }
+            guard state.entries.count < Self.mostEntries else { return nil }
+            let entry = Entry(file: file, kind: kind, count: 1, firstAt: now, lastAt: now, reason: reason)
+            state.entries.append(entry)
+            return entry
+        }
+        guard let entry else { return }
+        // Looking for what helps may wait for the disk.
+        housekeeper.submit { [self] in
+            boot.hasMet(damageIn: file)
+            let help = DamageHelp.text(file, configuration)
+            state.withLock { state in
+                state.help = help
+                state.news.append(.found(entry, help: help))
+            }
+            wake()
+        }
+    }
+
+    /// A check that somebody asked for has come to its end.
+    public func note(_ problems: [StorageCheck.Problem], count: Int) {
+        guard count > 0 else { return }
+        state.withLock { state in
+            state.news += problems.prefix(Self.mostProblems).map { .problem($0) }
+            state.news.append(.checked(problems: count))
+        }
+        wake()
+    }
+
+    /// What has been met since the start, the first first.
+    public var entries: [Entry] { state.withLock(\.entries) }
+
+    /// The command that helps; empty while nothing was met.
+    public var help: String { state.withLock(\.help) }
+
+    /// What nobody has been told of yet.
+    public func takeNews() -> [News] {
+        state.withLock { state in
+            guard !state.news.isEmpty else { return [] }
+            defer { state.news = [] }
+            return state.news
+        }
+    }
+}
+
+/// What to do about a damaged file that lasts.
+enum DamageHelp {
+    /// `file`: below the data directory. May wait for the disk.
+    static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
+        let data = configuration.dataDirectory
+        for entry in (try? BackupDirectory.list(configuration)) ?? [] {
+            let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
+            guard isEncrypted || manifest?.include.isEmpty == true else { continue }
+            return
+                "make a new data directory of the newest snapshot and the log's changes since: kura restore \(BackupDirectory.path(entry.name, configuration)) "
+                + "--at newest --log \(data)/log --data-dir \(data).restored, then start with that one; without --at and --log where the log does "
+                + "not go back so far" + (isEncrypted ? "; it is encrypted: add --identity FILE" : "")
+        }
+        return
+            "there is no snapshot in \(data)/backups: 'kura restore FILE --at newest --log \(data)/log' takes a backup from elsewhere; else save what "
+            + "can still be read with 'kura settings export' and 'kura docs export'"
+    }
+}

@@ -1,0 +1,82 @@
+import Glibc
+import KuraBytes
+
+/// DATA/acknowledged: up to which revision everything was on the disk, so that it may have been acknowledged. A log that ends before it
+/// has been cut.
+///
+/// It is written over after each sync of the log, and not synced itself: after a kill it is exact, after a power cut it may be some
+/// seconds old, and then it says less than is true. Two slots of a sector each are written in turn:
+///
+///     0   8   "KURAACK\n"
+///     8   u64 the revision
+///     16  36  the history that it belongs to (`epoch`)
+///     52  u32 CRC-32C of the bytes before it
+///
+/// Whoever syncs the log writes it, one thread at a time.
+final class AcknowledgedNote: @unchecked Sendable {
+    // Whoever syncs the log, one thread at a time.
+
+    private let descriptor: Int32
+    private var slot: ByteBuffer
+    private var isSecond = false
+
+    private static let magic = Array("KURAACK\n".utf8)
+    private static let slotLength = 56
+    private static let slotOffsets = [0, 512]
+    private static let epochLength = 36
+
+    /// Opens the note of a history, which is made when there is none. `rev`: what it says from now on.
+    init(_ path: String, epoch: String, rev: UInt64) throws(StorageFault) {
+        slot = ByteBuffer(capacity: Self.slotLength)
+        slot.append(Self.magic)
+        slot.append(littleEndian: rev)
+        slot.append(Array(epoch.utf8.prefix(Self.epochLength)))
+        while slot.count < Self.slotLength { slot.append(0) }
+        descriptor = try FileSystem.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
+        // The file has its room from the beginning: writing over it finds some on a full disk.
+        for offset in Self.slotOffsets {
+            seal(rev)
+            try FileSystem.write(descriptor, slot.bytes, at: offset, path: path, isBilled: true)
+        }
+        guard fdatasync(descriptor) == 0 else { throw FileSystem.fail("fdatasync", path) }
+    }
+
+    deinit { close(descriptor) }
+
+    private func seal(_ rev: UInt64) {
+        slot.overwrite(at: 8, littleEndian: rev)
+        slot.overwrite(
+            at: Self.slotLength - 4, littleEndian: SegmentFormat.sum(slot.bytes(0..<Self.slotLength - 4)))
+    }
+
+    /// Everything up to `rev` is on the disk. A note that cannot be written says less than is true.
+    func write(_ rev: UInt64) {
+        seal(rev)
+        isSecond.toggle()
+        let offset = Self.slotOffsets[isSecond ? 1 : 0]
+        // Safety: address and count are of the same bytes.
+        _ = unsafe pwrite(descriptor, slot.bytes.baseAddress, slot.count, off_t(offset))
+    }
+
+    /// What the note says of a history; 0 when there is none, or one of another history.
+    static func read(_ path: String, epoch: String?) throws(StorageFault) -> UInt64 {
+        guard FileSystem.exists(path) else { return 0 }
+        let descriptor = try FileSystem.openRegular(path)
+        defer { close(descriptor) }
+        var newest: UInt64 = 0
+        var buffer = ByteBuffer(capacity: slotLength)
+        for offset in slotOffsets {
+            buffer.removeAll()
+            _ = try FileSystem.read(descriptor, atMost: slotLength, at: offset, into: &buffer, path: path)
+            let bytes = buffer.bytes
+            guard bytes.count == slotLength, bytes.extracting(0..<8).elementsEqual(magic),
+                SegmentFormat.sum(bytes.extracting(0..<slotLength - 4))
+                    == bytes.littleEndian(slotLength - 4, UInt32.self)
+            else { continue }
+            let name = bytes.extracting(16..<16 + epochLength)
+            if let epoch, !name.elementsEqual(epoch.utf8) { continue }
+            newest = max(newest, bytes.littleEndian(8, UInt64.self))
+        }
+        return newest
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import KuraBytes
+
+/// A segment of the log for reading, of whatever layout.
+protocol ReadableSegment: AnyObject {
+    var number: Int { get }
+    var path: String { get }
+    /// Bytes of its file.
+    var capacity: Int { get }
+    /// The revision before its first row.
+    var previousRev: UInt64 { get }
+    /// The last revision of its first row; 0 while it has none.
+    var firstRev: UInt64 { get }
+    var lastRev: UInt64 { get }
+    /// The greatest revision that is known from here to have been on the disk.
+    var greatestSynced: UInt64 { get }
+    /// Revisions that whole rows have.
+    var present: RevisionSet { get }
+    /// What is not what was written there.
+    var damages: [SegmentDamage] { get }
+    /// What is whole behind the last row: for whoever knows that changes up to `rev` have been there.
+    func salvageTail(upTo rev: UInt64) throws(StorageFault) -> SegmentDamage?
+    /// Calls `body` for each whole row above `rev`, in order, until it returns false.
+    func someRows(after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Bool) throws(StorageFault)
+}
+
+extension ReadableSegment {
+    /// Calls `body` for each whole row above `rev`, in order.
+    func rows(after rev: UInt64, _ body: (SegmentRow) throws(StorageFault) -> Void) throws(StorageFault) {
+        try someRows(after: rev) { (row) throws(StorageFault) in
+            try body(row)
+            return true
+        }
+    }
+}
+
+/// The files of a log's directory, of both layouts.
+enum LogFiles {
+    /// What each file belongs to, in the order of the names.
+    static func numbers(in directory: String) throws(StorageFault) -> [Int] {
+        Set(try FileSystem.names(in: directory).compactMap(number)).sorted()
+    }
+
+    /// The number in a segment's name, of whatever layout; nil for other files.
+    static func number(ofFile name: String) -> Int? {
+        Segment.number(ofFile: name) ?? SQLiteSegment.number(ofFile: name)
+    }
+
+    static func exists(_ number: Int, in directory: String) -> Bool {
+        FileSystem.exists(Segment.path(directory, number)) || SQLiteSegment.exists(number, in: directory)
+    }
+
+    static func open(_ number: Int, in directory: String) throws(StorageFault) -> any ReadableSegment {
+        if FileSystem.exists(Segment.path(directory, number)) { return try Segment(opening: number, in: directory) }
+        return try SQLiteSegment(opening: number, in: directory)
+    }
+
+    /// Names of a segment's files, the one first that has its rows.
+    static func paths(_ number: Int, in directory: String) -> [String] {
+        let old = SQLiteSegment.path(directory, number)
+        return [Segment.path(directory, number), old + "-wal", old].filter { FileSystem.exists($0) }
+    }
+
+    static func remove(_ number: Int, in directory: String) throws(StorageFault) {
+        for path in paths(number, in: directory) { try FileSystem.remove(path) }
+    }
+
+    /// Bytes of a segment's files.
+    static func size(_ number: Int, in directory: String) -> Int {
+        paths(number, in: directory).reduce(0) { $0 + FileSystem.size($1) }
+    }
+}
