@@ -34,7 +34,8 @@ struct Listing {
         return JSONElements.read(collection) ?? []
     }
 
-    /// What was asked for and is not among the items, by the name that the result gives it: `missing`.
+    /// What was asked for and is not among the items, by the name that the result gives it: `missing`; what a recovery
+    /// lost of the changes that are listed: `lost`.
     func remarks(on result: JSONObject, method: Method, asked: Parameters) -> [String] {
         if case .map = field.type, let keys = asked["keys"].flatMap(JSONElements.read) {
             let found = result.object(field.name)?.names ?? []
@@ -42,7 +43,7 @@ struct Listing {
             return missing.isEmpty ? [] : ["missing: \(missing.joined(separator: ", "))"]
         }
         return method.result.compactMap { other in
-            if case .object = other.type, let value = result[other.name] {
+            if other.name == "lost", let value = result[other.name] {
                 return "\(other.name): \(Table.cell(value))"
             }
             guard other.name != field.name, case .list = other.type, let elements = result[other.name] else {
