@@ -93,7 +93,7 @@ struct Recovery {
                 capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil)
         }
         replayedChanges = try Self.replay(
-            repair.segments, foldedRev, without: tables.lost, ledger, documents, configuration)
+            repair.segments, foldedRev, without: tables.lost, ledger, documents, writer, configuration)
         settings.recount()
         for segment in repair.segments {
             closed.append(
@@ -184,26 +184,32 @@ struct Recovery {
         }
     }
 
-    /// Takes the changes above `foldedRev` into memory.
+    /// Takes the changes above `foldedRev` into memory. When they are more than it may hold they are folded, as they are while the daemon runs:
+    /// the log has them all, and is synced.
     private static func replay(
         _ segments: [any ReadableSegment], _ foldedRev: UInt64, without lost: RevisionSet, _ ledger: Ledger,
-        _ documents: DocumentsStore, _ configuration: StorageConfiguration
+        _ documents: DocumentsStore, _ writer: Connection, _ configuration: StorageConfiguration
     ) throws(StorageFault) -> Int {
         guard segments.contains(where: { $0.lastRev > foldedRev }) else { return 0 }
         // Most of the time goes into reading old documents. The cache is for the trees' inner pages, which every look-up
         // passes; one that kept the ids' leaves as well was no faster.
         let reader = try DocumentReader(path: configuration.tablesPath, mayWait: true, cacheKibibytes: 4096)
-        do throws(SQLiteError) { try reader.freeze() } catch {
-            throw .database(error, file: configuration.tablesPath)
-        }
+        try reader.freeze(configuration)
         var applied = foldedRev
         var newest = foldedRev
         var changes = 0
+        var folding: FoldAhead?
+        defer { folding?.stop() }
         for segment in segments {
             try segment.rows(after: applied) { (row) throws(StorageFault) in
                 changes += try apply(
                     row, above: foldedRev, behind: &newest, without: lost, ledger, documents, reader)
                 applied = row.rev
+                guard ledger.overlayBytes >= configuration.overlayBytes else { return }
+                if folding == nil { folding = try FoldAhead(configuration, ledger, writer: writer) }
+                try folding?.fold()
+                try reader.thaw(configuration)
+                try reader.freeze(configuration)
             }
         }
         return changes

@@ -16,8 +16,7 @@ struct RoomMaker {
     private let configuration: StorageConfiguration
     private let tables: TablesInMemory
     private let reader: DocumentReader
-    private let folder: Folder
-    private let reported = Semaphore()
+    private let folding: FoldAhead
     /// The tables were as of this revision at first.
     private let foldedRev: UInt64
     /// Changes up to this revision are in memory or in the tables.
@@ -39,7 +38,7 @@ struct RoomMaker {
         let numbers = try LogFiles.numbers(in: directory)
         try trim(numbers, configuration)
         var maker = try RoomMaker(configuration)
-        defer { maker.folder.stop() }
+        defer { maker.folding.stop() }
         do throws(StorageFault) {
             let rest = try maker.letGoOfFolded(numbers)
             switch effort {
@@ -83,11 +82,7 @@ struct RoomMaker {
             try FileSystem.writeAgain(path + "-wal")
             try FileSystem.syncDirectory(configuration.durableDirectory)
         }
-        // Safety: nobody but the fold thread uses it from here on.
-        nonisolated(unsafe) let writer = tables.writer
-        folder = try unsafe Folder(
-            connection: writer, configuration: configuration, foldedRev: foldedRev, tends: false,
-            wake: { [reported] in reported.signal() })
+        folding = try FoldAhead(configuration, tables.ledger, writer: tables.writer)
     }
 
     private struct Leftover {
@@ -129,10 +124,8 @@ struct RoomMaker {
     private mutating func foldLog(_ leftovers: [Leftover]) throws(StorageFault) {
         for leftover in leftovers {
             try replay(leftover.number)
-            try fold()
-            let outcome = outcome { folder.checkpoint() }
-            if let error = outcome.error { throw .database(error, file: configuration.tablesPath) }
-            if outcome.durableRev >= leftover.lastRev {
+            try folding.fold()
+            if try folding.checkpoint() >= leftover.lastRev {
                 try LogFiles.remove(leftover.number, in: configuration.logDirectory)
             }
         }
@@ -147,32 +140,8 @@ struct RoomMaker {
             _ = try Recovery.apply(
                 row, above: foldedRev, behind: &newest, without: tables.lost, tables.ledger, tables.documents, reader)
             replayed = row.rev
-            if tables.ledger.overlayBytes >= Self.pieceBytes { try fold() }
+            if tables.ledger.overlayBytes >= Self.pieceBytes { try folding.fold() }
         }
         replayedRev = replayed
-    }
-
-    /// Folds what is in memory.
-    private func fold() throws(StorageFault) {
-        let ledger = tables.ledger
-        guard let slice = ledger.cutSlice(syncedRev: ledger.rev, log: nil) else { return }
-        var failure = outcome { folder.submit(slice) }.error
-        if let error = failure, error.isFull {
-            // The tables' WAL may have grown as far as it can: it starts over.
-            _ = outcome { folder.checkpoint() }
-            failure = outcome { folder.submit(slice) }.error
-        }
-        if let failure { throw .database(failure, file: configuration.tablesPath) }
-        while !ledger.settle(slice, budget: 100_000) {}
-        ledger.trimCache()
-    }
-
-    /// Hands the fold thread a job and waits for its outcome.
-    private func outcome(of job: () -> Void) -> Folder.Outcome {
-        job()
-        while true {
-            reported.wait()
-            if let outcome = folder.outcomes()?.last { return outcome }
-        }
     }
 }

@@ -152,9 +152,7 @@ extension Storage {
             lastFoldAt = time
         case .tending: lastFoldAt = time
         case .scrub:
-            if !noteScrub(outcome.error, time), let error = outcome.error {
-                fault = .database(error, file: configuration.tablesPath)
-            }
+            if !noteScrub(outcome.error, time), let error = outcome.error { fail(error) }
             return
         }
         if let error = outcome.error {
@@ -168,8 +166,7 @@ extension Storage {
                 return
             }
             if folded == nil, error.isBusy { return }
-            fault = .database(error, file: configuration.tablesPath)
-            return
+            return fail(error)
         }
         if let slice = folded {
             ledger.isFoldOutOfSpace = false
@@ -178,5 +175,12 @@ extension Storage {
             queries.release(tablesRev: tablesRev)
             attachments.folded(to: tablesRev, unused: slice.unused)
         }
+    }
+
+    /// The tables cannot be written: the storage ends. When that is for what they hold, the next start begins with what can be saved of them, since
+    /// each would end in the same way.
+    private func fail(_ error: SQLiteError) {
+        fault = .database(error, file: configuration.tablesPath)
+        if error.isCorrupt { boot.cannotFold(error) }
     }
 }

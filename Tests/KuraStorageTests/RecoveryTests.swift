@@ -42,6 +42,29 @@ import Testing
         }
     }
 
+    @Test func `a log that is longer than memory may hold is folded while it is taken in`() throws {
+        let value = "\"" + String(repeating: "x", count: 1000) + "\""
+        try run { recovery in
+            try put(recovery, 0..<1000, value)
+            // Changes of what was folded and of what was not, on both sides of where a fold ends.
+            for key in stride(from: 0, to: 1000, by: 7) { try put(recovery, key..<key + 1, "[\(key)]") }
+        }
+        var configuration = configuration
+        configuration.overlayBytes = 128 << 10
+        let housekeeper = Housekeeper()
+        defer { housekeeper.stop() }
+        for round in 0..<2 {
+            let recovery = try Recovery(configuration, housekeeper: housekeeper)
+            #expect(recovery.ledger.overlayPeak < 192 << 10 || round > 0, "\(recovery.ledger.overlayPeak)")
+            #expect(recovery.ledger.rev == 2 * (1000 + 143))
+            for key in 0..<1000 {
+                try expect(recovery, key..<key + 1, key % 7 == 0 ? "[\(key)]" : value)
+            }
+            #expect(recovery.documents.scopes().first?.count == 1000)
+        }
+        #expect(try Connection(path: configuration.tablesPath, mode: .readOnly).scalar("SELECT count(*) FROM documents") ?? 0 > 800)
+    }
+
     @Test func `a new directory starts a history at revision 0, and keeps its name`() throws {
         let epoch = try run { recovery in
             #expect(recovery.ledger.rev == 0 && recovery.replayedChanges == 0)

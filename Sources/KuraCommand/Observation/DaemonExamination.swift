@@ -78,13 +78,17 @@ enum DaemonExamination {
         ]
     }
 
-    /// What the snapshot has left out from which a start went on.
+    /// What the state lacks from which a start went on.
     private static func omissions(of notice: JSONObject) -> String {
         let all = (notice["leftOut"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
         guard !all.isEmpty else { return "" }
         let words = all.map { item in
             (item.string("store") ?? "?") + (item.string("scope").map { "/\($0)" } ?? "")
                 + " (\(item.integer("count") ?? 0), \(item.string("reason") ?? "?"))"
+        }
+        if notice.string("startedFrom") == "salvage" {
+            return ". Of the damaged tables these could not be read: \(words.joined(separator: ", ")); quarantine/"
+                + "\(notice.string("quarantine") ?? "")/salvaged/missing.jsonl names the documents"
         }
         return ". The snapshot \(notice.string("snapshot") ?? "") leaves out: \(words.joined(separator: ", "))"
     }

@@ -101,8 +101,8 @@ extension Method {
         Field("quarantine", .text(maxBytes: 256), "Name below quarantine/ of what was set aside."),
         Field("files", .list(of: .text(maxBytes: 256), maxItems: 100_000), "Files of caches that were dropped."),
         Field(
-            "startedFrom", .word(["tables", "snapshot", "bundle", "nothing"]),
-            "A copy of the tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."),
+            "startedFrom", .word(["tables", "salvage", "snapshot", "bundle", "nothing"]),
+            "A copy of the tables, what could be read of damaged tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."),
         Field("snapshot", .text(maxBytes: 256), "The snapshot's name."),
         Field(
             "leftOut",
@@ -117,7 +117,7 @@ extension Method {
                         "reason", .word(["marked", "deviceOnly", "damaged", "locked"]), required: true,
                         "As in `storage.backup`."),
                 ]), maxItems: 260),
-            "What the snapshot leaves out, by scope: of that only what the log has had since is there. Left out when there is nothing."
+            "What the snapshot leaves out or could not be read of damaged tables, by scope: of that only what the log has had since is there. Left out when there is nothing."
         ),
         Field(
             "savedRev", .revision,

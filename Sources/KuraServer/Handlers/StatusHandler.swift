@@ -63,6 +63,7 @@ enum StatusHandler {
                 ("limit", storage.configuration.blobBytes), ("memoryBytes", blobs.memory),
                 ("memoryLimit", storage.configuration.blobMemoryBytes), ("uploads", call.server.uploads.count),
             ], &out)
+        let room = storage.roomStatus()
         let space = storage.caches.space
         object.name("space", &out)
         var inner = ObjectWriter(&out)
@@ -72,7 +73,6 @@ enum StatusHandler {
         inner.boolean("low", space.isLow, &out)
         inner.number("timesLow", space.timesLow, &out)
         inner.number("purgedBytes", storage.caches.purgedBytes, &out)
-        let room = storage.roomStatus()
         inner.boolean("full", room.isFull, &out)
         inner.number("missing", room.missing, &out)
         let usage = room.usage

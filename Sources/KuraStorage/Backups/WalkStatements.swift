@@ -39,7 +39,7 @@ final class WalkStatements {
     static let rowColumns = "row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body"
 
     /// What a statement with the columns of `residentColumns` stands at; store and scope are still to be filled in.
-    static func resident(in statement: Statement) -> BackupRecord {
+    static func resident(in statement: borrowing Statement) -> BackupRecord {
         var record = BackupRecord(
             store: .settings, rev: UInt64(clamping: statement.int64(2)), scope: Bytes(), key: statement.bytes(1),
             value: statement.bytes(4))
@@ -50,7 +50,7 @@ final class WalkStatements {
     }
 
     /// The same with those of `rowColumns`.
-    static func row(in statement: Statement) -> BackupRecord {
+    static func row(in statement: borrowing Statement) -> BackupRecord {
         var record = BackupRecord(
             store: .documents, rev: UInt64(clamping: statement.int64(3)), scope: Bytes(), key: statement.bytes(2),
             value: statement.bytes(8))

@@ -178,6 +178,15 @@ public final class Boot: Sendable {
         }
     }
 
+    /// A fold has met damage that it cannot pass: the next start sets tables and log aside.
+    func cannotFold(_ error: SQLiteError) {
+        note(isDurable: true) { record in
+            record.durableFailures = Self.durableAttempts
+            record.failedPhase = BootPhase.serving.rawValue
+            record.reason = "the tables could not be written, since they are damaged: \(error.message)"
+        }
+    }
+
     /// Everything has been closed.
     func ended() {
         note { record in

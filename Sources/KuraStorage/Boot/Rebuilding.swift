@@ -9,6 +9,8 @@ import SQLite
 ///    else the newest snapshot that holds; else nothing, revision 0.
 /// 2. *The log*: rows that join up with it, revision by revision, go into a fresh segment. The start takes them in as after any unclean
 ///    stop, and they are folded. The first revision that is missing ends that: what follows stays in the quarantine.
+/// 3. When that leaves something out, the tables are read around their damage (`TablesSalvage`), and what was read is the start state
+///    if less is missing so. It lies in the quarantine besides.
 ///
 /// Everything is copied: what lies in the quarantine stays as it was found. When starts fail with what was made, the next one leaves more
 /// out (`RecoveredNotice.Rung`). Done again from the beginning after a kill.
@@ -34,7 +36,8 @@ struct Rebuilding {
     /// Whether there is room for the copies. Asked before anything is moved.
     /// - Throws: ENOSPC when there is none.
     static func checkRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
-        var needed = FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal")
+        // The tables themselves, what is read of them when they are damaged, and the copy that is read.
+        var needed = 3 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
         for name in try FileSystem.names(in: configuration.logDirectory) {
             needed += 2 * FileSystem.size(configuration.logDirectory + "/" + name)
         }
@@ -65,22 +68,63 @@ struct Rebuilding {
             // Empty ones, so that the start does not miss them; it names their history.
             try Tables.openWriter(configuration.tablesPath, cacheKibibytes: 2048).close()
         }
-        notice.savedRev = rev
-        notice.newestRev = rev
+        try takeLog(from: rev)
+        if notice.rung == .all, notice.origin != .tables { try salvageTables() }
+        for path in [configuration.durableDirectory, configuration.logDirectory] { try FileSystem.syncDirectory(path) }
+        return notice
+    }
+
+    /// Adds the log's changes to a start state, and has the notice say what that comes to.
+    /// `rev`: what the start state is as of.
+    private mutating func takeLog(from rev: UInt64) throws(StorageFault) {
         try FileSystem.makeDirectory(scratch)
         var salvage = LogSalvage(
             from: log, scratch: scratch, to: configuration, after: rev,
             isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
-        salvage.belongsToStart = notice.origin == .tables
+        salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
         salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil)
         try salvage.run()
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
         notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
         if !salvage.lost.isEmpty { try note(lost: salvage.lost) }
         try FileSystem.removeDirectory(scratch)
-        for path in [configuration.durableDirectory, configuration.logDirectory] { try FileSystem.syncDirectory(path) }
-        return notice
+    }
+
+    /// Reads the tables around their damage, when something is missing without that, and goes on from there when less is.
+    private mutating func salvageTables() throws(StorageFault) {
+        guard notice.isLossy, FileSystem.size(tables) > 0 else { return }
+        let directory = String(tables.dropLast("/durable/kura.sqlite".count)) + "/salvaged"
+        let path = directory + "/kura.sqlite"
+        let salvage: TablesSalvage
+        do throws(StorageFault) {
+            try FileSystem.removeDirectory(directory)
+            for path in [directory, scratch] { try FileSystem.makeDirectory(path) }
+            for end in ["", "-wal"] where FileSystem.exists(tables + end) {
+                try FileSystem.copy(tables + end, to: scratch + "/kura.sqlite" + end)
+            }
+            salvage = try TablesSalvage(
+                of: scratch + "/kura.sqlite", into: path, names: directory + "/missing.jsonl")
+        } catch {
+            guard !error.isFull else { throw error }
+            report("nothing can be made of what is left of the tables: \(error)")
+            try FileSystem.removeDirectory(directory)
+            return try FileSystem.removeDirectory(scratch)
+        }
+        try FileSystem.removeDirectory(scratch)
+        let other = notice
+        try clear()
+        try FileSystem.copy(path, to: configuration.tablesPath)
+        (notice.origin, notice.snapshot, notice.leftOut) = (.salvage, "", salvage.lost)
+        try takeLog(from: try adopt())
+        guard notice.lostChanges > other.lostChanges else { return }
+        // What was made before lacks less.
+        report("what could be read of the tables lies in \(directory)")
+        let rung = notice.rung
+        notice = other
+        notice.rung = .withoutTables
+        defer { notice.rung = rung }
+        notice = try run()
     }
 
     /// The start that follows does not miss them.

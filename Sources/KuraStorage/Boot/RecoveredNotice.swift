@@ -14,6 +14,8 @@ public struct RecoveredNotice: Equatable, Sendable {
     public enum Origin: String, Sendable {
         /// The tables that were set aside: they are sound, and were copied.
         case tables
+        /// What could be read of the tables that were set aside, around what is damaged.
+        case salvage
         case snapshot
         /// The seed bundle: the one that the tables had begun with, to which the log was added, or another one, with nothing.
         case bundle
@@ -52,7 +54,7 @@ public struct RecoveredNotice: Equatable, Sendable {
     public var files: [String] = []
     public var origin = Origin.nothing
     public var snapshot = ""
-    /// What the snapshot has left out: of that only later changes of the log are there.
+    /// What the start state lacks: a snapshot leaves it out, or it could not be read. Of that only later changes of the log are there.
     public var leftOut: [RecoveredOmission] = []
     /// Every change up to this revision is there, but for what was left out.
     public var savedRev: UInt64 = 0
@@ -72,6 +74,16 @@ public struct RecoveredNotice: Equatable, Sendable {
 
         var next: Rung { Rung(rawValue: rawValue + 1) ?? .nothing }
     }
+
+    /// About how many changes or items are missing.
+    var lostChanges: Int {
+        let behind = missing.isEmpty ? Int(clamping: newestRev) - Int(clamping: savedRev) : 0
+        return behind + missing.reduce(0) { $0 + Int(clamping: $1.toRev) - Int(clamping: $1.fromRev) + 1 }
+            + leftOut.reduce(0) { $0 + $1.count }
+    }
+
+    /// Something that was there is not.
+    var isLossy: Bool { lostChanges > 0 }
 
     init(at: Int64, what: What, phase: String, reason: String) {
         (self.at, self.what, self.phase, self.reason) = (at, what, phase, reason)
@@ -165,6 +177,7 @@ public struct RecoveredNotice: Equatable, Sendable {
         let origin =
             switch origin {
             case .tables: "a copy of the tables, which are sound"
+            case .salvage: "what could be read of the damaged tables"
             case .snapshot: "the snapshot \(snapshot)"
             case .bundle: "the seed bundle"
             case .nothing: "nothing"

@@ -1,11 +1,12 @@
 import KuraBytes
 
-/// What a snapshot leaves out by rule, and a recovery from it has lost: `backup: false` settings, secrets bound to their host.
+/// What a recovery has lost of a scope: a snapshot leaves it out by rule (`backup: false` settings, secrets bound to their host), or it could not
+/// be read of damaged tables.
 public struct RecoveredOmission: Equatable, Sendable {
     public var store: String
     /// Domain, collection or service; empty for none, and where nobody may read it.
     public var scope: String
-    /// Items, as of the snapshot.
+    /// Items, as of the start state.
     public var count: Int
     public var reason: BackupManifest.LeftOut.Reason
 
@@ -52,7 +53,7 @@ public struct RecoveredOmission: Equatable, Sendable {
             switch reason {
             case .marked: "backup: false"
             case .deviceOnly: "bound to this host"
-            case .damaged: "damaged when it was made"
+            case .damaged: "damaged"
             case .locked: "locked when it was made"
             }
         return "\(store)\(scope.isEmpty ? "" : "/\(scope)") (\(count), \(why))"
@@ -61,6 +62,6 @@ public struct RecoveredOmission: Equatable, Sendable {
     static func line(_ all: [RecoveredOmission]) -> String {
         guard !all.isEmpty else { return "" }
         let shown = all.prefix(8).map(\.words).joined(separator: ", ")
-        return ", BUT FOR WHAT THE SNAPSHOT LEAVES OUT: \(shown)" + (all.count > 8 ? " and \(all.count - 8) more" : "")
+        return ", BUT FOR \(shown)" + (all.count > 8 ? " and \(all.count - 8) more" : "")
     }
 }

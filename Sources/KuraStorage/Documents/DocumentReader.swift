@@ -26,8 +26,17 @@ final class DocumentReader {
 
     /// Sees the tables as they are at its next look-up, for good: no lock and no check of the WAL each time. For a short
     /// life while nobody writes.
-    func freeze() throws(SQLiteError) {
-        try connection.execute("BEGIN")
+    func freeze(_ configuration: StorageConfiguration) throws(StorageFault) {
+        do throws(SQLiteError) { try connection.execute("BEGIN") } catch {
+            throw .database(error, file: configuration.tablesPath)
+        }
+    }
+
+    /// Sees them as they are from now on.
+    func thaw(_ configuration: StorageConfiguration) throws(StorageFault) {
+        do throws(SQLiteError) { try connection.execute("COMMIT") } catch {
+            throw .database(error, file: configuration.tablesPath)
+        }
     }
 
     /// Reads the document's pages and throws them away: from now on they are in the page cache.

@@ -78,6 +78,7 @@ extension Storage {
             room.measureAt = time + 1_000_000_000
             housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }
         }
+        caches.space.look()
         let isFull = ledger.isRefusingForReserve
         return RoomStatus(
             isFull: isFull, missing: isFull ? roomRule.missing(room.free, held: reserve.heldBytes) : 0,

@@ -196,4 +196,27 @@ import Testing
         #expect(try daemon.run(arguments) == 8)
         #expect(daemon.log.contains("warning: backups: "), "\(daemon.log)")
     }
+
+    @Test func `a fold that meets damage ends the daemon once, and the next start has everything that was acknowledged`()
+        throws
+    {
+        let (damaged, _) = try damage(snapshot: false)
+        try daemon.start()
+        var client = try daemon.connect()
+        let changed = damaged.sorted().prefix(20)
+        for id in changed {
+            try client.result("documents.put", "{\"collection\":\"big\",\"id\":\"\(id)\",\"value\":\"new\"}")
+        }
+        #expect(try #require(daemon.wait()) != 0)
+        try daemon.start()
+        client = try daemon.connect()
+        let status = try client.result("storage.status", "{}")
+        #expect("\(status)".contains("could not be written, since they are damaged"))
+        for id in 0..<Self.documents {
+            let value = try client.result("documents.get", "{\"collection\":\"big\",\"id\":\"\(id)\"}")["value"]?.text
+            #expect(changed.contains(id) ? value == "new" : value?.hasSuffix("mark-\(id).") == true, "\(id)")
+        }
+        try daemon.waitUntilFolded()
+        #expect(daemon.terminate() == 0)
+    }
 }

@@ -108,6 +108,15 @@ final class BootHarness {
         #expect(pwrite(descriptor, bytes, bytes.count, off_t(offset)) == bytes.count)
     }
 
+    /// Makes a directory with what another one has.
+    static func copy(_ from: String, to: String) throws {
+        try FileSystem.makeDirectory(to)
+        for name in try FileSystem.names(in: from) {
+            let (from, to) = (from + "/" + name, to + "/" + name)
+            if FileSystem.isDirectory(from) { try copy(from, to: to) } else { try FileSystem.copy(from, to: to) }
+        }
+    }
+
     /// Everything below a directory, with its bytes.
     static func contents(_ path: String) throws -> [String: [UInt8]] {
         var all: [String: [UInt8]] = [:]
