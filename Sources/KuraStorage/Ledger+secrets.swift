@@ -33,7 +33,7 @@ extension Ledger {
                     adopt(clean: item)
                     old = item
                 }
-            } catch { throw .refused("a secret could not be read during recovery: \(error)") }
+            } catch { throw .unreadable("a secret", error) }
         }
         if record.isTombstone, old == nil {
             note(replayed: record.rev)

@@ -68,15 +68,19 @@ struct Recovery {
         // Let go without the tables' being told: by a run that was killed, or to make room.
         let gone = closed.filter { !LogFiles.exists($0.number, in: directory) }
         closed.removeAll { listed in gone.contains { $0.number == listed.number } }
+        // A recovery of tables and log has told what is missing.
+        let isRebuilt = boot?.isRebuilding ?? false
+        let note = isRebuilt ? 0 : try AcknowledgedNote.read(configuration.acknowledgedPath)
+        // Earlier layouts of the log have none.
+        let isNoteMissing = note == nil && boot?.isUnclean ?? false && !found.leftovers.contains { $0 is SQLiteSegment }
         let examination = try LogExamination(
-            found.leftovers, above: foldedRev,
-            acknowledged: try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: tables.epoch),
-            known: tables.lost)
+            found.leftovers, above: foldedRev, acknowledged: note ?? 0,
+            isComplete: isNoteMissing || boot?.isOfThisKernel ?? false, known: tables.lost)
         var repair = LogRepair(
-            found.leftovers, examination, unreadable: found.unreadable,
+            found.leftovers, examination, unreadable: found.unreadable, isNoteMissing: isNoteMissing,
             highest: max(listed, found.highest), configuration, report)
         try repair.run(
-            foldedRev: foldedRev, tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
+            tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
             beginHistory: { (lost) throws(StorageFault) in
                 try tables.beginHistory(without: lost, in: configuration.tablesPath)
             })
@@ -105,7 +109,8 @@ struct Recovery {
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed, rev: ledger.rev,
             retired: gone.map(\.number))
-        let given = examination.lost.isEmpty ? 0 : examination.newest
+        // Given out, and not there: told now, or to a start that was killed behind it.
+        let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(
             configuration, ledger, log, above: max(boot?.lostRev ?? 0, given))
     }

@@ -60,7 +60,7 @@ struct RoomMaker {
             // The recovery knows what to do about one that is damaged.
             if let segment = try? Segment(opening: number, in: directory) { segments.append(segment) }
         }
-        let acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil)
+        let acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         guard segments.allSatisfy(\.damages.isEmpty), segments.contains(where: { $0.lastRev >= acknowledged }) else {
             return
         }

@@ -131,6 +131,12 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What a change of the log follows on cannot be read in the tables.
+    static func unreadable(_ what: String, _ error: StoreError) -> StorageFault {
+        let text = "\(what) could not be read during recovery: \(error)"
+        return error.unreadable == .damage ? .damaged(text) : .refused(text)
+    }
+
     /// The disk is full, and nothing else is wrong.
     public var isFull: Bool {
         switch self {

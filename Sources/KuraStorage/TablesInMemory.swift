@@ -91,7 +91,7 @@ struct TablesInMemory {
 
     private static func hasChanges(_ configuration: StorageConfiguration) throws(StorageFault) -> Bool {
         if try !WALCommits(path: configuration.tablesPath + "-wal").ends.isEmpty { return true }
-        if try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil) > 0 { return true }
+        if try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0 > 0 { return true }
         for name in try FileSystem.names(in: configuration.logDirectory) {
             let path = configuration.logDirectory + "/" + name
             if name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty { return true }

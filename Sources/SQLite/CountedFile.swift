@@ -18,6 +18,8 @@ final class CountedFile {
     private var joiner = FrameJoiner()
     /// Of the tables' own file; others have none.
     private var seals = PageSeal()
+    /// Of the tables' WAL; others have none.
+    private let sums: FrameSums?
     private let reading: Reading
     /// Where the file lies, when what is written to it is paced.
     private let pacedPath: String?
@@ -36,8 +38,10 @@ final class CountedFile {
     }
 
     init(
-        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?
+        real: UnsafeMutablePointer<sqlite3_file>, role: FileRole, part: FilePart, reading: Reading, pacedPath: String?,
+        sums: FrameSums?
     ) {
+        self.sums = sums
         self.pacedPath = pacedPath
         unsafe self.real = unsafe real
         self.role = role
@@ -69,6 +73,9 @@ final class CountedFile {
                 usleep(useconds_t(tries * 50))
                 result = unsafe readOnce(bytes, at: offset)
             }
+        }
+        if result == SQLITE_OK, let sums, unsafe !sums.holds(Bytes(UnsafeRawBufferPointer(bytes)), at: offset) {
+            return failed(ResultCode.ioErrorData, errno: EIO)
         }
         counter.add(reads: 1, bytes: result == SQLITE_OK ? bytes.count : 0)
         return result
@@ -107,6 +114,7 @@ final class CountedFile {
         if part == .database, role == .durable { return emitSealed(bytes, at: offset) }
         guard part == .wal else { return emit(bytes, at: offset) }
         if joiner.pageSize == 0, offset != 0 { learnPageSize() }
+        sums?.note(bytes, at: offset)
         switch joiner.take(bytes, at: offset) {
         case .kept: return SQLITE_OK
         case .complete: return flush()

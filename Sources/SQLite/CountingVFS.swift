@@ -183,7 +183,8 @@ private func openFile(
     let isPaced = waits && role == .durable && (part == .database || part == .wal)
     let state = unsafe CountedFile(
         real: real, role: role, part: part, reading: reading,
-        pacedPath: isPaced ? path.map { unsafe String(cString: $0) } : nil)
+        pacedPath: isPaced ? path.map { unsafe String(cString: $0) } : nil,
+        sums: role == .durable && part == .wal ? path.map { unsafe FrameSums.of(String(cString: $0)) } : nil)
     let header = unsafe FileMethods.header(file)
     unsafe header.pointee.real = unsafe real
     unsafe header.pointee.state = unsafe Unmanaged.passRetained(state).toOpaque()

@@ -52,6 +52,17 @@ public struct PageSeal: ~Copyable {
         return seal.hasStraySeal(page, at: 0) ? .broken : .unsealed
     }
 
+    /// Judges a page past SQLite.
+    /// - Parameters:
+    ///   - page: 4,096 bytes.
+    ///   - number: from 1 on.
+    /// - Returns: false as well for one without a seal.
+    public static func holds(_ page: Bytes, number: Int) -> Bool {
+        var seal = PageSeal()
+        seal.isOn = true
+        return seal.holds(page, at: Int64(number - 1) * Int64(pageSize))
+    }
+
     /// Whether a page is what was written; what is no whole page is not judged.
     func holds(_ bytes: Bytes, at offset: Int64) -> Bool {
         guard isPage(bytes.count, at: offset) else { return !hasStraySeal(bytes, at: offset) }

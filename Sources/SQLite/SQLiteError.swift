@@ -93,6 +93,8 @@ extension SQLiteError {
 /// Extended codes are macros of expressions, which Swift does not import.
 enum ResultCode {
     static let ioErrorRead: Int32 = SQLITE_IOERR | (1 << 8)
+    /// A page is not what was written.
+    static let ioErrorData: Int32 = SQLITE_IOERR | (32 << 8)
     static let ioErrorShortRead: Int32 = SQLITE_IOERR | (2 << 8)
     static let ioErrorWrite: Int32 = SQLITE_IOERR | (3 << 8)
     static let ioErrorSync: Int32 = SQLITE_IOERR | (4 << 8)

@@ -8,20 +8,19 @@ import Testing
     private var path: String { directory.path + "/acknowledged" }
     private let epoch = "0199a5c8-0000-7000-8000-000000000001"
 
-    @Test func `it says the newest that was written, of its own history`() throws {
-        #expect(try AcknowledgedNote.read(path, epoch: epoch) == 0)
+    @Test func `it says the newest that was written, and nothing when there is none`() throws {
+        #expect(try AcknowledgedNote.read(path) == nil)
         do {
             let note = try AcknowledgedNote(path, epoch: epoch, rev: 5)
-            #expect(try AcknowledgedNote.read(path, epoch: epoch) == 5)
+            #expect(try AcknowledgedNote.read(path) == 5)
             for rev: UInt64 in 6...9 {
                 note.write(rev)
-                #expect(try AcknowledgedNote.read(path, epoch: epoch) == rev)
+                #expect(try AcknowledgedNote.read(path) == rev)
             }
         }
-        #expect(try AcknowledgedNote.read(path, epoch: "0199a5c8-0000-7000-8000-000000000002") == 0)
-        #expect(try AcknowledgedNote.read(path, epoch: nil) == 9)
+        #expect(try AcknowledgedNote.read(path) == 9)
         _ = try AcknowledgedNote(path, epoch: epoch, rev: 7)
-        #expect(try AcknowledgedNote.read(path, epoch: epoch) == 7)
+        #expect(try AcknowledgedNote.read(path) == 7)
     }
 
     @Test func `a slot that is damaged leaves the other, which says less than is true`() throws {
@@ -30,7 +29,7 @@ import Testing
         note.write(7)
         for offset in 0..<568 {
             try TestDisk.flip(path, at: offset)
-            #expect([6, 7].contains(try AcknowledgedNote.read(path, epoch: epoch)))
+            #expect([6, 7].contains(try AcknowledgedNote.read(path)))
             try TestDisk.flip(path, at: offset)
         }
     }

@@ -70,12 +70,13 @@ public struct LogChanges: Sendable {
             (saved, newest) = (salvage.savedRev, salvage.newestRev)
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
-        if let rev, saved < rev {
+        if saved < rev ?? newest {
             let reason = reports.first.map { " (\($0))" } ?? ""
             throw .refused(
-                newest < rev
+                newest < rev ?? newest
                     ? "the log ends with revision \(newest)\(reason)"
-                    : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)")
+                    : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)"
+                        + (rev == nil ? "; '--at \(saved)' restores what comes before it" : ""))
         }
         guard !hasSecrets || hasKeys else {
             throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")

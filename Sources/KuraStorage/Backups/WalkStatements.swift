@@ -29,40 +29,15 @@ final class WalkStatements {
 
     init(_ connection: Connection) throws(SQLiteError) {
         resident = try connection.prepare(
-            "SELECT \(Self.residentColumns) FROM settings WHERE (scope, key) > (?1, ?2) ORDER BY scope, key")
-        rows = try connection.prepare("SELECT \(Self.rowColumns) FROM documents WHERE row > ?1 ORDER BY row")
+            """
+            SELECT scope, key, rev, updatedAt, value FROM settings WHERE (scope, key) > (?1, ?2) ORDER BY scope, key
+            """)
+        rows = try connection.prepare(
+            """
+            SELECT row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body FROM documents
+            WHERE row > ?1 ORDER BY row
+            """)
     }
-
-    // MARK: A row as a record
-
-    static let residentColumns = "scope, key, rev, updatedAt, value"
-    static let rowColumns = "row, collection, id, rev, version, createdAt, updatedAt, isDeleted, body"
-
-    /// What a statement with the columns of `residentColumns` stands at; store and scope are still to be filled in.
-    static func resident(in statement: borrowing Statement) -> BackupRecord {
-        var record = BackupRecord(
-            store: .settings, rev: UInt64(clamping: statement.int64(2)), scope: Bytes(), key: statement.bytes(1),
-            value: statement.bytes(4))
-        record.version = 1
-        record.createdAt = statement.int64(3)
-        record.updatedAt = statement.int64(3)
-        return record
-    }
-
-    /// The same with those of `rowColumns`.
-    static func row(in statement: borrowing Statement) -> BackupRecord {
-        var record = BackupRecord(
-            store: .documents, rev: UInt64(clamping: statement.int64(3)), scope: Bytes(), key: statement.bytes(2),
-            value: statement.bytes(8))
-        record.flags = statement.int64(7) != 0 ? .isDeleted : []
-        record.version = UInt32(truncatingIfNeeded: statement.int64(4))
-        record.createdAt = statement.int64(5)
-        record.updatedAt = statement.int64(6)
-        record.row = UInt64(statement.int64(0) & BackupRecord.rowMask)
-        return record
-    }
-
-    // MARK: Going on
 
     /// Goes on within one snapshot.
     /// `visit`: gets the number of the row's scope, and a record whose store and scope are still to be filled in, good until it returns.
@@ -86,8 +61,14 @@ final class WalkStatements {
                 try resident.bind(1, scope)
                 try resident.bind(2, utf8: from)
                 while try resident.step() {
+                    var record = BackupRecord(
+                        store: .settings, rev: UInt64(resident.int64(2)), scope: Bytes(), key: resident.bytes(1),
+                        value: resident.bytes(4))
+                    record.version = 1
+                    record.createdAt = resident.int64(3)
+                    record.updatedAt = resident.int64(3)
                     let number = resident.int64(0)
-                    switch try visit(UInt32(number), Self.resident(in: resident)) {
+                    switch try visit(UInt32(number), record) {
                     case .stop: return false
                     case .skipScope:
                         (scope, key) = (number + 1, [])
@@ -114,8 +95,16 @@ final class WalkStatements {
             while !isSkipping {
                 guard try rows.step() else { return true }
                 let number = rows.int64(0)
+                var record = BackupRecord(
+                    store: .documents, rev: UInt64(rows.int64(3)), scope: Bytes(), key: rows.bytes(2),
+                    value: rows.bytes(8))
+                record.flags = rows.int64(7) != 0 ? .isDeleted : []
+                record.version = UInt32(truncatingIfNeeded: rows.int64(4))
+                record.createdAt = rows.int64(5)
+                record.updatedAt = rows.int64(6)
+                record.row = UInt64(number & BackupRecord.rowMask)
                 let collection = rows.int64(1)
-                switch try visit(UInt32(collection), Self.row(in: rows)) {
+                switch try visit(UInt32(collection), record) {
                 case .stop: return false
                 case .skipScope:
                     // The last number that a row of it can have.

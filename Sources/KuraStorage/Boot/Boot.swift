@@ -19,6 +19,7 @@ public final class Boot: Sendable {
         var isMute = false
         /// Which bundle the tables of a recovery begin with, when they are the data.
         var seedRecord: SeedRecord?
+        var isOfThisKernel = false
     }
     private let state: Guarded<State>
     private let configuration: StorageConfiguration
@@ -56,8 +57,10 @@ public final class Boot: Sendable {
         var record = Self.judge(last)
         record.attempts = min(last.attempts + 1, 1 << 30)
         record.starts = (last.starts + 1) % (1 << 30)
+        record.kernel = Kernel.boot
         let notices = try readNotices()
         state.withLock { state in
+            state.isOfThisKernel = !Kernel.boot.isEmpty && last.kernel == Kernel.boot
             state.record = record
             state.notices = notices
         }
@@ -162,6 +165,9 @@ public final class Boot: Sendable {
             record.checkProblems = problems
         }
     }
+
+    /// Whether the run before this one wrote to the kernel that runs now: no power cut lies between them.
+    var isOfThisKernel: Bool { state.withLock { $0.isOfThisKernel } }
 
     /// Whether a run before this one was killed while it served.
     var isUnclean: Bool { state.withLock { $0.record.isUnclean } }
@@ -396,6 +402,9 @@ public final class Boot: Sendable {
 
     /// The recovery that is under way.
     private var pending: RecoveredNotice? { state.withLock { $0.notices.first { $0.step != .done } } }
+
+    /// Whether this start goes on with what a recovery has made.
+    var isRebuilding: Bool { pending != nil }
 
     /// What the secrets' keys open may lie in a quarantine that nobody has acknowledged: no new keys take their place.
     var mayHaveSetSecretsAside: Bool { state.withLock { $0.notices.contains { $0.what == .durable } } }

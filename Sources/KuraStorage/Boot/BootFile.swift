@@ -26,6 +26,8 @@ struct BootRecord: Equatable, Sendable {
     /// A seed bundle is being laid down; and how many starts have ended while they did, since one came through.
     var isSeeding = false
     var seedFailures = 0
+    /// Names the kernel's own start.
+    var kernel = ""
     /// Of the last failure of tables or log.
     var failedPhase = ""
     var reason = ""
@@ -58,6 +60,7 @@ struct BootRecord: Equatable, Sendable {
         isUnclean = note.flag("unclean")
         isSeeding = note.flag("seeding")
         seedFailures = note.count("seedFailures")
+        kernel = note.text("kernel")
         failedPhase = note.text("failedPhase")
         reason = note.text("reason")
     }
@@ -78,6 +81,7 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "unclean", isUnclean)
         text.append(note: "seeding", isSeeding)
         text.append(note: "seedFailures", Int64(seedFailures))
+        text.append(note: "kernel", String(kernel.prefix(36)))
         text.append(note: "failedPhase", failedPhase)
         text.append(note: "reason", Self.cut(reason))
         text.append("}")
@@ -85,6 +89,15 @@ struct BootRecord: Equatable, Sendable {
         text.append(0x0A)
         return text
     }
+}
+
+/// The kernel that runs.
+enum Kernel {
+    /// A name that each start of it has anew; empty when it does not tell. Source: random(4), /proc/sys/kernel/random/boot_id
+    static let boot: String = {
+        let text = (try? FileSystem.contents("/proc/sys/kernel/random/boot_id", atMost: 64)) ?? nil
+        return String(decoding: (text ?? []).prefix(36), as: UTF8.self)
+    }()
 }
 
 /// boot.json. Phases are written over one another and not synced: a process that is killed leaves what it has written, and a power cut

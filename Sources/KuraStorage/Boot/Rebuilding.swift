@@ -36,8 +36,8 @@ struct Rebuilding {
     /// Whether there is room for the copies. Asked before anything is moved.
     /// - Throws: ENOSPC when there is none.
     static func checkRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
-        // The tables themselves, what is read of them when they are damaged, and the copy that is read.
-        var needed = 3 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
+        // A copy, or what is read of them when they are damaged and a copy of that.
+        var needed = 2 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
         for name in try FileSystem.names(in: configuration.logDirectory) {
             needed += 2 * FileSystem.size(configuration.logDirectory + "/" + name)
         }
@@ -83,7 +83,7 @@ struct Rebuilding {
             isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
         salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
-        salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath, epoch: nil)
+        salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
         notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
@@ -95,23 +95,18 @@ struct Rebuilding {
     private mutating func salvageTables() throws(StorageFault) {
         guard notice.isLossy, FileSystem.size(tables) > 0 else { return }
         let directory = String(tables.dropLast("/durable/kura.sqlite".count)) + "/salvaged"
-        let path = directory + "/kura.sqlite"
+        // Pages get their seals below a directory of this name.
+        let path = directory + "/durable/kura.sqlite"
         let salvage: TablesSalvage
         do throws(StorageFault) {
             try FileSystem.removeDirectory(directory)
-            for path in [directory, scratch] { try FileSystem.makeDirectory(path) }
-            for end in ["", "-wal"] where FileSystem.exists(tables + end) {
-                try FileSystem.copy(tables + end, to: scratch + "/kura.sqlite" + end)
-            }
-            salvage = try TablesSalvage(
-                of: scratch + "/kura.sqlite", into: path, names: directory + "/missing.jsonl")
+            for path in [directory, directory + "/durable"] { try FileSystem.makeDirectory(path) }
+            salvage = try TablesSalvage(of: tables, into: path, names: directory + "/missing.jsonl")
         } catch {
             guard !error.isFull else { throw error }
             report("nothing can be made of what is left of the tables: \(error)")
-            try FileSystem.removeDirectory(directory)
-            return try FileSystem.removeDirectory(scratch)
+            return try FileSystem.removeDirectory(directory)
         }
-        try FileSystem.removeDirectory(scratch)
         let other = notice
         try clear()
         try FileSystem.copy(path, to: configuration.tablesPath)

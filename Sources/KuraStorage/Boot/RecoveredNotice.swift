@@ -156,8 +156,10 @@ public struct RecoveredNotice: Equatable, Sendable {
         case .caches:
             "caches were dropped and begin empty, since starts failed with them: \(files.joined(separator: ", "))"
         case .log:
-            "THE LOG WAS DAMAGED AND ACKNOWLEDGED CHANGES ARE LOST: \(reason). \(missingText). Everything else is there; the history "
-                + "has a new name, and the damaged files lie in quarantine/\(quarantine)"
+            (missing.isEmpty
+                ? "THE LOG MAY HAVE LOST ACKNOWLEDGED CHANGES: \(reason). What was found is there"
+                : "THE LOG WAS DAMAGED AND ACKNOWLEDGED CHANGES ARE LOST: \(reason). \(missingText). Everything else is there")
+                + "; the history has a new name, and damaged files lie in quarantine/\(quarantine)"
         case .durable:
             "tables and log were set aside to quarantine/\(quarantine) after failed starts (\(reason)). "
                 + startLine + lossLine

@@ -400,7 +400,7 @@ public final class DocumentsStore {
                     old = item
                 }
             } catch {
-                throw .refused("a document could not be read during recovery: \(error)")
+                throw .unreadable("a document", error)
             }
         }
         if record.isTombstone, old == nil { return }

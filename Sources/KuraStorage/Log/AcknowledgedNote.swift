@@ -58,12 +58,13 @@ final class AcknowledgedNote: @unchecked Sendable {
         _ = unsafe pwrite(descriptor, slot.bytes.baseAddress, slot.count, off_t(offset))
     }
 
-    /// What the note says of a history; 0 when there is none, or one of another history.
-    static func read(_ path: String, epoch: String?) throws(StorageFault) -> UInt64 {
-        guard FileSystem.exists(path) else { return 0 }
+    /// What the note says, whichever history it is of: revisions go on from one to the next.
+    /// - Returns: nil when there is none that can be believed.
+    static func read(_ path: String) throws(StorageFault) -> UInt64? {
+        guard FileSystem.exists(path) else { return nil }
         let descriptor = try FileSystem.openRegular(path)
         defer { close(descriptor) }
-        var newest: UInt64 = 0
+        var newest: UInt64?
         var buffer = ByteBuffer(capacity: slotLength)
         for offset in slotOffsets {
             buffer.removeAll()
@@ -73,9 +74,7 @@ final class AcknowledgedNote: @unchecked Sendable {
                 SegmentFormat.sum(bytes.extracting(0..<slotLength - 4))
                     == bytes.littleEndian(slotLength - 4, UInt32.self)
             else { continue }
-            let name = bytes.extracting(16..<16 + epochLength)
-            if let epoch, !name.elementsEqual(epoch.utf8) { continue }
-            newest = max(newest, bytes.littleEndian(8, UInt64.self))
+            newest = max(newest ?? 0, bytes.littleEndian(8, UInt64.self))
         }
         return newest
     }

@@ -23,9 +23,11 @@ struct LogExamination {
     private(set) var reachesBack = false
 
     /// `acknowledged`: what the note says.
+    /// `isComplete`: all that was written is there unless it is damaged: the kernel still runs that it was written to. Also when nobody knows
+    /// what was acknowledged, since nothing may be left out then.
     /// `known`: revisions that were told to be lost before.
     init(
-        _ segments: [any ReadableSegment], above foldedRev: UInt64, acknowledged: UInt64,
+        _ segments: [any ReadableSegment], above foldedRev: UInt64, acknowledged: UInt64, isComplete: Bool = false,
         known: RevisionSet = RevisionSet()
     ) throws(StorageFault) {
         base = foldedRev
@@ -49,6 +51,7 @@ struct LogExamination {
                 damages[segment.number] = found
             }
         }
+        if isComplete { synced = newest }
         reachesBack = present.ranges.first.map { $0.lowerBound <= foldedRev + 1 } ?? false
         guard newest > foldedRev else { return }
         for range in present.missing(in: foldedRev + 1...newest).ranges {

@@ -21,15 +21,18 @@ struct LogRepair {
     private var damaged: [String] = []
     private var reasons: [String] = []
     private var nextNumber: Int
+    private let isNoteMissing: Bool
 
     /// `unreadable`: files that are no segments any more.
+    /// `isNoteMissing`: nobody knows how far the log had come.
     /// `highest`: the highest number that any segment has.
     init(
         _ segments: [any ReadableSegment], _ examination: LogExamination, unreadable: [(path: String, reason: String)],
-        highest: Int, _ configuration: StorageConfiguration, _ report: @escaping (String) -> Void
+        isNoteMissing: Bool, highest: Int, _ configuration: StorageConfiguration, _ report: @escaping (String) -> Void
     ) {
         (self.segments, self.examination, self.configuration) = (segments, examination, configuration)
         self.report = report
+        self.isNoteMissing = isNoteMissing
         nextNumber = highest + 1
         damaged = unreadable.map(\.path)
         reasons = unreadable.map(\.reason)
@@ -38,7 +41,7 @@ struct LogRepair {
     /// `tell`: takes the notice of what is lost, before anything is moved.
     /// `beginHistory`: has the tables begin a new one.
     mutating func run(
-        foldedRev: UInt64, tell: (RecoveredNotice) throws(StorageFault) -> Void,
+        tell: (RecoveredNotice) throws(StorageFault) -> Void,
         beginHistory: (RevisionSet) throws(StorageFault) -> Void
     ) throws(StorageFault) {
         try leaveOutTorn()
@@ -46,10 +49,10 @@ struct LogRepair {
             segments[position] = try rewrite(segments[position])
         }
         try makeDurable()
-        guard !damaged.isEmpty || !examination.lost.isEmpty else { return }
-        var notice = notice(foldedRev: foldedRev)
+        guard !damaged.isEmpty || !examination.lost.isEmpty || isNoteMissing else { return }
+        var notice = notice()
         notice.quarantine = try Quarantine.freshName(configuration, at: notice.at)
-        if !examination.lost.isEmpty {
+        if !examination.lost.isEmpty || isNoteMissing {
             try tell(notice)
             report(notice.line)
             try beginHistory(examination.lost)
@@ -62,7 +65,13 @@ struct LogRepair {
         segments.sort { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }
     }
 
-    private func notice(foldedRev: UInt64) -> RecoveredNotice {
+    private func notice() -> RecoveredNotice {
+        if isNoteMissing {
+            let reason =
+                "'acknowledged', which says up to where changes were acknowledged, is missing or damaged: whether the log has lost any at its "
+                + "end is not known"
+            return lossNotice((reasons + [reason]).joined(separator: "; "))
+        }
         if reasons.isEmpty, let first = examination.lost.ranges.first {
             return lossNotice(
                 "revision \(first.lowerBound) is in no segment: the log was cut short, or a segment is gone")

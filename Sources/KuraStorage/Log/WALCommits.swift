@@ -7,6 +7,10 @@ import KuraBytes
 struct WALCommits {
     /// File offsets, rising.
     private(set) var ends: [Int] = []
+    /// Where the newest committed content of each page lies, by the pages' numbers.
+    private(set) var pages: [Int: Int] = [:]
+    /// Pages that the database has as of the last commit; 0 when there is none.
+    private(set) var pageCount = 0
     /// The file is a WAL that was never written, or one that can be read here: nothing behind the last commit counts.
     private(set) var isReadable = false
 
@@ -36,13 +40,19 @@ struct WALCommits {
         isReadable = true
         let salts = (word(16), word(20))
         var offset = Self.headerSize
+        var uncommitted: [Int: Int] = [:]
         while try read(frameSize, at: offset) {
             guard (word(8), word(12)) == salts else { return }
             add(buffer.bytes(0..<8))
             add(buffer.bytes(24..<frameSize))
             guard sums == (word(16), word(20)) else { return }
+            uncommitted[Int(word(0))] = offset + 24
             offset += frameSize
-            if word(4) != 0 { ends.append(offset) }
+            guard word(4) != 0 else { continue }
+            ends.append(offset)
+            pageCount = Int(word(4))
+            pages.merge(uncommitted) { $1 }
+            uncommitted = [:]
         }
     }
 

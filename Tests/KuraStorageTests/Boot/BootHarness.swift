@@ -43,6 +43,8 @@ final class BootHarness {
             boot.failed(error)
             throw error
         }
+        _ = try AcknowledgedNote(
+            configuration.acknowledgedPath, epoch: recovery.epoch, rev: recovery.ledger.rev)
         if serves { boot.serves() }
         let result = try body(recovery, boot)
         if serves { boot.ended() }
@@ -56,6 +58,9 @@ final class BootHarness {
     func die(in phase: BootPhase) throws {
         let boot = Boot(configuration) { _ in }
         try boot.begin()
+        if phase == .serving, try AcknowledgedNote.read(configuration.acknowledgedPath) == nil {
+            _ = try AcknowledgedNote(configuration.acknowledgedPath, epoch: "", rev: 0)
+        }
         try boot.enter(phase)
     }
 
