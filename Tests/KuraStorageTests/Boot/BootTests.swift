@@ -193,6 +193,7 @@ import Testing
         for name in ["cache.sqlite", "blobs.sqlite", "cache.sqlite-wal"] {
             close(try FileSystem.open(harness.configuration.cacheDirectory + "/" + name, O_RDWR | O_CREAT))
         }
+        try harness.die(in: .serving)
         let boot = Boot(harness.configuration) { _ in }
         try boot.begin()
         boot.serves()

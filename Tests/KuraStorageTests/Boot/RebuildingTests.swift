@@ -99,7 +99,7 @@ import Testing
         throws
     {
         try fillCompacted()
-        try apply(.firstPageZeroed)
+        try apply(.zeroed)
         for _ in 0..<2 { harness.fail() }
         try harness.start { recovery, boot in
             #expect(recovery.settings.count == 0)
