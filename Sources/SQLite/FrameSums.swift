@@ -41,6 +41,7 @@ final class FrameSums: Sendable {
 
     /// Never 0.
     private static func sum(_ page: Bytes) -> UInt32 {
+        // Safety: address and count are of the same bytes.
         unsafe max(csys_crc32c(0, page.baseAddress, page.count), 1)
     }
 
@@ -68,7 +69,8 @@ final class FrameSums: Sendable {
             let known = sums.withLock { frame < $0.count ? $0[frame] : 0 }
             return known == 0 || known == Self.sum(bytes)
         }
-        guard bytes.count == Int(Self.frameLength), let frame = Self.frame(offset + Int64(Self.frameHeaderLength)) else {
+        guard bytes.count == Int(Self.frameLength), let frame = Self.frame(offset + Int64(Self.frameHeaderLength))
+        else {
             return true
         }
         let sum = Self.sum(bytes.extracting(Self.frameHeaderLength..<bytes.count))

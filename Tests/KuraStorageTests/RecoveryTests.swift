@@ -62,7 +62,9 @@ import Testing
             }
             #expect(recovery.documents.scopes().first?.count == 1000)
         }
-        #expect(try Connection(path: configuration.tablesPath, mode: .readOnly).scalar("SELECT count(*) FROM documents") ?? 0 > 800)
+        #expect(
+            try Connection(path: configuration.tablesPath, mode: .readOnly).scalar("SELECT count(*) FROM documents")
+                ?? 0 > 800)
     }
 
     @Test func `a new directory starts a history at revision 0, and keeps its name`() throws {

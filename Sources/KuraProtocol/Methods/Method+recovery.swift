@@ -102,7 +102,8 @@ extension Method {
         Field("files", .list(of: .text(maxBytes: 256), maxItems: 100_000), "Files of caches that were dropped."),
         Field(
             "startedFrom", .word(["tables", "salvage", "snapshot", "bundle", "nothing"]),
-            "A copy of the tables, what could be read of damaged tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."),
+            "A copy of the tables, what could be read of damaged tables, a snapshot, the seed bundle or nothing; changes of the log were added to it."
+        ),
         Field("snapshot", .text(maxBytes: 256), "The snapshot's name."),
         Field(
             "leftOut",

@@ -37,7 +37,8 @@ struct Rebuilding {
     /// - Throws: ENOSPC when there is none.
     static func checkRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
         // A copy, or what is read of them when they are damaged and a copy of that.
-        var needed = 2 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
+        var needed =
+            2 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
         for name in try FileSystem.names(in: configuration.logDirectory) {
             needed += 2 * FileSystem.size(configuration.logDirectory + "/" + name)
         }

@@ -80,7 +80,8 @@ final class TablePages {
         page.removeAll()
         // The WAL's own checksums have been looked at.
         if let offset = walPages[number] {
-            return (try? FileSystem.read(wal, atMost: Self.pageSize, at: offset, into: &page, path: path)) == Self.pageSize
+            return (try? FileSystem.read(wal, atMost: Self.pageSize, at: offset, into: &page, path: path))
+                == Self.pageSize
         }
         let offset = (number - 1) * Self.pageSize
         guard (try? FileSystem.read(file, atMost: Self.pageSize, at: offset, into: &page, path: path)) == Self.pageSize

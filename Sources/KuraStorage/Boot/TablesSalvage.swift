@@ -88,7 +88,8 @@ struct TablesSalvage {
         {
             let id = UInt32(clamping: id)
             facts.scopes[id] = Scope(
-                id: id, store: store, name: Array(name), count: Int(count), lastRev: UInt64(clamping: rev), nextRow: next)
+                id: id, store: store, name: Array(name), count: Int(count), lastRev: UInt64(clamping: rev),
+                nextRow: next)
         } else if row.number == nil, row.count == 3, let store = row.integer(0).flatMap(store), let name = row.text(1),
             let id = row.integer(2), id < 1 << rowBits
         {
@@ -104,7 +105,8 @@ struct TablesSalvage {
 
     /// What a row of `settings` or of `documents` is, and the number of its scope; nil for a row of another table.
     private static func record(_ row: TablePages.Row) -> (UInt32, BackupRecord)? {
-        if row.number == nil, row.count == 5, let scope = row.integer(0), let key = row.text(1), let rev = row.integer(2),
+        if row.number == nil, row.count == 5, let scope = row.integer(0), let key = row.text(1),
+            let rev = row.integer(2),
             let at = row.integer(3), let value = row.text(4)
         {
             var record = BackupRecord(

@@ -78,13 +78,15 @@ import Testing
         let directory = harness.configuration.quarantineDirectory + "/" + harness.quarantined[0]
         let text = try FileSystem.contents(directory + "/salvaged/missing.jsonl", atMost: 1 << 20) ?? []
         let lines = text.split(separator: UInt8(ascii: "\n"))
-        #expect((lost...told).contains(lines.count) && lines.allSatisfy { $0.starts(with: "{\"collection\":\"c\"".utf8) })
+        #expect(
+            (lost...told).contains(lines.count) && lines.allSatisfy { $0.starts(with: "{\"collection\":\"c\"".utf8) })
     }
 
     @Test func `what lies on many damaged pages is lost, and nothing else`() throws {
         let harness = try BootHarness()
         try fill(harness)
-        let roots = try Connection(path: harness.tables, mode: .readOnly)
+        let roots =
+            try Connection(path: harness.tables, mode: .readOnly)
             .scalar("SELECT max(rootpage) FROM sqlite_schema") ?? 0
         var random = SplitMix(state: 11)
         let pages = Int(roots) + 1..<FileSystem.size(harness.tables) / 4096
