@@ -20,6 +20,8 @@ final class FoldStatements {
     let putLastScope: Statement
     let storeOfScope: Statement
     let uses: ContentUses
+    /// Else deleted documents leave no body: there is no room for them.
+    var keepsLastValues = true
     private let connection: Connection
     private let indexes: IndexKeeper
     private let searches: SearchKeeper
@@ -186,7 +188,7 @@ final class FoldStatements {
         try insertDocument.bind(6, item.pointee.createdAt)
         try insertDocument.bind(7, item.pointee.updatedAt)
         try insertDocument.bind(8, item.isTombstone ? 1 : 0)
-        try insertDocument.bind(9, utf8: item.value)
+        if givesUpValue(item) { try bindGivenUp(insertDocument, 9) } else { try insertDocument.bind(9, utf8: item.value) }
         try insertDocument.run()
     }
 
@@ -201,6 +203,14 @@ final class FoldStatements {
     /// them as they are when it becomes smaller in its place.
     private static let shrinkage: Int32 = 1024
 
+    private func givesUpValue(_ item: ItemRef) -> Bool {
+        !keepsLastValues && item.isTombstone && item.pointee.store == .documents
+    }
+
+    private func bindGivenUp(_ statement: borrowing Statement, _ position: Int32) throws(SQLiteError) {
+        try DocumentsStore.givenUp.withBytes { (text) throws(SQLiteError) in try statement.bind(position, utf8: text) }
+    }
+
     private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {
         if item.isTombstone {
             try deleteDocument.bind(1, item.pointee.row)
@@ -208,7 +218,9 @@ final class FoldStatements {
             try deleteDocument.bind(3, Int64(item.pointee.version))
             try deleteDocument.bind(4, item.pointee.updatedAt)
             // What was written and deleted between two folds is not there yet.
-            if item.pointee.writesBody {
+            if givesUpValue(item) {
+                try bindGivenUp(deleteDocument, 5)
+            } else if item.pointee.writesBody {
                 try deleteDocument.bind(5, utf8: item.value)
             } else {
                 try deleteDocument.bindNull(5)
