@@ -66,12 +66,13 @@ class StorageStatusResultRecovered(_StorageStatusResultRecovered, total=False):
     quarantine: str
     # Files of caches that were dropped.
     files: List[str]
-    # A copy of the tables, a snapshot, the seed bundle or nothing; changes of the log were added to it.
-    startedFrom: Literal["tables", "snapshot", "bundle", "nothing"]
+    # A copy of the tables, what could be read of damaged tables, a snapshot, the seed bundle or nothing; changes of
+    # the log were added to it.
+    startedFrom: Literal["tables", "salvage", "snapshot", "bundle", "nothing"]
     # The snapshot's name.
     snapshot: str
-    # What the snapshot leaves out, by scope: of that only what the log has had since is there. Left out when there
-    # is nothing.
+    # What the snapshot leaves out or could not be read of damaged tables, by scope: of that only what the log has
+    # had since is there. Left out when there is nothing.
     leftOut: List[StorageStatusResultRecoveredLeftOut]
     # Every change up to this revision of the history before is there, but for what `leftOut` names.
     savedRev: int
