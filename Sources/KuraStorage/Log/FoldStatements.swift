@@ -188,7 +188,11 @@ final class FoldStatements {
         try insertDocument.bind(6, item.pointee.createdAt)
         try insertDocument.bind(7, item.pointee.updatedAt)
         try insertDocument.bind(8, item.isTombstone ? 1 : 0)
-        if givesUpValue(item) { try bindGivenUp(insertDocument, 9) } else { try insertDocument.bind(9, utf8: item.value) }
+        if givesUpValue(item) {
+            try DocumentsStore.givenUp.withBytes { (text) throws(SQLiteError) in try insertDocument.bind(9, utf8: text) }
+        } else {
+            try insertDocument.bind(9, utf8: item.value)
+        }
         try insertDocument.run()
     }
 
@@ -207,20 +211,20 @@ final class FoldStatements {
         !keepsLastValues && item.isTombstone && item.pointee.store == .documents
     }
 
-    private func bindGivenUp(_ statement: borrowing Statement, _ position: Int32) throws(SQLiteError) {
-        try DocumentsStore.givenUp.withBytes { (text) throws(SQLiteError) in try statement.bind(position, utf8: text) }
-    }
-
     private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {
         if item.isTombstone {
+            // What is deleted for its room has to give its page up, too.
+            if item.pointee.bytesDelta < 0, givesUpValue(item) || item.hasGivenUpValue {
+                try removeRow.bind(1, item.pointee.row)
+                try removeRow.run()
+                return false
+            }
             try deleteDocument.bind(1, item.pointee.row)
             try deleteDocument.bind(2, Int64(item.pointee.rev))
             try deleteDocument.bind(3, Int64(item.pointee.version))
             try deleteDocument.bind(4, item.pointee.updatedAt)
             // What was written and deleted between two folds is not there yet.
-            if givesUpValue(item) {
-                try bindGivenUp(deleteDocument, 5)
-            } else if item.pointee.writesBody {
+            if item.pointee.writesBody {
                 try deleteDocument.bind(5, utf8: item.value)
             } else {
                 try deleteDocument.bindNull(5)
