@@ -139,6 +139,8 @@ extension Storage {
         ledger.isRefusingForReserve = true
         room.lookAt = 0
         tellFull(time)
+        // Who asks what takes the room is told the state before.
+        housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }
     }
 
     private func tellFull(_ time: UInt64) {
