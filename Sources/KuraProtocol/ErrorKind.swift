@@ -157,8 +157,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .noSpace:
             Facts(
                 name: "noSpace", code: -32008, message: "No space left on the disk", retryable: true,
-                when:
-                    "The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on.",
+                when: """
+                    The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on. With \
+                    `data.hint`, it is too much for one transaction, and less at once may do; `data.limit` items may be removed.
+                    """,
                 remedy:
                     "Free space, by deletions for example, and send it again: `storage.status` says how much is missing and what takes it (`space`)."
             )

@@ -228,6 +228,11 @@ extension Refusal {
         case .typeMismatch: self = .error(RPCError(.typeMismatch, hint: "the stored value is no integer"))
         case .outOfRange: self = .error(RPCError(.outOfRange))
         case .noSpace: self = .error(RPCError(.noSpace))
+        case .tooLargeForRoom(let items?):
+            self = .error(
+                RPCError(.noSpace, hint: "one transaction may remove `limit` items for now: fewer at once", limit: items))
+        case .tooLargeForRoom(nil):
+            self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
         case .sealed: self = .error(RPCError(.sealed))
         case .preparing: self = .pause
         case .integrity: self = .error(RPCError(.integrity, hint: "secrets have been altered, removed or set back"))

@@ -57,9 +57,13 @@ final class Ledger {
     var isRefusingForReserve = false
     /// The request only takes something away: it finds room where others are refused.
     var isRemoving = false
-    /// Most bytes of changes that are not folded, and of one transaction, as the room on the disk bounds them.
+    /// Most bytes of changes that are not folded, as the room on the disk bounds them: for changes to wait behind, for a long transaction to
+    /// end at, and for removals to wait behind.
     var overlayLimit = Int.max
-    var transactionLimit = Int.max
+    var transactionEnd = Int.max
+    var removalsEnd = Int.max
+    /// Most bytes of pages that the removals of a transaction may touch.
+    var removalPages = Int.max
     /// The room does bound them.
     var isRoomBounded = false
     private struct Staged {
@@ -74,6 +78,8 @@ final class Ledger {
     private var transactionStart = 0
     /// The overlay's bytes when the transaction began.
     private var transactionOverlay = 0
+    /// Bytes of the pages that it touches, about.
+    private var transactionPages = 0
     /// Transactions that have begun and not ended; only the outermost has a revision of its own.
     private var openTransactions = 0
     private var isTransactionStrict = false
@@ -148,6 +154,7 @@ final class Ledger {
         if openTransactions == 0 {
             transactionStart = staged.count
             transactionOverlay = overlayBytes
+            transactionPages = 0
             isTransactionStrict = false
             transactionFlushSeconds = .max
         }
@@ -225,7 +232,8 @@ final class Ledger {
         oldBytes: Int, newBytes: Int, mayRepeat: Bool = false, shape: (ItemRef) -> Void
     ) throws(StoreError) {
         if let old, old.pointee.rev > rev, !mayRepeat { throw .duplicate(index: 0) }
-        try checkRoom(isTombstone, (body ?? value).count)
+        let pages = scope.pagesOfChange
+        try checkRoom(isTombstone, (body ?? value).count, pages)
         let wasPresent = old.map { !$0.isTombstone } ?? false
         let countDelta: Int8 = (isTombstone ? 0 : 1) - (wasPresent ? 1 : 0)
         if !writerAccounts.isEmpty {
@@ -267,31 +275,44 @@ final class Ledger {
             }
             return billed
         }
+        transactionPages += pages
         staged.append(Staged(old: old, new: new, scopeRev: scope.lastRev, billed: billed))
         enter(new, over: old, scope)
     }
 
     /// `isTombstone`: something goes. `bytes`: of what comes.
-    private func checkRoom(_ isTombstone: Bool, _ bytes: Int) throws(StoreError) {
+    private func checkRoom(_ isTombstone: Bool, _ bytes: Int, _ pages: Int) throws(StoreError) {
         let takesAway = isTombstone || isRemoving
         if isRefusingChanges || isRefusingForReserve && !takesAway { throw .noSpace }
-        // A transaction is folded at once: what it touches has to find room in the reserve.
-        if isRefusingForReserve, !isAmending, staged.count - transactionStart >= configuration.reserveBytes >> 14 {
-            throw .noSpace
-        }
         if isAmending { return }
-        if isRoomBounded, !takesAway, overlayBytes - transactionOverlay + bytes > transactionLimit { throw .noSpace }
+        // A transaction is folded at once: what it touches has to find room.
+        if takesAway {
+            if transactionPages + pages > removalPages { throw .tooLargeForRoom(items: removalPages / pages) }
+        } else {
+            let more = bytes + (transactionPages + pages) / RoomRule.factor
+            if overlayBytes + more > transactionEnd, overlayBytes - transactionOverlay + more > RoomRule.leastSlice {
+                throw .tooLargeForRoom(items: nil)
+            }
+        }
         // Asked once a transaction: one that is larger than the bound gets through when there is room at all.
         if staged.count == transactionStart {
-            let isFull = takesAway ? overlayBytes >= configuration.overlayBytes : isOverlayFull
+            let isFull = takesAway ? overlayBytes >= min(configuration.overlayBytes, removalsEnd) : isOverlayFull
             if isFull { throw isFoldOutOfSpace ? .noSpace : .busy }
             if records.count > configuration.turnBytes { throw .busy }
         }
     }
 
+    /// Whether the turn has room for the last value of what is being deleted; else nothing is kept of it.
+    func carries(_ bytes: Int) -> Bool { !isRefusingForReserve && overlayBytes + bytes <= transactionEnd }
+
+    /// Whether the transaction may remove so many items more, behind `zeroed` bytes of others that are overwritten.
+    func mayRemove(_ items: Int, zeroed: Int) -> Bool {
+        transactionPages + items * RoomRule.pages + zeroed <= removalPages
+    }
+
     /// Stages the dropping of a collection: its name is free at once.
     func stageDrop(_ scope: Scope) throws(StoreError) {
-        try checkRoom(true, 0)
+        try checkRoom(true, 0, RoomRule.pages)
         isTransactionStrict = true
         let marker = makeDrop(scope, rev: rev + 1, at: now)
         scope.withName { name in

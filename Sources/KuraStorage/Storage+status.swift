@@ -32,6 +32,8 @@ extension Storage {
             unwrittenCaches: caches.writer.waiting + models.unwrittenBytes + blobs.unwrittenBytes)
     }
 
+    /// Most items that one transaction surely may remove, for the room on the disk.
+    public var removals: Int { ledger.removalPages / (2 * RoomRule.pages) }
     /// Changes are refused for want of space.
     public var isOutOfSpace: Bool { isDiskFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve }
 

@@ -144,6 +144,7 @@ extension Storage {
             }
             if purge.ticket > 0 { purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed))) }
         }
+        if !outcome.unused.isEmpty { attachments.folded(to: tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?
         switch outcome.work {
         case .slice(let slice): folded = slice

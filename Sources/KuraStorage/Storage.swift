@@ -215,6 +215,11 @@ public actor Storage {
             (room.isFull, room.isToldFull) = (true, true)
             ledger.isRefusingForReserve = true
         }
+        if let found = FileSystem.room(configuration.dataDirectory) {
+            let free = Int(found.f_bavail) * Int(found.f_frsize)
+            let facts = RoomRule.Facts(free: free, overlay: ledger.overlayBytes, wal: folder.waitingBytes)
+            roomRule.bound(ledger, facts, held: reserve.heldBytes)
+        }
     }
 
     // MARK: Revisions
@@ -364,7 +369,8 @@ public actor Storage {
 
     /// Whether a write that was refused as `.busy` may be tried again.
     public var admitsChanges: Bool {
-        !ledger.isOverlayFull || ledger.isFoldOutOfSpace || ledger.isRefusingForReserve
+        if ledger.isFoldOutOfSpace { return true }
+        return ledger.isRefusingForReserve ? ledger.overlayBytes < ledger.removalsEnd : !ledger.isOverlayFull
     }
 
     /// Has the page, or the chunk of the log, read in that the last `.cold` was about.

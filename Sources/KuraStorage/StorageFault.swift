@@ -31,6 +31,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case outOfRange
     /// The disk is full.
     case noSpace
+    /// There is no room on the disk to do all of it at once; `items`: how many things at once may be removed.
+    case tooLargeForRoom(items: Int?)
     /// What is asked for is on the disk and not in the page cache: have it warmed (`Storage.warm`), then ask again.
     case cold
     /// Too much is waiting to be folded, or the turn is full: ask again when `Storage` says so.

@@ -39,4 +39,23 @@ import Testing
         #expect(rule.missing(0, held: 0) == rule.reserve + rule.deletions)
         #expect(rule.missing(rule.deletions, held: rule.reserve) == 0)
     }
+
+    @Test func `what a transaction brings about is carried through the fold, behind what is unfolded`() {
+        for megabytes in 1..<200 {
+            for overlay in [0, 1, 10, 60] {
+                let facts = RoomRule.Facts(free: megabytes << 20, overlay: overlay << 20, wal: 1 << 20)
+                let more = max(0, rule.transactionEnd(facts) - facts.overlay)
+                // What was there before is in the log; the transaction has to come there, too.
+                #expect(more == 0 || 3 * more + 2 * facts.overlay + facts.wal <= facts.free)
+            }
+        }
+    }
+
+    @Test func `removals have the reserve, and stay fewer than it carries`() {
+        let facts = RoomRule.Facts(free: 1 << 20, overlay: 0, wal: 0)
+        #expect(rule.removalPages(facts, held: 20 << 20) <= 21 << 20)
+        #expect(rule.removalPages(facts, held: 20 << 20) > rule.removalPages(facts, held: 0))
+        #expect(rule.removalPages(.init(free: 0, overlay: 0, wal: 0), held: 0) > 16 * RoomRule.pages)
+        #expect(rule.removalsEnd(.init(free: 0, overlay: 0, wal: 0), held: 0) > 0)
+    }
 }

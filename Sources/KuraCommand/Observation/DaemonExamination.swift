@@ -115,7 +115,8 @@ enum DaemonExamination {
 
     /// What helps against each of what takes room, by its name in `space.usage`.
     private static let help = [
-        "tables": "'kura documents deleteMany' or 'kura documents drop', then 'kura storage compact'",
+        "tables":
+            "'kura documents purge' for what is deleted, 'deleteMany' or 'drop' for more, then 'kura storage compact'",
         "tablesWal": "'kura storage compact'", "attachments": "delete their documents, then 'kura documents purge'",
         "caches": "'kura models deleteMany', or smaller bounds", "blobs": "'kura blobs deleteMany', or smaller bounds",
         "backups": "'kura backups prune'", "quarantine": "move what is in quarantine/ elsewhere",
@@ -125,12 +126,13 @@ enum DaemonExamination {
     private static func full(_ space: JSONObject) -> Finding {
         let usage = (space.object("usage")?.entries ?? []).compactMap { name, value in
             Int64(String(decoding: value, as: UTF8.self)).map { (name: name, bytes: $0) }
-        }.filter { $0.bytes >= 1 << 16 }.sorted { $0.bytes > $1.bytes }
+        }.filter { $0.bytes >= 1 << 16 && $0.name != "reserve" }.sorted { $0.bytes > $1.bytes }
+        let all = usage.reduce(0) { $0 + $1.bytes }
         let taken = usage.map { "\($0.name) \(ByteText.size($0.bytes))" }.joined(separator: ", ")
         return Finding(
             .error, "space",
             "the disk is full: changes are refused until \(ByteText.size(space.integer("missing") ?? 0)) more are free; deletions are not. It has: \(taken)",
-            advice: usage.compactMap { Self.help[$0.name] }.prefix(3).joined(separator: "; ")
+            advice: usage.filter { $0.bytes >= all / 20 }.compactMap { Self.help[$0.name] }.prefix(3).joined(separator: "; ")
                 + "; what others have on the file system, or a larger one")
     }
 

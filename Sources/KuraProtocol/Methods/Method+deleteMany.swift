@@ -15,7 +15,8 @@ extension Method {
                 "where", .json,
                 """
                 A selector (queries.md): what the documents must have. Up to 5,000 of them, and 64 MiB of values, go in one \
-                transaction; more in slices, each a revision of its own, with notifications `progress`.
+                transaction; more, or more than a full disk has room for at once, in slices, each a revision of its own, with \
+                notifications `progress`.
                 """),
             Field(
                 "atomic", .boolean, "With `where`, true: in one transaction or not at all, as with a `requestKey`."),

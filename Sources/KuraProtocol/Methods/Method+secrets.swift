@@ -225,7 +225,7 @@ extension Method {
             ], errors: readErrors),
         Method(
             "secrets.clear", .secrets, .write, needs: .scope([.list, .delete], "service"),
-            "Removes secrets of a service, 1,000 at most: send it again until nothing is left.",
+            "Removes secrets of a service, 1,000 at most, fewer on a full disk: send it again until nothing is left.",
             parameters: [
                 service,
                 Field(

@@ -15,8 +15,8 @@ import Synchronization
 final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     // Made on the loop. `matched` and what follows it are the thread's alone, `selector` and `staged` the loop's; `state` is guarded.
 
-    /// Documents of a slice.
-    static let sliceItems = 256
+    /// Documents of a slice; fewer where there is little room.
+    private var sliceItems = 256
 
     let collection: [UInt8]
     /// Which of those that have had this name one after the other.
@@ -101,8 +101,12 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
         while true {
             var left = matched.found[...]
             while !left.isEmpty {
-                let slice = left.prefix(Self.sliceItems)
-                try delete(Array(slice), tables, channel)
+                let slice = left.prefix(sliceItems)
+                do throws(StoreError) { try delete(Array(slice), tables, channel) } catch {
+                    guard case .tooLargeForRoom = error, slice.count > 1 else { throw error }
+                    sliceItems = slice.count / 2
+                    continue
+                }
                 left = left.dropFirst(slice.count)
                 report(channel)
             }

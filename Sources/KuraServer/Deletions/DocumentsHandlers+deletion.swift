@@ -101,7 +101,8 @@ extension DocumentsHandlers {
         if storage.isRefusingChanges { throw .error(RPCError(.noSpace)) }
         let answer = call.connection?.answer
         let matched = try matching(call, storage)
-        guard !matched.isOver else {
+        let isSliced = matched.isOver || matched.found.count > storage.removals && !isWhole(call)
+        guard !isSliced else {
             guard !isWhole(call) else { throw tooMany }
             try call.refuseUnlessTransferFree()
             let selector = try call.run { () throws(StoreError) in try matched.selector.copy() }

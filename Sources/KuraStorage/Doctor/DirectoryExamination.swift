@@ -247,7 +247,7 @@ public struct DirectoryExamination {
                 .error, "disk", "the file system is mounted read-only",
                 advice: "look at the kernel's log: a disk that fails is mounted so")
         } else if free < 2 * configuration.segmentBytes {
-            add(.error, "disk", "\(told): changes are refused, or soon will be", advice: "make room")
+            addFull("\(told): changes are refused, or soon will be")
         } else if free < threshold {
             add(
                 .warning, "disk", "\(told): caches store nothing below \(threshold >> 20) MiB",
@@ -260,6 +260,17 @@ public struct DirectoryExamination {
                 .error, "disk", "\(information.f_favail) inodes are free of \(information.f_files)",
                 advice: "remove files: none can be made soon, whatever room there is")
         }
+    }
+
+    /// What takes the room, and what helps once a daemon runs.
+    private mutating func addFull(_ told: String) {
+        let parts = RoomUsage.measure(configuration).parts
+        guard !parts.isEmpty else { return add(.error, "disk", told, advice: "make room") }
+        let all = parts.reduce(0) { $0 + $1.bytes }
+        let help = parts.filter { $0.bytes >= all / 20 }.prefix(3).map { "\($0.name): \($0.help)" }.joined(separator: "; ")
+        add(
+            .error, "disk", "\(told). It has: " + parts.map { "\($0.name) \($0.bytes >> 10) KiB" }.joined(separator: ", "),
+            advice: "a daemon starts all the same and takes deletions. \(help); or a larger file system")
     }
 
     private mutating func lookAtClock(_ isThere: Bool) {

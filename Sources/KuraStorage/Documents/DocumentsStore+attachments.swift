@@ -102,17 +102,17 @@ extension DocumentsStore {
 
     // MARK: With their document
 
-    /// The document is being deleted: its list gets a tombstone of the same revision, which carries it.
-    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes) throws(StoreError) {
+    /// The document is being deleted: its list gets a tombstone of the same revision, which carries it, if the document's keeps what there was.
+    func stageDeletionOfAttachments(_ document: Scope, _ id: Bytes, _ keeps: Bool) throws(StoreError) {
         guard let scope = lists(of: document), let old = try find(scope, id), !old.isTombstone else {
             return
         }
         try ledger.stage(
-            scope, key: id, value: Bytes(), isTombstone: true, carrying: old.value, old: old,
-            oldBytes: AttachmentList.totalBytes(old.value), newBytes: 0, mayRepeat: true
+            scope, key: id, value: keeps ? Bytes() : Self.emptyList, isTombstone: true, carrying: keeps ? old.value : nil,
+            old: old, oldBytes: AttachmentList.totalBytes(old.value), newBytes: 0, mayRepeat: true
         ) { item in
             Self.succeed(item, old)
-            item.pointee.writesBody = old.isDirty
+            item.pointee.writesBody = old.isDirty || !keeps
         }
     }
 

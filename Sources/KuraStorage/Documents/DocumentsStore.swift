@@ -242,14 +242,14 @@ public final class DocumentsStore {
     }
 
     /// What a tombstone carries in place of the last value that was given up for its room; no JSON text.
-    private static let givenUp = [UInt8(ascii: " ")]
+    static let givenUp = [UInt8(ascii: " ")]
 
     /// The tombstone carries the last value, so that it can be brought back; but for what is deleted to make room on a full disk.
     func stageDeletion(_ scope: Scope, _ id: Bytes, _ old: ItemRef) throws(StoreError) {
         // Its new revision says that it has been migrated.
         let migrated = try stageMigrated(scope, id, old)
         let old = migrated ?? old
-        let keeps = !ledger.isRefusingForReserve
+        let keeps = ledger.carries(old.value.count)
         try Self.givenUp.withBytes { (givenUp) throws(StoreError) in
             try ledger.stage(
                 scope, key: id, value: keeps ? Bytes() : givenUp, isTombstone: true, carrying: keeps ? old.value : nil,
@@ -259,7 +259,7 @@ public final class DocumentsStore {
                 item.pointee.writesBody = old.isDirty || !keeps
             }
         }
-        try stageDeletionOfAttachments(scope, id)
+        try stageDeletionOfAttachments(scope, id, keeps)
     }
 
     /// Has a document that is about to be deleted migrated first, while a run is under way.

@@ -30,6 +30,8 @@ final class Folder: @unchecked Sendable {
         var longestPiece: UInt64 = 0
         /// Purges that are through.
         var purged: [Purge] = []
+        /// Contents that nobody uses any more, but for what a slice says.
+        var unused: [ContentDigest] = []
         /// Everything up to this revision lies checkpointed and synced in the database file.
         var durableRev: UInt64
         var hasPendingWAL: Bool
@@ -170,11 +172,10 @@ final class Folder: @unchecked Sendable {
             case .slice(let slice):
                 let start = monotonicNanoseconds()
                 var failure = perform { () throws(SQLiteError) in try fold(slice) }
-                // The WAL may have grown as far as it can, by what was not committed too: it starts over.
-                if let error = failure, error.isFull, FileSystem.size(configuration.tablesPath + "-wal") > 0,
-                    shrinkWAL() == nil
-                {
-                    failure = perform { () throws(SQLiteError) in try fold(slice) }
+                // The WAL may have grown as far as it can, by what was not committed too: it starts over, or is written over.
+                if let error = failure, error.isFull, FileSystem.size(configuration.tablesPath + "-wal") > 0 {
+                    _ = shrinkWAL()
+                    failure = perform { () throws(SQLiteError) in try fold(slice, sparing: true) }
                 }
                 if failure == nil { note(slice, since: start) }
                 report(.slice(slice), failure ?? checkpointIfDue())
@@ -237,17 +238,20 @@ final class Folder: @unchecked Sendable {
         let outcome = Outcome(
             work: work, error: error, indexes: indexes.hasNews ? indexes.takeNews() : nil,
             searches: searches.hasNews ? searches.takeNews() : nil, longestPiece: tender.takeLongest(),
-            purged: tender.removal.takeDone(), durableRev: durableRev,
+            purged: tender.removal.takeDone(), unused: statements.uses.takeUnused(), durableRev: durableRev,
             hasPendingWAL: walBytes > 0)
         ended.append(outcome)
         wake()
     }
 
-    private func fold(_ slice: FoldSlice) throws(SQLiteError) {
+    /// `sparing`: there is no room to do it as usual: nothing is zeroed that need not be, and deletions keep no last value.
+    private func fold(_ slice: FoldSlice, sparing: Bool = false) throws(SQLiteError) {
         if let code = FaultPoints.hit(.foldSlice)?.errno { throw .injected(code) }
         let before = CountingVFS.count(.durable, .wal).bytesWritten
         let newest = Self.newestOfEachKey(slice.items)
-        try zeroes(!pace.isFull || newest.contains { $0.pointee.store.isSealed })
+        let isShort = sparing || pace.isFull || newest.contains(where: \.hasGivenUpValue)
+        try zeroes(!isShort || newest.contains { $0.pointee.store.isSealed })
+        statements.keepsLastValues = !sparing
         try connection.execute("BEGIN IMMEDIATE")
         do throws(SQLiteError) {
             try statements.write(slice, newest)
@@ -298,7 +302,7 @@ final class Folder: @unchecked Sendable {
             report(.tending, failure)
             tender.giveUp()
             tender.shrinking.end(failure)
-        } else if tender.isNewsDue {
+        } else if tender.isNewsDue || statements.uses.hasUnused {
             report(.tending, nil)
         } else if tender.shrinking.wantsEmptyWAL(isWALSettled: walBytes == 0) {
             emptyWAL()

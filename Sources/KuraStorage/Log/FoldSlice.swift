@@ -41,9 +41,6 @@ final class FoldSlice: @unchecked Sendable {
     /// How many items the loop has let go of since the slice came back.
     var settled = 0
 
-    /// Bytes of the pages that any change touches in the tables and their indexes, about.
-    private static let pagesBytes = 8 << 10
-
     /// Takes its beginning off: changes of so many bytes, and of one revision at least.
     /// - Returns: nil when that is all of it.
     func cut(bytes limit: Int) -> FoldSlice? {
@@ -53,7 +50,7 @@ final class FoldSlice: @unchecked Sendable {
             var next = end
             var size = 0
             repeat {
-                size += items[next].footprint + Self.pagesBytes
+                size += items[next].footprint + RoomRule.pages
                 next += 1
             } while next < items.count && items[next].pointee.rev == items[end].pointee.rev
             // Secrets go apart: what they leave is zeroed, which the deletions beside them would pay for.

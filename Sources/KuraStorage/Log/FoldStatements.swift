@@ -20,6 +20,8 @@ final class FoldStatements {
     let putLastScope: Statement
     let storeOfScope: Statement
     let uses: ContentUses
+    /// Else deleted documents leave no body: there is no room for them.
+    var keepsLastValues = true
     private let connection: Connection
     private let indexes: IndexKeeper
     private let searches: SearchKeeper
@@ -186,7 +188,11 @@ final class FoldStatements {
         try insertDocument.bind(6, item.pointee.createdAt)
         try insertDocument.bind(7, item.pointee.updatedAt)
         try insertDocument.bind(8, item.isTombstone ? 1 : 0)
-        try insertDocument.bind(9, utf8: item.value)
+        if givesUpValue(item) {
+            try DocumentsStore.givenUp.withBytes { (text) throws(SQLiteError) in try insertDocument.bind(9, utf8: text) }
+        } else {
+            try insertDocument.bind(9, utf8: item.value)
+        }
         try insertDocument.run()
     }
 
@@ -201,8 +207,18 @@ final class FoldStatements {
     /// them as they are when it becomes smaller in its place.
     private static let shrinkage: Int32 = 1024
 
+    private func givesUpValue(_ item: ItemRef) -> Bool {
+        !keepsLastValues && item.isTombstone && item.pointee.store == .documents
+    }
+
     private func update(_ item: ItemRef) throws(SQLiteError) -> Bool {
         if item.isTombstone {
+            // What is deleted for its room has to give its page up, too.
+            if item.pointee.bytesDelta < 0, givesUpValue(item) || item.hasGivenUpValue {
+                try removeRow.bind(1, item.pointee.row)
+                try removeRow.run()
+                return false
+            }
             try deleteDocument.bind(1, item.pointee.row)
             try deleteDocument.bind(2, Int64(item.pointee.rev))
             try deleteDocument.bind(3, Int64(item.pointee.version))

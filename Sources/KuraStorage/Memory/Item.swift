@@ -136,6 +136,10 @@ struct ItemRef: Hashable {
     var footprint: Int { ItemArena.footprint(size) }
 
     var isTombstone: Bool { pointee.isDeleted }
+    /// A deleted document whose last value was given up for its room.
+    var hasGivenUpValue: Bool {
+        isTombstone && pointee.store == .documents && value.elementsEqual(DocumentsStore.givenUp)
+    }
     var isRelaxed: Bool { pointee.flags.contains(.relaxed) }
     var isDirty: Bool { pointee.flags.contains(.dirty) }
 

@@ -27,6 +27,10 @@ final class Scope {
     var migrations: CollectionMigrations?
     /// How a collection is searched.
     var search = ScopeSearch()
+    /// Bytes of the pages that a change of an item touches, about.
+    var pagesOfChange: Int {
+        RoomRule.pages + ((indexes?.all.count ?? 0) + (search.current == nil ? 0 : 4)) * RoomRule.indexPages
+    }
     /// It was dropped: its name leads to another, if to any.
     fileprivate(set) var isDropped = false
     /// Tombstones from before are forgotten, milliseconds since 1970.

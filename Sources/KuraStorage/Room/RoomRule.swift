@@ -23,6 +23,9 @@ struct RoomRule: Sendable {
     static let factor = 3
     /// Bytes of changes that a slice has at least, however little room there is.
     static let leastSlice = 128 << 10
+    /// Bytes of the pages that a change touches in the tables, about, and in each index: the WAL has them whole.
+    static let pages = 8 << 10
+    static let indexPages = 4 << 10
 
     /// Bytes that stay free for deletions while other changes are refused.
     var deletions: Int { max(min(reserve / 4, 4 << 20), 64 << 10) }
@@ -36,8 +39,24 @@ struct RoomRule: Sendable {
         return spare < Self.factor * Self.leastSlice / 2 ? 0 : spare / Self.factor
     }
 
-    /// Most bytes of one transaction. A short one is not refused for what may be a moment's: it waits.
-    func transactionLimit(_ facts: Facts) -> Int { max(Self.leastSlice, (facts.free - margin) / Self.factor) }
+    /// Most bytes of unfolded changes that a long transaction may bring about: what was there before it has its place in the log already,
+    /// and each change takes a third of its pages besides. A transaction is folded at once, so nothing can be cut off it. A short one is not
+    /// refused for what may be a moment's: it waits.
+    func transactionEnd(_ facts: Facts) -> Int {
+        max(0, facts.free - facts.wal - margin + facts.overlay) / Self.factor
+    }
+
+    /// Most bytes of pages that the removals of one transaction may touch, whatever goes: the fold may have the reserve for it.
+    func removalPages(_ facts: Facts, held: Int) -> Int { max(2 * Self.leastSlice, carried(facts, held)) }
+
+    /// Bytes of unfolded changes behind which removals wait. What they take in the log comes back when all of it is folded.
+    func removalsEnd(_ facts: Facts, held: Int) -> Int {
+        min(overlay, max(2 * Self.leastSlice, carried(facts, held) / 4))
+    }
+
+    private func carried(_ facts: Facts, _ held: Int) -> Int {
+        max(0, facts.free - facts.wal - facts.overlay - margin + held)
+    }
 
     /// Bytes of changes that are folded at once, so that their WAL and what they add to the tables find room.
     func slice(_ limit: Int) -> Int { max(Self.leastSlice, limit / 4) }

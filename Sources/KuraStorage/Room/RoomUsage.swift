@@ -28,6 +28,19 @@ public struct RoomUsage: Sendable, Equatable {
         return usage
     }
 
+    /// What takes the room and what helps against it, the most of it first. The reserve is for deletions.
+    var parts: [(name: String, bytes: Int, help: String)] {
+        let deletions = "'kura documents purge', 'deleteMany' or 'drop', then 'kura storage compact'"
+        return [
+            ("tables", tables, deletions), ("tablesWal", tablesWAL, "'kura storage compact'"),
+            ("attachments", attachments, "delete their documents, then 'kura documents purge'"),
+            ("log", log, "what is only there is folded by a daemon, as there is room"),
+            ("caches", caches, "'kura models deleteMany', or smaller bounds"),
+            ("blobs", blobs, "'kura blobs deleteMany', or smaller bounds"), ("backups", backups, "'kura backups prune'"),
+            ("quarantine", quarantine, "move what is in quarantine/ elsewhere"),
+        ].filter { $0.1 >= 64 << 10 }.sorted { $0.1 > $1.1 }
+    }
+
     private static func all(beneath directory: String) -> Int {
         guard let names = try? FileSystem.names(in: directory) else { return 0 }
         return names.reduce(0) { sum, name in

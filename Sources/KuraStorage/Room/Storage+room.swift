@@ -5,7 +5,7 @@ import SQLite
 /// What the storage knows of the room on its disk.
 struct RoomState {
     /// Free bytes at the last look, and what the log had been given by then.
-    var free = Int.max
+    var free = Int.max / 4
     var appended: UInt64 = 0
     var lookAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
@@ -15,6 +15,8 @@ struct RoomState {
     /// Changes are refused, and somebody has been told.
     var isToldFull = false
     var tellAgainAt: UInt64 = 0
+    /// When it may be told again that nothing can be folded.
+    var tellFoldAt: UInt64 = 0
     /// Looks in a row that found no room with everything folded.
     var stuck = 0
     /// When what takes the room is looked at again.
@@ -73,10 +75,7 @@ extension Storage {
     func keepRoom(_ time: UInt64) {
         lookAtRoom(time)
         let facts = facts()
-        let limit = roomRule.overlayLimit(facts)
-        ledger.overlayLimit = limit ?? configuration.overlayBytes
-        ledger.transactionLimit = limit == nil ? .max : roomRule.transactionLimit(facts)
-        ledger.isRoomBounded = limit != nil
+        let limit = roomRule.bound(ledger, facts, held: reserve.heldBytes)
         let isRefusing = ledger.isRefusingForReserve
         folder.pace.set(
             checkpointBytes: limit == nil
@@ -140,6 +139,8 @@ extension Storage {
         ledger.isRefusingForReserve = true
         room.lookAt = 0
         tellFull(time)
+        // Who asks what takes the room is told the state before.
+        housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }
     }
 
     private func tellFull(_ time: UInt64) {
@@ -182,6 +183,10 @@ extension Storage {
         room.slice = max(RoomRule.leastSlice, (room.slice ?? 4 * configuration.reserveBytes) / 8)
         // At once while there is a reserve: others who write to the disk would take its room.
         if gave { return 0 }
+        if time >= room.tellFoldAt {
+            room.tellFoldAt = time + 10_000_000_000
+            report("no space to fold \(ledger.overlayBytes) bytes of changes, which are in the log: it is tried again until there is some")
+        }
         queries.refuseParked(.noSpace)
         scrub.refuseWaiting()
         return 50_000_000
@@ -200,10 +205,24 @@ extension Storage {
 }
 
 extension RoomRule {
-    /// Whether a start finds what a full disk has left of the reserve, and no room for the rest: changes were refused, and still are.
+    /// Bounds what changes may take.
+    /// - Returns: most bytes of unfolded changes; nil when the room sets no bound.
+    @discardableResult
+    func bound(_ ledger: Ledger, _ facts: Facts, held: Int) -> Int? {
+        let limit = overlayLimit(facts)
+        ledger.overlayLimit = limit ?? overlay
+        ledger.transactionEnd = transactionEnd(facts)
+        ledger.removalPages = removalPages(facts, held: held)
+        ledger.removalsEnd = limit == nil ? overlay : removalsEnd(facts, held: held)
+        ledger.isRoomBounded = limit != nil
+        return limit
+    }
+
+    /// Whether a start finds what a full disk has left of the reserve, and no room for the rest, or hardly any beside it: changes were
+    /// refused, and still are.
     func isShort(_ reserve: Reserve, _ configuration: StorageConfiguration) -> Bool {
-        guard !reserve.isThere, let found = FileSystem.room(configuration.dataDirectory) else { return false }
-        let held = reserve.heldBytes
-        return growth(Int(found.f_bavail) * Int(found.f_frsize), held: held) < reserve.bytes - held
+        guard let found = FileSystem.room(configuration.dataDirectory) else { return false }
+        let (free, held) = (Int(found.f_bavail) * Int(found.f_frsize), reserve.heldBytes)
+        return reserve.isThere ? !admits(free, held: held) : growth(free, held: held) < reserve.bytes - held
     }
 }

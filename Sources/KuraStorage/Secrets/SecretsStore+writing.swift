@@ -145,7 +145,7 @@ extension SecretsStore {
     /// Deletes secrets of a service, so many at most.
     /// - Parameters:
     ///   - service: whose.
-    ///   - most: how many at most.
+    ///   - most: how many at most; fewer go where there is little room.
     ///   - isWanted: whether one is to go, by its access group; nil: all are.
     /// - Returns: how many are left of those that are to go.
     /// - Throws: as `put`.
@@ -169,16 +169,22 @@ extension SecretsStore {
             }
             items.append(item)
         }
+        var cleared = 0
+        let bytes = values(of: place.scope)?.bytes ?? 0
         let rev = try ledger.transaction { () throws(StoreError) in
             for item in items {
                 try open(item, place)
+                // Its versions, itself and the records; what goes is zeroed.
+                let zeroed = bytes - (values(of: place.scope)?.bytes ?? 0)
+                if cleared > 0, !ledger.mayRemove(head.versions.count + 4, zeroed: zeroed) { break }
                 rowKey.removeAll()
                 rowKey.append(item.key)
                 try stageDeletion(item, place)
+                cleared += 1
             }
         }
         guard let rev else { return (absent(place.scope.lastRev), 0) }
-        return (WriteResult(rev: rev, changed: items.count), left - items.count)
+        return (WriteResult(rev: rev, changed: cleared), left - cleared)
     }
 
     /// Says what a service is; what is nil stays as it was.

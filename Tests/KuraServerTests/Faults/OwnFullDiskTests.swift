@@ -81,4 +81,95 @@ import Testing
         try client.result("documents.drop", "{\"collection\":\"c\"}")
         #expect(try waitUntilWritable(client))
     }
+
+    private func full(_ profile: String = "small", _ bytes: Int = 24 << 20) throws -> (TemporaryDaemon, Client) {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.launchEphemeral(more: ["--profile", profile, "--disk-limit", "\(bytes)"])
+        return (daemon, try daemon.connect())
+    }
+
+    /// Puts documents until so few bytes are free; nothing is refused by then.
+    private func fill(_ client: Client, bytes: Int, leaving left: Int) throws -> [String] {
+        let value = String(repeating: "x", count: bytes)
+        var ids: [String] = []
+        while try client.result("storage.status")["space"]?["free"]?.int ?? 0 > left, ids.count < 1000 {
+            for _ in 0..<4 {
+                let id = "\(ids.count)"
+                try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\"\(value)\"}")
+                ids.append(id)
+            }
+            usleep(30_000)
+        }
+        return ids
+    }
+
+    private func isFolded(_ client: Client) throws -> Bool {
+        let deadline = now() + 10
+        while now() < deadline {
+            let status = try client.result("storage.status")
+            if status["foldedRev"] == status["rev"] { return true }
+            usleep(20_000)
+        }
+        return false
+    }
+
+    @Test func `a deletion of all at once is folded on a nearly full disk`() throws {
+        let (daemon, client) = try full()
+        let ids = try fill(client, bytes: 100_000, leaving: 2 << 20)
+        #expect(ids.count > 60)
+        let list = ids.map { "\"\($0)\"" }.joined(separator: ",")
+        let reply = try client.result("documents.deleteMany", "{\"collection\":\"c\",\"ids\":[\(list)]}")
+        #expect(reply["deleted"]?.int == ids.count)
+        #expect(try isFolded(client))
+        #expect(try waitUntilWritable(client))
+        // What nothing is left of cannot come back; it was in the first of them that there was room for their last values.
+        _ = try client.refusal("documents.restore", "{\"collection\":\"c\",\"id\":\"\(ids.last ?? "")\"}")
+        withExtendedLifetime(daemon) {}
+    }
+
+    @Test func `a transaction that could not be folded is refused`() throws {
+        let (daemon, client) = try full()
+        _ = try fill(client, bytes: 40_000, leaving: 13 << 20)
+        let value = String(repeating: "y", count: 1_000_000)
+        let documents = (0..<12).map { "{\"id\":\"b\($0)\",\"value\":\"\(value)\"}" }.joined(separator: ",")
+        let refusal = try client.refusal("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(documents)]}")
+        #expect(refusal["kind"] == .string("noSpace") && refusal["hint"]?.text?.contains("larger than the room") == true)
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"b\",\"value\":\"\(value)\"}")
+        #expect(try isFolded(client))
+        withExtendedLifetime(daemon) {}
+    }
+
+    @Test func `what a selector finds is deleted in slices on a full disk, and secrets are cleared a part at a time`() throws {
+        let (daemon, client) = try full()
+        for number in 0..<150 {
+            try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"\(number)\",\"secret\":\"x\"}")
+        }
+        let value = String(repeating: "z", count: 2000)
+        var count = 0
+        while count < 20_000 {
+            let documents = (count..<count + 20).map { "{\"id\":\"\($0)\",\"value\":{\"t\":\"\(value)\"}}" }
+            let reply = try client.call(
+                "documents.putMany", "{\"collection\":\"c\",\"documents\":[\(documents.joined(separator: ","))]}")
+            guard reply["result"] != nil else { break }
+            count += 20
+        }
+        _ = try fill(client, 0)
+        var cleared = 0
+        for _ in 0..<20 {
+            let reply = try client.result("secrets.clear", "{\"service\":\"s\",\"confirm\":\"s\"}")
+            cleared += reply["deleted"]?.int ?? 0
+            if reply["left"]?.int == 0 { break }
+        }
+        #expect(cleared == 150)
+        let ids = (0..<1000).map { "\"\($0)\"" }.joined(separator: ",")
+        let refusal = try client.refusal("documents.deleteMany", "{\"collection\":\"c\",\"ids\":[\(ids)]}")
+        #expect(refusal["kind"] == .string("noSpace") && (16..<1000).contains(refusal["limit"]?.int ?? 0))
+        let deleted = try client.result(
+            "documents.deleteMany",
+            "{\"collection\":\"c\",\"where\":{\"t\":{\"$exists\":true}},\"allowScan\":true,\"timeoutMs\":30000}")
+        #expect(deleted["deleted"]?.int == count && deleted["slices"]?.int ?? 0 > 1)
+        #expect(try waitUntilWritable(client))
+        #expect(try isFolded(client))
+        withExtendedLifetime(daemon) {}
+    }
 }

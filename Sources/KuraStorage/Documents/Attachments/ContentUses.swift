@@ -46,8 +46,15 @@ final class ContentUses {
         for attachment in list.attachments { changes[attachment.digest, default: 0] += change }
     }
 
-    /// Writes the counts in a transaction that is no slice's; what nobody uses any more is told with the next slice.
+    /// Writes the counts in a transaction that is no slice's; what nobody uses any more is told with the next slice, or asked for.
     func writeLater() throws(SQLiteError) { unusedSince = try write(forgetting: []) }
+
+    var hasUnused: Bool { !unusedSince.isEmpty }
+
+    func takeUnused() -> [ContentDigest] {
+        defer { unusedSince = [] }
+        return unusedSince
+    }
 
     /// Writes the counts, and lets go of those that are none and whose contents are gone.
     /// - Returns: contents that nobody uses any more.

@@ -921,7 +921,8 @@ class DocumentsMethods(Store):
         `ids`: At most 10,000; no id twice. Those of no documents are passed over. All or nothing, one revision.
             This or `where`.
         `where`: A selector (queries.md): what the documents must have. Up to 5,000 of them, and 64 MiB of values,
-            go in one transaction; more in slices, each a revision of its own, with notifications `progress`.
+            go in one transaction; more, or more than a full disk has room for at once, in slices, each a revision
+            of its own, with notifications `progress`.
         `atomic`: With `where`, true: in one transaction or not at all, as with a `requestKey`.
         `dry_run`: With `where`, true: count the documents and delete none.
         `allow_scan`: With `where`, true: look at every document, though there are more than 10,000 and no index
@@ -1894,7 +1895,8 @@ class AsyncDocumentsMethods(Store):
         `ids`: At most 10,000; no id twice. Those of no documents are passed over. All or nothing, one revision.
             This or `where`.
         `where`: A selector (queries.md): what the documents must have. Up to 5,000 of them, and 64 MiB of values,
-            go in one transaction; more in slices, each a revision of its own, with notifications `progress`.
+            go in one transaction; more, or more than a full disk has room for at once, in slices, each a revision
+            of its own, with notifications `progress`.
         `atomic`: With `where`, true: in one transaction or not at all, as with a `requestKey`.
         `dry_run`: With `where`, true: count the documents and delete none.
         `allow_scan`: With `where`, true: look at every document, though there are more than 10,000 and no index

@@ -228,7 +228,8 @@ class ForbiddenError(ServerError):
 
 
 class NoSpaceError(ServerError):
-    """The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on.
+    """The disk is full: this change was not stored, and nobody else's was touched. Reads and deletions go on. With
+    `data.hint`, it is too much for one transaction, and less at once may do; `data.limit` items may be removed.
     """
 
     kind = "noSpace"

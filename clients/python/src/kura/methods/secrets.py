@@ -1193,7 +1193,7 @@ class SecretsMethods(Store):
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SecretsClearResult:
-        """Removes secrets of a service, 1,000 at most: send it again until nothing is left.
+        """Removes secrets of a service, 1,000 at most, fewer on a full disk: send it again until nothing is left.
 
         `service`: Which application's or server's secrets.
         `confirm`: The service's installation when it has one, else its name once more.
@@ -2280,7 +2280,7 @@ class AsyncSecretsMethods(Store):
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> SecretsClearResult:
-        """Removes secrets of a service, 1,000 at most: send it again until nothing is left.
+        """Removes secrets of a service, 1,000 at most, fewer on a full disk: send it again until nothing is left.
 
         `service`: Which application's or server's secrets.
         `confirm`: The service's installation when it has one, else its name once more.
