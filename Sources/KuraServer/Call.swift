@@ -230,7 +230,8 @@ extension Refusal {
         case .noSpace: self = .error(RPCError(.noSpace))
         case .tooLargeForRoom(let items?):
             self = .error(
-                RPCError(.noSpace, hint: "one transaction may remove `limit` items for now: fewer at once", limit: items))
+                RPCError(
+                    .noSpace, hint: "one transaction may remove `limit` items for now: fewer at once", limit: items))
         case .tooLargeForRoom(nil):
             self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
         case .sealed: self = .error(RPCError(.sealed))

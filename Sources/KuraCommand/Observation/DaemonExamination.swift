@@ -132,7 +132,8 @@ enum DaemonExamination {
         return Finding(
             .error, "space",
             "the disk is full: changes are refused until \(ByteText.size(space.integer("missing") ?? 0)) more are free; deletions are not. It has: \(taken)",
-            advice: usage.filter { $0.bytes >= all / 20 }.compactMap { Self.help[$0.name] }.prefix(3).joined(separator: "; ")
+            advice: usage.filter { $0.bytes >= all / 20 }.compactMap { Self.help[$0.name] }.prefix(3).joined(
+                separator: "; ")
                 + "; what others have on the file system, or a larger one")
     }
 

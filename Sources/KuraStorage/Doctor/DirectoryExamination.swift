@@ -267,9 +267,11 @@ public struct DirectoryExamination {
         let parts = RoomUsage.measure(configuration).parts
         guard !parts.isEmpty else { return add(.error, "disk", told, advice: "make room") }
         let all = parts.reduce(0) { $0 + $1.bytes }
-        let help = parts.filter { $0.bytes >= all / 20 }.prefix(3).map { "\($0.name): \($0.help)" }.joined(separator: "; ")
+        let help = parts.filter { $0.bytes >= all / 20 }.prefix(3).map { "\($0.name): \($0.help)" }.joined(
+            separator: "; ")
         add(
-            .error, "disk", "\(told). It has: " + parts.map { "\($0.name) \($0.bytes >> 10) KiB" }.joined(separator: ", "),
+            .error, "disk",
+            "\(told). It has: " + parts.map { "\($0.name) \($0.bytes >> 10) KiB" }.joined(separator: ", "),
             advice: "a daemon starts all the same and takes deletions. \(help); or a larger file system")
     }
 

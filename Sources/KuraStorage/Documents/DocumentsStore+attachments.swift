@@ -108,7 +108,8 @@ extension DocumentsStore {
             return
         }
         try ledger.stage(
-            scope, key: id, value: keeps ? Bytes() : Self.emptyList, isTombstone: true, carrying: keeps ? old.value : nil,
+            scope, key: id, value: keeps ? Bytes() : Self.emptyList, isTombstone: true,
+            carrying: keeps ? old.value : nil,
             old: old, oldBytes: AttachmentList.totalBytes(old.value), newBytes: 0, mayRepeat: true
         ) { item in
             Self.succeed(item, old)

@@ -36,7 +36,8 @@ public struct RoomUsage: Sendable, Equatable {
             ("attachments", attachments, "delete their documents, then 'kura documents purge'"),
             ("log", log, "what is only there is folded by a daemon, as there is room"),
             ("caches", caches, "'kura models deleteMany', or smaller bounds"),
-            ("blobs", blobs, "'kura blobs deleteMany', or smaller bounds"), ("backups", backups, "'kura backups prune'"),
+            ("blobs", blobs, "'kura blobs deleteMany', or smaller bounds"),
+            ("backups", backups, "'kura backups prune'"),
             ("quarantine", quarantine, "move what is in quarantine/ elsewhere"),
         ].filter { $0.1 >= 64 << 10 }.sorted { $0.1 > $1.1 }
     }

@@ -185,7 +185,9 @@ extension Storage {
         if gave { return 0 }
         if time >= room.tellFoldAt {
             room.tellFoldAt = time + 10_000_000_000
-            report("no space to fold \(ledger.overlayBytes) bytes of changes, which are in the log: it is tried again until there is some")
+            report(
+                "no space to fold \(ledger.overlayBytes) bytes of changes, which are in the log: it is tried again until there is some"
+            )
         }
         queries.refuseParked(.noSpace)
         scrub.refuseWaiting()

@@ -133,13 +133,16 @@ import Testing
         let value = String(repeating: "y", count: 1_000_000)
         let documents = (0..<12).map { "{\"id\":\"b\($0)\",\"value\":\"\(value)\"}" }.joined(separator: ",")
         let refusal = try client.refusal("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(documents)]}")
-        #expect(refusal["kind"] == .string("noSpace") && refusal["hint"]?.text?.contains("larger than the room") == true)
+        #expect(
+            refusal["kind"] == .string("noSpace") && refusal["hint"]?.text?.contains("larger than the room") == true)
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"b\",\"value\":\"\(value)\"}")
         #expect(try isFolded(client))
         withExtendedLifetime(daemon) {}
     }
 
-    @Test func `what a selector finds is deleted in slices on a full disk, and secrets are cleared a part at a time`() throws {
+    @Test func `what a selector finds is deleted in slices on a full disk, and secrets are cleared a part at a time`()
+        throws
+    {
         let (daemon, client) = try full()
         for number in 0..<150 {
             try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"\(number)\",\"secret\":\"x\"}")
