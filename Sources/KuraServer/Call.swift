@@ -236,7 +236,13 @@ extension Refusal {
             self = .error(RPCError(.noSpace, hint: "the transaction is larger than the room: less at once may do"))
         case .sealed: self = .error(RPCError(.sealed))
         case .preparing: self = .pause
-        case .integrity: self = .error(RPCError(.integrity, hint: "secrets have been altered, removed or set back"))
+        case .integrity:
+            self = .error(
+                RPCError(
+                    .integrity,
+                    hint:
+                        "secrets have been altered, removed or set back: 'kura secrets verify' tells which, 'kura secrets repair' goes on with what is whole"
+                ))
         case .noSuchVersion(let shownRev):
             call.shows(shownRev)
             self = .error(RPCError(.notFound, hint: "there is no such version, or its value is gone"))

@@ -1,9 +1,11 @@
 """File systems that can lose power, and one that can be full."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
+import uuid
 
 
 def run(*command):
@@ -90,12 +92,23 @@ class Image:
                 # A dead one may still list what it has in memory.
                 open(probe, "w").close()
                 os.unlink(probe)
+                self.rename_kernel()
                 return
             except OSError:
                 # Somebody else's mount namespace was made meanwhile and keeps the dead one; it was mounted once more.
                 if attempt == 99:
                     raise
                 time.sleep(0.1)
+
+    def rename_kernel(self):
+        """After a power cut another kernel runs, whose boot_id boot.json does not have."""
+        path = os.path.join(self.data, "boot.json")
+        if not os.path.exists(path):
+            return
+        with open(path, "r+b") as file:
+            text = file.read()
+            file.seek(0)
+            file.write(re.sub(rb'"kernel":"[^"]{36}"', b'"kernel":"' + str(uuid.uuid4()).encode() + b'"', text))
 
     def unmount(self):
         if self.is_mounted:

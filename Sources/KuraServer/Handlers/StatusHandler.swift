@@ -67,7 +67,7 @@ enum StatusHandler {
         let space = storage.caches.space
         object.name("space", &out)
         var inner = ObjectWriter(&out)
-        inner.number("free", space.free, &out)
+        inner.number("free", room.free, &out)
         inner.number("total", space.total, &out)
         inner.number("minFree", space.threshold, &out)
         inner.boolean("low", space.isLow, &out)

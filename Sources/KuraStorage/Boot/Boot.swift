@@ -370,6 +370,7 @@ public final class Boot: Sendable {
     /// Nobody is told any more. May wait for the disk.
     /// - Returns: how many notices there were.
     func acknowledge() throws(StorageFault) -> Int {
+        recoveredFile.forgetSetAside()
         let before = state.withLock { $0.notices }
         let left = before.filter { $0.step != .done }
         guard left.count < before.count else { return 0 }

@@ -166,6 +166,17 @@ public struct RecoveredNotice: Equatable, Sendable {
         }
     }
 
+    /// What to do about it, for people.
+    var advice: String {
+        switch what {
+        case .durable: "look at what lies in quarantine/\(quarantine), then 'kura storage acknowledge'"
+        case .caches: "caches fill again by themselves: 'kura storage acknowledge'"
+        case .log where missing.contains { $0.store == Store.secrets.roomName }:
+            "'kura secrets verify' tells which services refuse since, 'kura secrets repair' has them go on; then 'kura storage acknowledge'"
+        case .log: "write anew what is missing, then 'kura storage acknowledge'"
+        }
+    }
+
     /// What is missing, for people.
     public var missingText: String {
         missing.map { one in
@@ -245,6 +256,13 @@ struct RecoveredFile {
         try FileSystem.replace(path, with: text.bytes, in: directory)
     }
 
+    private var asidePath: String { path + ".damaged" }
+
     /// Out of the way, for whoever wants to see what it was.
-    func setAside() { FileSystem.tryToRename(path, path + ".damaged") }
+    func setAside() { FileSystem.tryToRename(path, asidePath) }
+
+    /// A damaged one lies there, and nobody has acknowledged that.
+    var hasSetAside: Bool { FileSystem.exists(asidePath) }
+
+    func forgetSetAside() { FileSystem.tryToRemove(asidePath) }
 }

@@ -102,7 +102,7 @@ public struct DirectoryExamination {
         return unsafe csys_mode(path, &mode, &owner, 0) == 0 ? (mode, owner) : nil
     }
 
-    private static func octal(_ mode: UInt32) -> String {
+    static func octal(_ mode: UInt32) -> String {
         let digits = String(mode & 0o7777, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
@@ -130,70 +130,6 @@ public struct DirectoryExamination {
 
     static func more(_ count: Int) -> String { count > 0 ? ", and \(count) more" : "" }
 
-    // MARK: Keys
-
-    private mutating func lookAtKeys() {
-        let files = KeyFiles(configuration)
-        let hasRootKey = FileSystem.exists(files.rootKeyPath)
-        for path in [files.rootKeyPath, files.hostKeyPath, files.slotsPath] {
-            guard let (mode, _) = Self.mode(path) else { continue }
-            if mode & UInt32(S_IFMT) != UInt32(S_IFREG) {
-                add(
-                    .error, "keys", "\(path) is no regular file",
-                    advice: "put back what was there: the daemon follows no links")
-            } else if mode & 0o077 != 0 {
-                add(
-                    .error, "keys", "\(path) can be read by others (mode \(Self.octal(mode)))",
-                    advice:
-                        "chmod 600 it, then make new keys with 'kura secrets rotate': whoever has read it has the secrets"
-                )
-            }
-        }
-        do throws(KeysFault) {
-            guard let text = try files.slotsText() else {
-                if hasRootKey {
-                    add(
-                        .error, "keys", "keys/slots.json is missing, and keys/root.key is there",
-                        advice: "put slots.json back from where it was copied: without it the secrets cannot be opened")
-                } else {
-                    add(.ok, "keys", "there are no keys, and no secrets")
-                }
-                return
-            }
-            // Whose format is newer is told of already, and cannot be read.
-            guard KeySlots.format(of: text) ?? 0 <= KeySlots.newestFormat else { return }
-            let slots = try KeySlots(reading: text)
-            lookAt(slots, hasRootKey: hasRootKey)
-        } catch {
-            add(
-                .error, "keys", "\(error)",
-                advice:
-                    "put keys/slots.json back from where it was copied; \(Self.starts) unless with --without-secrets")
-        }
-    }
-
-    private mutating func lookAt(_ slots: KeySlots, hasRootKey: Bool) {
-        let kinds = slots.slots.map(\.kind)
-        if kinds.contains(.keyFile), !hasRootKey {
-            let others = kinds.filter { $0 != .keyFile }
-            add(
-                others.isEmpty ? .error : .warning, "keys", "keys/root.key is missing, and a slot needs it",
-                advice: others.isEmpty
-                    ? "put it back: nothing else opens the secrets"
-                    : "put it back, or remove its slot with 'kura secrets remove-slot'")
-            return
-        }
-        let names = Set(kinds.map(\.rawValue)).sorted().joined(separator: ", ")
-        add(.ok, "keys", "\(slots.slots.count) slot\(slots.slots.count == 1 ? "" : "s"): \(names)")
-        if kinds == [.keyFile] {
-            add(
-                .note, "keys", "keys/root.key alone opens the secrets, and lies beside them",
-                advice:
-                    "whoever copies the directory has them: add a slot of another kind (proto-docs/secrets.md), and keep a copy of the key"
-            )
-        }
-    }
-
     // MARK: Starts
 
     private mutating func lookAtStarts() {
@@ -209,12 +145,15 @@ public struct DirectoryExamination {
             lookAtDamage(record)
         }
         do throws(StorageFault) {
-            for notice in try RecoveredFile(configuration).read() {
+            let file = RecoveredFile(configuration)
+            if file.hasSetAside {
                 add(
-                    .recovered, "recovery", notice.line,
-                    advice: notice.what == .durable
-                        ? "look at what lies in quarantine/\(notice.quarantine), then 'kura storage acknowledge'"
-                        : "caches fill again by themselves: 'kura storage acknowledge'")
+                    .recovered, "recovery",
+                    "recovered.json was damaged, and what it said of earlier recoveries is lost",
+                    advice: "look at what lies in quarantine/ and at the daemon's log, then 'kura storage acknowledge'")
+            }
+            for notice in try file.read() {
+                add(.recovered, "recovery", notice.line, advice: notice.advice)
             }
         } catch { add(.warning, "recovery", "\(error)") }
         let aside = (try? Quarantine.entries(configuration)) ?? []

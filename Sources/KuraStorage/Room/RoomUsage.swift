@@ -66,6 +66,8 @@ public struct RoomUsage: Sendable, Equatable {
 
 /// How the storage stands with its room.
 public struct RoomStatus: Sendable {
+    /// Bytes left for this user, as of now.
+    public var free: Int
     /// Changes are refused; what takes something away is not.
     public var isFull: Bool
     /// Bytes that have to become free until changes are accepted again; 0 while they are.
@@ -92,9 +94,10 @@ extension Storage {
             room.measureAt = time + 1_000_000_000
             housekeeper.submit { [gauge, configuration] in gauge.measure(configuration) }
         }
-        caches.space.look()
+        let found = FileSystem.room(configuration.dataDirectory)
         let isFull = ledger.isRefusingForReserve
         return RoomStatus(
+            free: found.map { Int($0.f_bavail) * Int($0.f_frsize) } ?? 0,
             isFull: isFull, missing: isFull ? roomRule.missing(room.free, held: reserve.heldBytes) : 0,
             usage: gauge.usage)
     }

@@ -215,4 +215,17 @@ import Testing
         try daemon.waitUntilFolded()
         #expect(daemon.terminate() == 0)
     }
+
+    @Test func `a root key that does not open its slot is an error of doctor`() throws {
+        let client = try daemon.connect()
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\"}")
+        #expect(daemon.terminate() == 0)
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 0, "\(daemon.log)")
+        try TemporaryDaemon.overwrite(daemon.data + "/keys/root.key", at: 5, [1, 2, 3, 4])
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 9)
+        #expect(daemon.log.contains("keys/root.key opens no slot"))
+        TemporaryDaemon.write("short", to: daemon.data + "/keys/root.key")
+        #expect(try daemon.run(["doctor", "--data-dir", daemon.data]) == 9)
+        #expect(daemon.log.contains("keys/root.key has 5 bytes"))
+    }
 }

@@ -187,6 +187,57 @@ import Testing
         try harness.start { _, boot in #expect(!boot.isUnclean) }
     }
 
+    // MARK: What was acknowledged
+
+    @Test func `a note of what was acknowledged that is gone after a kill is told, and begins a new history`() throws {
+        let epoch = try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<5)
+            return recovery.epoch
+        }
+        // After an end nobody needs it.
+        try FileSystem.remove(harness.configuration.acknowledgedPath)
+        try harness.start { recovery, boot in #expect(boot.recovered.isEmpty && recovery.epoch == epoch) }
+        try harness.die(in: .serving)
+        try FileSystem.remove(harness.configuration.acknowledgedPath)
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<5)
+            #expect(recovery.epoch != epoch)
+            let notice = try #require(boot.recovered.first)
+            #expect(notice.what == .log && notice.missing.isEmpty && notice.reason.contains("acknowledged"))
+            #expect(harness.report.contains("MAY HAVE LOST"))
+        }
+        try harness.start { _, boot in #expect(boot.recovered.count == 1) }
+    }
+
+    @Test(arguments: [true, false]) func `a hole is damage when the kernel still runs that the log was written to`(
+        isOfThisKernel: Bool
+    ) throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<10) }
+        let log = harness.configuration.logDirectory
+        let number = try #require(try LogFiles.numbers(in: log).last)
+        do {
+            let whole = try Segment(opening: number, in: log)
+            let other = try Segment(creating: 90, in: log, capacity: 1 << 16, recycled: nil)
+            try whole.rows(after: 0) { (row) throws(StorageFault) in
+                guard row.rev < 11 || row.rev > 12 else { return }
+                try other.append(previous: row.previous, rev: row.rev, at: row.at, records: row.records, synced: 0)
+            }
+        }
+        try Segment.remove(number, in: log)
+        try harness.die(in: .serving)
+        if !isOfThisKernel {
+            let path = harness.configuration.bootPath
+            let text = String(decoding: try FileSystem.contents(path, atMost: 2000) ?? [], as: UTF8.self)
+            TestFiles.write(text.replacing(Kernel.boot, with: "another"), to: path)
+        }
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<5)
+            #expect(boot.recovered.first?.missing == (isOfThisKernel ? [.init(fromRev: 11, toRev: 12)] : nil))
+            if isOfThisKernel { try harness.expect(recovery, 6..<10) }
+            #expect(recovery.ledger.rev == (isOfThisKernel ? 20 : 10))
+        }
+    }
+
     // MARK: Caches
 
     @Test func `the cache that a process has not outlived opening goes, and no other`() throws {
