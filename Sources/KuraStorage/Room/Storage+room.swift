@@ -7,6 +7,8 @@ struct RoomState {
     /// Free bytes at the last look, and what the log had been given by then.
     var free = Int.max / 4
     var appended: UInt64 = 0
+    /// What it had been given when the room was judged last.
+    var judged = UInt64.max
     var lookAt: UInt64 = 0
     /// The disk was found full and has not been found otherwise since.
     var isFull = false
@@ -73,6 +75,13 @@ extension Storage {
 
     /// Bounds what changes may take, has the reserve grow or shrink, and refuses changes while there is no room.
     func keepRoom(_ time: UInt64) {
+        // Far from full, only what is written brings it nearer: a turn that reads has nothing to judge.
+        if time < room.lookAt, log.bytesAppended == room.judged, reserve.isThere, !room.isFull, !ledger.isRoomBounded,
+            !ledger.isRefusingForReserve, !ledger.isOverlayFull
+        {
+            return
+        }
+        room.judged = log.bytesAppended
         lookAtRoom(time)
         let facts = facts()
         let limit = roomRule.bound(ledger, facts, held: reserve.heldBytes)
