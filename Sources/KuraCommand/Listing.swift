@@ -34,8 +34,8 @@ struct Listing {
         return JSONElements.read(collection) ?? []
     }
 
-    /// What was asked for and is not among the items, by the name that the result gives it: `missing`; what a recovery
-    /// lost of the changes that are listed: `lost`.
+    /// Remarks beside the items, each under the name that the result gives it: `missing` names what the request asked for and the list does not
+    /// have, `lost` tells what a recovery lost of these changes.
     func remarks(on result: JSONObject, method: Method, asked: Parameters) -> [String] {
         if case .map = field.type, let keys = asked["keys"].flatMap(JSONElements.read) {
             let found = result.object(field.name)?.names ?? []

@@ -62,7 +62,7 @@ struct StatusSummary {
                 (rows + troubles + (failed.map { [$0] } ?? []) + disk).map { ($0[0], $0[1]) }, width: width)
     }
 
-    /// What was found damaged, and how snapshots do.
+    /// Damage that was found, and the state of scheduled snapshots.
     private var troubles: [[String]] {
         var rows: [[String]] = []
         let damage = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }

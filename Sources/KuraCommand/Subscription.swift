@@ -71,7 +71,7 @@ struct Subscription {
 
     private mutating func note(_ params: [UInt8]) {
         guard resumes, let object = JSONObject(params) else { return }
-        // What was let go of, or lost, is read elsewhere; what follows it is told.
+        // A client reads elsewhere what retention removed or a recovery lost; this page goes on behind it.
         if let rev = object["rev"] ?? object["resyncRev"] ?? object["toRev"] { asked["afterRev"] = rev }
         if let epoch = object["epoch"] { asked["epoch"] = epoch }
     }

@@ -93,7 +93,7 @@ enum DaemonExamination {
         return ". The snapshot \(notice.string("snapshot") ?? "") leaves out: \(words.joined(separator: ", "))"
     }
 
-    /// What was found damaged: by reads since the start, and by the last look through everything.
+    /// Lists damage: what reads have met since the start, and what the last check has found.
     private static func judgeDamage(_ status: JSONObject) -> [Finding] {
         var findings = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }.map { damage in
             Finding(

@@ -1,6 +1,6 @@
 import KuraClient
 
-/// How the snapshots do that a daemon makes by itself, by what `storage.status` tells.
+/// Judges the scheduled snapshots by what `storage.status` says of them.
 struct SnapshotHealth {
     /// Seconds between two, as the configuration says.
     let every: Int64

@@ -69,7 +69,7 @@ extension Method {
         Field("help", .text(maxBytes: 4096), "The command that helps."),
     ]
 
-    /// Snapshots that the daemon makes by itself.
+    /// Scheduled snapshots: the daemon makes them by itself.
     static let scheduledBackups: [Field] = [
         Field("everySeconds", .count, required: true, "`backups.every` of the configuration."),
         Field(

@@ -6,7 +6,7 @@ import KuraTransport
 import SQLite
 import Synchronization
 
-/// How snapshots that the daemon makes by itself do, since it started.
+/// The state of scheduled snapshots since the daemon started.
 struct BackupHealth {
     /// Seconds between two; 0: none are made.
     var every = 0

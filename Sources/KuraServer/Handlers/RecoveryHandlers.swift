@@ -43,7 +43,7 @@ enum RecoveryHandlers {
         out.append("}")
     }
 
-    /// What a snapshot had left out.
+    /// Items that a snapshot does not have.
     private static func append(
         _ leftOut: [RecoveredOmission], to object: inout ObjectWriter, _ out: inout ByteBuffer
     ) {
