@@ -133,7 +133,7 @@ public enum Daemon {
             journal.log(.info, "stopped")
             return 0
         case .failed(let fault):
-            journal.log(.error, "stopped: the outcome of unsynced changes is unknown", [("reason", fault.description)])
+            journal.log(.error, fault.lastLine, [("reason", fault.description)])
             return 1
         }
     }

@@ -133,6 +133,19 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The last line of a daemon that this ends.
+    public var lastLine: StaticString {
+        switch self {
+        case .syncFailed: "stopped: the outcome of unsynced changes is unknown"
+        case .database(let error, _) where error.isCorrupt: Self.stoppedForDamage
+        case .damaged, .damagedLog, .hole: Self.stoppedForDamage
+        default: "stopped: the storage failed; what was acknowledged is in the log"
+        }
+    }
+
+    private static let stoppedForDamage: StaticString =
+        "stopped: stored data is damaged; what was acknowledged is in the log, and the next start recovers"
+
     /// What a change of the log follows on cannot be read in the tables.
     static func unreadable(_ what: String, _ error: StoreError) -> StorageFault {
         let text = "\(what) could not be read during recovery: \(error)"

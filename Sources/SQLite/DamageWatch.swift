@@ -39,7 +39,15 @@ public enum DamageWatch {
             let name = unsafe sqlite3_db_filename(database, "main")
         else { return }
         // Safety: as above.
-        let path = unsafe String(cString: name)
+        tell(error, unsafe String(cString: name))
+    }
+
+    /// Tells of damage that is met without a connection, in a file of another format.
+    public static func notice(damageIn path: String, _ what: String) {
+        tell(SQLiteError(extendedCode: SQLITE_CORRUPT, message: what), path)
+    }
+
+    private static func tell(_ error: SQLiteError, _ path: String) {
         let found = observers.withLock { $0.compactMap(\.observer).filter { path.hasPrefix($0.directory) } }
         for observer in found { observer.body(path, error) }
     }

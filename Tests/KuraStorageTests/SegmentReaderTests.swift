@@ -1,5 +1,6 @@
 import Glibc
 import KuraBytes
+import SQLite
 import Testing
 
 @testable import KuraStorage
@@ -87,7 +88,11 @@ import Testing
         let end = try Segment(opening: 1, in: directory.path).used
         let length = (end - SegmentFormat.firstRow) / 20
         try TestDisk.flip(Segment.path(directory.path, 1), at: SegmentFormat.firstRow + 7 * length + 100)
+        let told = Guarded<[String]>([])
+        let observer = DamageWatch.observe(directory.path) { path, _ in told.withLock { $0.append(path) } }
+        defer { withExtendedLifetime(observer) {} }
         #expect(revs(reader.read(after: 0, in: [1])) == Array(1...7))
+        #expect(told.withLock { $0 } == [Segment.path(directory.path, 1)])
         #expect(gap(reader.read(after: 7, in: [1])) == 8)
         #expect(revs(reader.read(after: 8, in: [1])) == Array(9...20))
     }

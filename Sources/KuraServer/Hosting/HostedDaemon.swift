@@ -112,7 +112,7 @@ public final class HostedDaemon: Sendable {
         server.stopRequest = life.request
         life.serves { loop.wake() }
         if case .failed(let fault) = server.run() {
-            journal.log(.error, "stopped: the outcome of unsynced changes is unknown", [("reason", fault.description)])
+            journal.log(.error, fault.lastLine, [("reason", fault.description)])
             _ = storage.assumeIsolated { $0.close() }
         }
     }

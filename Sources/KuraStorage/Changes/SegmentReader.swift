@@ -71,9 +71,18 @@ final class SegmentReader: @unchecked Sendable {
         if let open, open.number == number { return open }
         open = nil
         guard LogFiles.exists(number, in: directory) else { return nil }
-        let segment = try LogFiles.open(number, in: directory)
-        open = segment
-        return segment
+        do throws(StorageFault) {
+            let segment = try LogFiles.open(number, in: directory)
+            if !segment.damages.isEmpty { DamageWatch.notice(damageIn: segment.path, "rows are not what was written") }
+            open = segment
+            return segment
+        } catch {
+            // SQLite's own files tell by themselves.
+            if case .damaged(let why) = error {
+                DamageWatch.notice(damageIn: Segment.path(directory, number), why)
+            }
+            throw error
+        }
     }
 
     private static func firstRev(_ records: Bytes) throws(StorageFault) -> UInt64 {
