@@ -155,10 +155,7 @@ final class Call {
     }
 
     /// The query that this request has waited for; nil when it is begun for the first time.
-    func takeAnswer() -> QueryAnswer? {
-        defer { connection?.answer = nil }
-        return connection?.answer
-    }
+    func takeAnswer() -> QueryAnswer? { connection?.takeAnswer() }
 
     /// The condition that `ifRev` states.
     func condition(_ parameter: Int) -> Precondition {

@@ -76,6 +76,9 @@ final class Connection {
     var lastRound: UInt32 = 0
     /// The query that the next request has waited for.
     var answer: QueryAnswer?
+    /// The one that the turn has taken and cannot ask for again: it tells what has been done.
+    private var takenOutcome: QueryAnswer?
+    var patience = Patience()
     /// The query that a request waits for, and that request's id.
     var query: (ticket: UInt64, id: [UInt8])?
     /// Contents of attachments that the next request has waited for, and before them those of requests that the turn has answered.
@@ -115,6 +118,8 @@ final class Connection {
         var output: Int
         /// Lines behind one that waits which stay answered.
         var ahead: [Range<Int>] = []
+        /// What was waited for when the turn began.
+        var wait: ConnectionState.Wait
     }
     /// What the turn has changed of the feed, for taking it back.
     private var feedChanges: ContiguousArray<ConnectionFeed.Change> = []
@@ -160,13 +165,15 @@ final class Connection {
             crowd.room = isTight ? 0 : output.capacity
         }
         unsent.seal()
-        turnStart = TurnStart(framer: framer, state: state, output: output.count)
+        turnStart = TurnStart(framer: framer, state: state, output: output.count, wait: state.wait)
         lookedAt = 0
     }
 
     /// What the turn has answered so far stays, whatever becomes of the turn.
     func keepTurn() {
-        turnStart = TurnStart(framer: framer, state: state, output: output.count, ahead: ahead)
+        turnStart = TurnStart(
+            framer: framer, state: state, output: output.count, ahead: ahead, wait: turnStart?.wait ?? .none)
+        takenOutcome = nil
         if !descriptors.isEmpty { descriptors.commit() }
         if !contents.isEmpty { contents.commit() }
         unsent.seal()
@@ -177,11 +184,13 @@ final class Connection {
     func takeTurnBack(_ changes: ChangeFeed) {
         guard let start = turnStart else { return }
         (framer, state) = (start.framer, start.state)
-        // What it waited for when the turn began may have come meanwhile, so it is asked for again; but not a transfer,
-        // whose effects have been.
-        if case .transfer = state.wait, outcome == nil {} else { state.wait = .none }
-        answer = nil
-        query = nil
+        if !isStillToCome(start.wait) {
+            // It has come meanwhile, or was first asked for in this turn: it is asked for again, unless it tells what has been done.
+            state.wait = .none
+            query = nil
+            if !(answer?.query is ScrubDone) { answer = takenOutcome }
+        }
+        takenOutcome = nil
         hasTakenOutcome = false
         starting = []
         ahead = start.ahead
@@ -190,6 +199,23 @@ final class Connection {
         cutOutput(to: start.output)
         for change in feedChanges.reversed() { changes.undo(change, of: self) }
         feedChanges.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether what the turn has begun with is what the next request waits for. A transfer's effects have been.
+    private func isStillToCome(_ wait: ConnectionState.Wait) -> Bool {
+        switch state.wait {
+        case .transfer: outcome == nil
+        case .answer(let ticket): wait == state.wait && query?.ticket == ticket
+        default: false
+        }
+    }
+
+    /// The query that the request has waited for.
+    func takeAnswer() -> QueryAnswer? {
+        guard let taken = answer else { return nil }
+        answer = nil
+        if taken.query is ScrubDone { takenOutcome = taken }
+        return taken
     }
 
     /// There is no feed any more to take something back of.
@@ -207,11 +233,15 @@ final class Connection {
         }
     }
 
+    /// Whether the line that begins there has been answered while it was behind one that waited.
+    func isAnsweredAhead(_ lower: Int) -> Bool { !ahead.isEmpty && ahead.contains { $0.contains(lower) } }
+
     private func dropAhead() {
-        precondition(state.batch == nil, "a batch goes on in its line")
-        for lines in ahead.reversed() {
+        // Those that the turn has come to since are passed over, and leave with the rest.
+        for lines in ahead.reversed() where lines.lowerBound >= framer.consumed {
+            precondition(state.batch == nil, "a batch goes on in its line")
             input.remove(lines)
-            state.overtaken -= lines.count
+            state.overtaken = max(0, state.overtaken - lines.count)
             arrivals.removed(lines.count)
         }
         ahead.removeAll(keepingCapacity: true)
@@ -224,6 +254,7 @@ final class Connection {
         turnStart = nil
         state.endTurn()
         if !feedChanges.isEmpty { feedChanges.removeAll(keepingCapacity: feedChanges.capacity <= 64) }
+        if takenOutcome != nil { takenOutcome = nil }
         if hasTakenOutcome {
             outcome = nil
             hasTakenOutcome = false
@@ -263,6 +294,7 @@ final class Connection {
     /// The request that has waited for a query or a transfer has been answered, with what came or without.
     func dropAnswer() {
         if answer != nil { answer = nil }
+        patience = Patience()
         if outcome != nil { hasTakenOutcome = true }
     }
 
@@ -365,6 +397,10 @@ final class Connection {
     /// are read back out of the replies themselves, so that keeping them costs nothing while all goes well.
     func replaceUnsyncedReplies(syncedRev: UInt64) {
         let keep = Int(state.sendable(syncedRev: syncedRev, end: outputEnd) - sent)
+        // What was begun of a reply goes with its request, which is still in the input.
+        if let begun = state.batch?.outputPosition ?? state.gathering?.outputPosition {
+            cutOutput(to: Int(begun - sent))
+        }
         let waiting = Array(output.bytes[keep...])
         cutOutput(to: keep)
         for line in waiting.split(separator: 0x0A) where !line.starts(with: ReplyIDs.notification.utf8) {

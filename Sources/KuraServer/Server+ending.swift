@@ -36,7 +36,7 @@ extension Server {
 
     /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
     func drain() {
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         drainDeadline = time + 5_000_000_000
         newcomersDeadline = time + Self.newcomersTime
         facts.isDraining = true
@@ -77,7 +77,7 @@ extension Server {
 
     /// Ends the connections of those who had come in when the drain began: once their first request is there, or their time is over.
     func endNewcomers() {
-        let isOver = monotonicNow() >= newcomersDeadline
+        let isOver = monotonicNanoseconds() >= newcomersDeadline
         newcomers.removeAll { connection in
             guard isOver || connection.hasLine || connection.state.hasEnded || connection.isClosed else { return false }
             if !connection.isClosed {
@@ -92,7 +92,46 @@ extension Server {
     /// Everything has been answered, or the clients that do not read have had their time.
     var isDrained: Bool {
         guard let drainDeadline else { return false }
-        return connections.isEmpty || monotonicNow() >= drainDeadline
+        return connections.isEmpty || monotonicNanoseconds() >= drainDeadline
+    }
+
+    /// Answers every request that has come and was not answered. What was begun may have changed something; the rest has not.
+    /// `batch`: the one that was begun.
+    private func refuseRest(of connection: Connection, isBegun: Bool, _ batch: ConnectionState.Batch?) {
+        var kind = isBegun ? ErrorKind.outcomeUnknown : .shuttingDown
+        if let batch {
+            refuse(Bytes(rebasing: connection.input.bytes[batch.lower..<batch.upper]), kind, &connection.output)
+            kind = .shuttingDown
+        }
+        while case .line(let lower, let upper) = connection.framer.next(in: connection.input.bytes) {
+            refuse(Bytes(rebasing: connection.input.bytes[lower..<upper]), kind, &connection.output)
+            kind = .shuttingDown
+        }
+    }
+
+    private func refuse(_ line: Bytes, _ kind: ErrorKind, _ out: inout ByteBuffer) {
+        func answer(_ error: RPCError, behind separator: UInt8?) -> Bool {
+            guard reader.hasID else { return false }
+            if let separator { out.append(separator) }
+            out.append(error: error, id: reader.replyID)
+            return true
+        }
+        defer { reader.wipe() }
+        do throws(RPCError) {
+            guard case .batch(let count, var offset) = try reader.read(line, batchLimit: limits.batchItems) else {
+                if answer(RPCError(kind), behind: nil) { out.append(0x0A) }
+                return
+            }
+            var separator = UInt8(ascii: "[")
+            for _ in 0..<count {
+                var error = RPCError(kind)
+                do throws(RPCError) { try reader.nextMember(of: line, at: &offset) } catch let fault { error = fault }
+                if answer(error, behind: separator) { separator = UInt8(ascii: ",") }
+            }
+            if separator == UInt8(ascii: ",") { out.append("]\n") }
+        } catch {
+            if answer(error, behind: nil) { out.append(0x0A) }
+        }
     }
 
     /// The outcome of what was not synced is unknown: the replies that wait say so, then everything closes.
@@ -102,17 +141,13 @@ extension Server {
         for connection in connections.all {
             connection.state.commitFailed()
             connection.endTurn(pool)
+            let (isBegun, batch) = (
+                connection.state.wait != .none || connection.state.isComposing, connection.state.batch
+            )
             connection.replaceUnsyncedReplies(syncedRev: synced)
+            refuseRest(of: connection, isBegun: isBegun, batch)
             _ = connection.flush(syncedRev: .max, pool)
         }
         connections.removeAll()
     }
-}
-
-/// Nanoseconds on a clock that never goes back.
-func monotonicNow() -> UInt64 {
-    var time = timespec()
-    // Safety: the kernel fills one `timespec`, which is ours.
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

@@ -56,6 +56,7 @@ extension Server {
             budget -= 1
             switch frame {
             case .line(let lower, let upper):
+                if connection.isAnsweredAhead(lower) { continue }
                 if lower >= connection.lookedAt, upper + 1 < connection.input.count || turnPosition + 1 < turn.count {
                     lookAhead(connection, from: lower, storage)
                 }
@@ -119,8 +120,9 @@ extension Server {
             let line = Bytes(rebasing: connection.input.bytes[lower..<upper])
             guard line.first == UInt8(ascii: "{"), (try? reader.read(line, batchLimit: 0)) != nil, reader.isOutOfBand
             else { continue }
-            let (wait, waits) = (connection.state.wait, connection.waits)
+            let (wait, waits, patience) = (connection.state.wait, connection.waits, connection.patience)
             connection.waits = []
+            connection.patience = Patience()
             connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
             let position = connection.output.count
             if perform(connection, &connection.output, storage) {
@@ -130,6 +132,7 @@ extension Server {
             }
             connection.state.wait = wait
             connection.waits = waits
+            connection.patience = patience
         }
     }
 
@@ -281,11 +284,21 @@ extension Server {
             case .transfer(let work):
                 return accept(work, connection, &out)
             case .query(let ticket):
-                wait(for: ticket, connection)
-                return false
+                guard !connection.patience.begins() else {
+                    wait(for: ticket, connection)
+                    return false
+                }
+                storage.cancel(query: ticket)
+                out.append(error: RPCError(.overloaded, hint: Patience.spent), id: reader.replyID)
+                facts.latencies.refused(.overloaded, reader.methodIndex)
             case .building(let collection, let index):
-                wait(for: storage.awaitReference(of: collection, index: index), connection)
-                return false
+                guard let cause = connection.answer?.error, case .error(let refusal) = Refusal(cause, call: call) else {
+                    wait(for: storage.awaitReference(of: collection, index: index), connection)
+                    return false
+                }
+                // It has waited for it, and it does not come.
+                out.append(error: refusal, id: reader.replyID)
+                facts.latencies.refused(refusal.kind, reader.methodIndex)
             case .error(let refusal):
                 out.append(error: refusal, id: reader.replyID)
                 facts.latencies.refused(refusal.kind, reader.methodIndex)
@@ -318,6 +331,7 @@ extension Server {
         connection.waits.insert(.query)
         connection.state.wait = .answer(ticket)
         awaitingAnswer[ticket] = connection.token
+        if connection.patience.deadline > 0 { deadlines.add(connection.patience.deadline, ticket: ticket) }
     }
 
     /// What there is of a long reply may show what the turn has changed.

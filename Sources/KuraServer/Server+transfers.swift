@@ -198,12 +198,14 @@ extension Server {
         }
     }
 
-    /// Appends to the connection's output what may leave when `rev` is synced.
+    /// Appends to the connection's output what may leave when the strict revisions up to `rev` are synced.
     func tell(
         _ connection: Connection, rev: UInt64, _ storage: isolated Storage, _ body: (inout ByteBuffer) -> Void
     ) {
         let position = connection.outputEnd
         body(&connection.output)
+        // What lies above the newest strict revision may be lost by agreement.
+        let rev = min(rev, storage.strictRev)
         if rev > storage.syncedRev, connection.outputEnd > position {
             connection.state.shows(rev, at: position)
             connection.state.endTurn()
@@ -227,7 +229,10 @@ extension Server {
     /// The outcome of what was not synced is unknown, so that of every transfer is.
     func failTransfers() {
         for transfer in transfers where transfer.hasID && (transfer.ticket == nil || transfer.work.isInPlace) {
-            guard let connection = connections[transfer.token], !connection.state.isComposing else { continue }
+            // Who waits in its place is answered with the other lines.
+            guard let connection = connections[transfer.token], !connection.state.isComposing,
+                transfer.ticket.map({ connection.state.wait != .transfer($0) }) ?? true
+            else { continue }
             transfer.id.withBytes { connection.output.append(error: RPCError(.outcomeUnknown), id: $0) }
             connection.output.append(0x0A)
         }
@@ -240,8 +245,8 @@ extension Server {
             transfer.channel.judge(.failed(.cancelled))
             (transfer.work as? DocumentsDeletion)?.judge(.failed(.cancelled))
         }
-        let deadline = monotonicNow() + 1_000_000_000
-        while !transfers.isEmpty, monotonicNow() < deadline {
+        let deadline = monotonicNanoseconds() + 1_000_000_000
+        while !transfers.isEmpty, monotonicNanoseconds() < deadline {
             for transfer in transfers where transfer.channel.outcome != nil { remove(transfer) }
             if !transfers.isEmpty { usleep(1000) }
         }

@@ -19,10 +19,11 @@ extension Server {
         }
         setWriter(connection, storage)
         storage.setWriterAccounts(connection.admission.accounts)
-        let (wait, waits) = (connection.state.wait, connection.waits)
+        let (wait, waits, patience) = (connection.state.wait, connection.waits, connection.patience)
         defer {
             connection.state.wait = wait
             connection.waits = waits
+            connection.patience = patience
         }
         let begin = connection.framer.consumed
         var framer = connection.framer
@@ -40,8 +41,14 @@ extension Server {
                 return
             }
             guard case .line(let lower, let upper) = framer.next(in: connection.input.bytes) else { return }
+            // A turn that was taken back in part: what it has kept is not answered again.
+            if connection.isAnsweredAhead(lower) {
+                connection.state.overtaken = framer.consumed - begin
+                continue
+            }
             discardedBytes = 0
             connection.waits = []
+            connection.patience = Patience()
             connection.requestedAt = connection.arrivals.time(ofLineTo: upper)
             let start = connection.outputEnd
             guard answer(connection, lower, upper, storage) else {

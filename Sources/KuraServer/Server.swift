@@ -79,6 +79,7 @@ public final class Server {
     /// nil when none are wanted.
     var idleChecks: IdleChecks?
 
+    var deadlines = RequestDeadlines()
     private var policy = SyncPolicy(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     private var others = OtherClients()
     /// Changes are in the log whose sync has been put off so that others may join it.
@@ -229,6 +230,7 @@ public final class Server {
         syncedRev = storage.syncedRev
         wakeWaiting(storage)
         takeAnswers(storage)
+        if deadlines.next != .max { endOverdue(at: monotonicNanoseconds(), storage) }
         wakeBatches()
         swap(&ready, &again)
         for connection in again {
@@ -240,7 +242,7 @@ public final class Server {
             enter(connection)
         }
         if !again.isEmpty { again.removeAll(keepingCapacity: true) }
-        var time = monotonicNow()
+        var time = monotonicNanoseconds()
         wakeDeferred(time)
         for (position, connection) in turn.enumerated() {
             turnPosition = position
@@ -325,7 +327,7 @@ public final class Server {
     private func takeAnswers(_ storage: isolated Storage) {
         for answer in storage.takeAnswers() {
             if let error = answer.error, let signal = answer.query as? FoldSignal { signal.release(error) }
-            if call.changes.live.take(answer, at: monotonicNow()) {
+            if call.changes.live.take(answer, at: monotonicNanoseconds()) {
                 call.changes.wake()
                 continue
             }
@@ -395,7 +397,7 @@ public final class Server {
             storage.sync(inline: false)
             return
         }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         if others.takePresence(besides: awaitingSync) { policy.servedOthers(at: time) }
         switch policy.decide(waiting: awaitingSync.count, syncTime: storage.syncTime, at: time) {
         case .gather where ready.isEmpty: isGathering = true
@@ -424,7 +426,7 @@ public final class Server {
 
     func nextTimeout(_ storage: isolated Storage) -> Int32 {
         // One look at the clock for all: what upkeep takes of it is little, and comes too early at worst.
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         var wait = storage.upkeep(at: time)
         if isGathering { return 0 }
         if !ready.isEmpty || !awaitingRoom.isEmpty && storage.admitsChanges { return 0 }
@@ -438,12 +440,13 @@ public final class Server {
         if let next = facts.uploads.dropExpired() { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = scheduledBackups?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if drainDeadline == nil, let next = idleChecks?.timeToNext(at: time) { wait = min(wait ?? .max, next) }
+        if deadlines.next != .max { wait = min(wait ?? .max, deadlines.next > time ? deadlines.next - time : 0) }
         if let next = supervision.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = throttle.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = crowd.timeToNext(at: time) { wait = min(wait ?? .max, next) }
         if let next = timeToClaims(at: time, storage) { wait = min(wait ?? .max, next) }
         guard let wait else { return -1 }
-        return Int32(clamping: (wait + 999_999) / 1_000_000)
+        return Int32(clamping: wait.later(by: 999_999) / 1_000_000)
     }
 
     /// Sends what may leave, and decides what the connection waits for next.

@@ -61,7 +61,7 @@ extension Storage {
         }
         log.retire(
             durableRev: durableRev, keeping: keptBytes,
-            since: nowMilliseconds() - Int64(configuration.retentionSeconds) * 1000)
+            since: nowMilliseconds().since(.milliseconds(seconds: configuration.retentionSeconds)))
         keepRoom(time)
         // A fold that writers may come to wait for does not wait for others.
         let isBehind = ledger.overlayBytes >= min(configuration.overlayBytes, ledger.overlayLimit) / 8 * 5
@@ -73,7 +73,7 @@ extension Storage {
         if slice != nil { return nil }
         if !rest.isEmpty { return 0 }
         if let firstUnfoldedAt {
-            let due = firstUnfoldedAt + UInt64(configuration.foldMilliseconds) * 1_000_000
+            let due = firstUnfoldedAt.later(by: .nanoseconds(milliseconds: configuration.foldMilliseconds))
             if due > time { return due - time }
             // What is not synced cannot be folded; the sync of what is relaxed has its own time.
             return relaxedDueAt == nil ? 1_000_000 : nil
@@ -104,8 +104,8 @@ extension Storage {
         }
         if slice == nil, let next = rest.popLast() { return submit(next) }
         guard slice == nil, let since = firstUnfoldedAt ?? (ledger.hasConfirmations ? 0 : nil) else { return }
-        let isDue = time - since >= UInt64(configuration.foldMilliseconds) * 1_000_000
-        guard isDue || ledger.overlayBytes >= foldBytes || queries.wantedRev > tablesRev else { return }
+        let isDue = time >= since.later(by: .nanoseconds(milliseconds: configuration.foldMilliseconds))
+        guard isDue || ledger.overlayBytes >= foldBytes || foldWantedRev > tablesRev else { return }
         guard let cut = ledger.cutSlice(syncedRev: syncedRev, log: log) else { return }
         cut.forgotten = attachments.takeForgotten()
         firstUnfoldedAt = ledger.hasUnfolded ? time : nil
@@ -142,7 +142,8 @@ extension Storage {
             if let scope = ledger.scopes.known(purge.collection) {
                 scope.purgedBefore = max(scope.purgedBefore, purge.before)
             }
-            if purge.ticket > 0 { purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed))) }
+            guard purging.remove(purge.ticket) != nil else { continue }
+            purged.append(QueryAnswer(ticket: purge.ticket, query: PurgeDone(purge.removed)))
         }
         if !outcome.unused.isEmpty { attachments.folded(to: tablesRev, unused: outcome.unused) }
         var folded: FoldSlice?

@@ -49,6 +49,8 @@ public actor Storage {
     var indexWaits = IndexWaits()
     /// Purges that are through, as answers.
     var purged: [QueryAnswer] = []
+    /// Tickets of those who wait for a purge.
+    var purging: Set<UInt64> = []
     /// When the builds that are under way began, by the number of the index, that of a full text index negative.
     var builds: [Int64: UInt64] = [:]
     /// Nanoseconds of the longest piece of tending since a build ended.
@@ -321,7 +323,7 @@ public actor Storage {
             secrets.endTurn(isStored: true)
             if firstUnfoldedAt == nil { firstUnfoldedAt = monotonicNanoseconds() }
             if let seconds = ledger.takeFlushSeconds() {
-                let due = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
+                let due = monotonicNanoseconds().later(by: .nanoseconds(seconds: seconds))
                 relaxedDueAt = min(relaxedDueAt ?? due, due)
             }
             return .committed
@@ -339,14 +341,16 @@ public actor Storage {
         }
     }
 
-    /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come, or so many
-    /// that they have to be folded.
+    /// Whether revisions wait for a sync that nobody has asked for: strict ones, relaxed ones whose time has come or that somebody waits to
+    /// find in the tables, or so many that they have to be folded.
     public var needsSync: Bool {
         guard !log.unsynced.isEmpty else { return false }
         if ledger.committedStrictRev > requestedRev { return true }
         if let relaxedDueAt, relaxedDueAt <= monotonicNanoseconds() { return true }
-        return ledger.overlayBytes >= foldBytes
+        return ledger.overlayBytes >= foldBytes || foldWantedRev > requestedRev
     }
+    /// The revision up to which somebody waits for the tables; 0 when nobody does.
+    var foldWantedRev: UInt64 { max(queries.wantedRev, scrub.wantedRev) }
     public var isSyncing: Bool { logSync.isBusy }
     /// What a sync takes on this disk, nanoseconds, smoothed; 0 before the first.
     public var syncTime: UInt64 { logSync.syncTime }
@@ -379,7 +383,8 @@ public actor Storage {
         let ticket = nextTicket
         nextTicket += 1
         if history.fetch(ticket) { return ticket }
-        if let look = secrets.takeColdLook() ?? documents.coldLook { warmer.warm(ticket, look) }
+        // With nothing to read the ticket comes back at once: whoever has it begins again.
+        warmer.warm(ticket, secrets.takeColdLook() ?? documents.coldLook ?? .several([]))
         return ticket
     }
 

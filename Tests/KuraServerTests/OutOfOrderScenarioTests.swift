@@ -96,4 +96,62 @@ import Testing
         #expect(try client.reply()[0]?["id"]?.int == 2)
         #expect(try client.reply()["id"]?.int == 3)
     }
+
+    /// Turns that keep what they have answered (`models.put`), that wait (`documents.list`), and that are taken back (a full disk), in any order.
+    @Test(arguments: [false, true]) func `each request is answered once, whichever turns a full disk takes back`(
+        _ isUnordered: Bool
+    ) throws {
+        let seed = UInt64.random(in: 1 ... .max)
+        var random = SplitMix(state: seed)
+        let faults = Set((0..<60).map { _ in Int.random(in: 2...200, using: &random) }).sorted()
+        let daemon = try TemporaryDaemon(faults: faults.map { "log.append:full:\($0)" }.joined(separator: ","))
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        var sum = 0
+        for round in 0..<40 {
+            let client = try open(daemon, enabling: isUnordered)
+            var text = ""
+            var increments: [Int: Int] = [:]
+            var pings: Set<Int> = []
+            let count = Int.random(in: 2...14, using: &random)
+            for id in 1...count {
+                let by = Int.random(in: 1...1000, using: &random)
+                let increment = Client.request(
+                    "settings.increment", "{\"domain\":\"d\",\"key\":\"n\",\"by\":\(by)}", id: "\(id)")
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0...1: text += Client.request("documents.list", "{\"collection\":\"c\"}", id: "\(id)")
+                case 2...3:
+                    text += Client.request(
+                        "models.put", "{\"namespace\":\"m\",\"key\":\"\(id)\",\"value\":1}", id: "\(id)")
+                case 4:
+                    // Out of band, as ever.
+                    text += Client.request("storage.ping", id: "\(id)")
+                    pings.insert(id)
+                case 5:
+                    text += "[" + increment.dropLast() + "]\n"
+                    increments[id] = by
+                default:
+                    text += increment
+                    increments[id] = by
+                }
+            }
+            client.send(text)
+            var answered: [Int] = []
+            for _ in 0..<count {
+                let reply = try client.reply()
+                let one = reply[0] ?? reply
+                guard let id = one["id"]?.int else {
+                    Issue.record("seed \(seed), round \(round): \(reply)")
+                    continue
+                }
+                answered.append(id)
+                if one["result"] != nil { sum += increments[id] ?? 0 }
+            }
+            #expect(answered.sorted() == Array(1...count), "seed \(seed), round \(round)")
+            let inTurn = answered.filter { !pings.contains($0) }
+            if !isUnordered { #expect(inTurn == inTurn.sorted(), "seed \(seed), round \(round)") }
+        }
+        let client = try daemon.connect()
+        let value = try client.call("settings.get", "{\"domain\":\"d\",\"key\":\"n\"}")
+        #expect(value["result"]?["value"]?.int ?? 0 == sum, "seed \(seed)")
+    }
 }

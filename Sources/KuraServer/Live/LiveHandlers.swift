@@ -87,10 +87,11 @@ extension Call {
     fileprivate func liveSnapshot(
         _ selector: Selector, _ shape: LiveShape, limit: Int?, since: UInt64, _ storage: isolated Storage
     ) throws(Refusal) -> LiveSnapshot {
+        let control = try queryControl(7)
         do throws(StoreError) {
             return try storage.documents.liveSnapshot(
                 reader.string(0), selector, shape, limit: limit, since: since, limits: server.limits.liveQueries,
-                control: queryControl(7), allowsScan: reader.boolean(6))
+                control: control, allowsScan: reader.boolean(6))
         } catch { throw refusal(ofQuery: error) }
     }
 }

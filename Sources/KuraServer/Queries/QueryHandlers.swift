@@ -179,9 +179,10 @@ extension Call {
         _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil, allowScan: Int, timeout: Int,
         _ storage: isolated Storage
     ) throws(Refusal) -> DocumentQuery? {
+        let control = try queryControl(timeout)
         do throws(StoreError) {
             return try storage.documents.query(
-                reader.string(0), shape, limit: limit, after: position, control: queryControl(timeout),
+                reader.string(0), shape, limit: limit, after: position, control: control,
                 allowsScan: reader.boolean(allowScan))
         } catch {
             throw refusal(ofQuery: error)

@@ -80,8 +80,13 @@ extension Call {
         } catch { throw refusal(parameter, path: place(), error.message) }
     }
 
-    func queryControl(_ parameter: Int) -> QueryControl {
-        QueryControl(milliseconds: Int(reader.integer(parameter) ?? 5000))
+    /// - Throws: `timeout` when the time is over since the request was begun first.
+    func queryControl(_ parameter: Int) throws(Refusal) -> QueryControl {
+        let milliseconds = Int(reader.integer(parameter) ?? 5000)
+        guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds) }
+        let left = connection.patience.left(of: milliseconds)
+        guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }
+        return QueryControl(milliseconds: milliseconds, nanoseconds: left)
     }
 
     /// What tells this query from others, for its cursors. A collection that was dropped and made anew is another one.

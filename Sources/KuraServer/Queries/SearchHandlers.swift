@@ -43,11 +43,12 @@ enum SearchHandlers {
         let selector = try call.selector(Position.filter)
         let fields = try call.paths(Position.fields)
         let words = Int(call.reader.integer(Position.words) ?? 16)
+        let control = try call.queryControl(Position.timeout)
         let search: DocumentSearch
         do throws(StoreError) {
             search = try storage.documents.search(
                 collection, for: expression, selector, limit: Int(call.reader.integer(Position.limit) ?? 20),
-                after: position, snippetWords: words, control: call.queryControl(Position.timeout))
+                after: position, snippetWords: words, control: control)
         } catch {
             call.shows(storage.configurations.rev(.documents, collection))
             throw Refusal(error, call: call)

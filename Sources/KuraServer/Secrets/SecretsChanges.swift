@@ -56,18 +56,14 @@ enum SecretsChanges {
         out.append("}")
     }
 
-    /// The change is made at once; the request then waits until nothing is left of the version, and is begun again, when there is nothing more
-    /// to change.
+    /// The change is made at once; the request then waits until nothing is left of the version. What it is begun again with says that it has been
+    /// done: nothing is judged again, whatever others have changed meanwhile.
     static func destroyVersion(
         _ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
-        try call.checkInstallation(storage)
-        let result = try call.run { () throws(StoreError) in
-            try storage.secrets.destroy(
-                call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
-                ifRev: call.condition(3))
-        }
-        if let answer = call.takeAnswer() {
+        let rev: UInt64
+        if let answer = call.takeAnswer(), let done = answer.query as? ScrubDone {
+            rev = done.rev
             call.isNoted = true
             switch answer.error {
             case nil: break
@@ -79,11 +75,20 @@ enum SecretsChanges {
                     ? .error(RPCError(.overloaded, hint: "it is destroyed; what the disk still has of it goes later"))
                     : Refusal(error, call: call)
             }
-        } else if let ticket = storage.awaitScrub() {
-            call.noteNow(storage)
-            throw .query(ticket: ticket)
+        } else {
+            try call.checkInstallation(storage)
+            rev = try call.run { () throws(StoreError) in
+                try storage.secrets.destroy(
+                    call.secretName(group: 4), version: UInt32(clamping: call.reader.integer(2) ?? 0),
+                    ifRev: call.condition(3)
+                ).rev
+            }
+            if let ticket = storage.awaitScrub(of: rev) {
+                call.noteNow(storage)
+                throw .query(ticket: ticket)
+            }
         }
-        call.append(rev: result.rev, to: &out)
+        call.append(rev: rev, to: &out)
         out.append(",\"keptIn\":[\"backups\"")
         if storage.hasQuarantine { out.append(",\"quarantine\"") }
         out.append("]}")

@@ -56,7 +56,7 @@ public final class DocumentsStore {
         _ collection: Bytes, in order: DocumentWalk.Order, after: [UInt8] = [],
         _ visit: @escaping (DocumentWalk.Row) -> Bool
     ) -> DocumentWalk? {
-        guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
+        guard let scope = ledger.scopes.used(.documents, collection) else { return nil }
         return DocumentWalk(scope, order: order, after: after, visit)
     }
 

@@ -103,6 +103,12 @@ final class ScopeTable {
         var name: [UInt8]
     }
 
+    /// One that something is or was in. Of another, which is only configured, the tables may know nothing: whoever looks for it there finds
+    /// that it is gone, again and again.
+    func used(_ store: Store, _ name: Bytes) -> Scope? {
+        find(store, name).flatMap { $0.lastRev > 0 ? $0 : nil }
+    }
+
     func find(_ store: Store, _ name: Bytes) -> Scope? {
         if let scope = recent[Int(store.rawValue)], scope.name.withBytes({ $0.equals(name) }) { return scope }
         guard let position = index[Key(store: store.rawValue, name: Array(name))] else { return nil }

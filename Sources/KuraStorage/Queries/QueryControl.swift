@@ -1,3 +1,4 @@
+import KuraBytes
 import Synchronization
 
 /// How long a query may take, and whether somebody still wants it. Shared by the loop and the thread that runs it.
@@ -7,9 +8,14 @@ public final class QueryControl: Sendable {
     private let isStopped = Atomic<Bool>(false)
 
     /// `milliseconds`: counted from now on.
-    public init(milliseconds: Int) {
+    public convenience init(milliseconds: Int) {
+        self.init(milliseconds: milliseconds, nanoseconds: .nanoseconds(milliseconds: milliseconds))
+    }
+
+    /// `milliseconds`: what was asked for, which the error says. `nanoseconds`: what is left of them.
+    public init(milliseconds: Int, nanoseconds: UInt64) {
         self.milliseconds = milliseconds
-        deadline = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+        deadline = monotonicNanoseconds().later(by: nanoseconds)
     }
 
     /// Ends the query soon, with `.interrupted`.

@@ -56,6 +56,7 @@ extension Storage {
     }
 
     func submit(_ purge: Purge) -> UInt64 {
+        purging.insert(purge.ticket)
         folder.submit(purge)
         return purge.ticket
     }

@@ -126,7 +126,7 @@ public final class TableReader {
             self.rev = rev
             self.role = role
             walBytes = CountingVFS.count(role, .wal).bytesWritten
-            until = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+            until = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
         }
 
         /// Held for its time, or while 32 MiB were written behind it.

@@ -198,9 +198,17 @@ extension Storage {
                 "no space to fold \(ledger.overlayBytes) bytes of changes, which are in the log: it is tried again until there is some"
             )
         }
+        refuseWaiting()
+        return 50_000_000
+    }
+
+    /// Answers everybody who waits for what the fold thread does: it goes on when there is room, and nobody knows when that is.
+    private func refuseWaiting() {
         queries.refuseParked(.noSpace)
         scrub.refuseWaiting()
-        return 50_000_000
+        indexWaits.refuse(.noSpace)
+        for ticket in purging { purged.append(QueryAnswer(ticket: ticket, query: PurgeDone(0), error: .noSpace)) }
+        purging = []
     }
 
     /// While the disk is full the active segment may have grown for want of another, and only a closed one can be let go:

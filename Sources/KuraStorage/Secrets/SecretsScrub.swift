@@ -26,18 +26,22 @@ final class SecretsScrub {
     private(set) var target: UInt64 = 0
     /// When the step is tried again that could not be done.
     private(set) var retryAt: UInt64 = 0
-    private var waiting: [(ticket: UInt64, rev: UInt64)] = []
+    private var waiting: [(ticket: UInt64, rev: UInt64, done: ScrubDone)] = []
+    /// Since when somebody else has a file in his hands; 0 while nobody does.
+    private var busySince: UInt64 = 0
     private var answers: [QueryAnswer] = []
     private let outcome = Guarded<Result<[Int: Int], StorageFault>?>(nil)
 
     private static let pause: UInt64 = 1_000_000_000
     /// Somebody has a file in his hands for a moment.
     private static let shortPause: UInt64 = 5_000_000
+    /// Longer than a backup's or a query's snapshot is held.
+    private static let patience: UInt64 = 3_000_000_000
 
     // MARK: Waiting
 
     /// Who waits is answered when everything up to `rev` is gone.
-    func add(_ ticket: UInt64, rev: UInt64) { waiting.append((ticket, rev)) }
+    func add(_ ticket: UInt64, rev: UInt64, _ done: ScrubDone) { waiting.append((ticket, rev, done)) }
 
     func takeAnswers() -> [QueryAnswer] {
         defer { answers = [] }
@@ -48,12 +52,15 @@ final class SecretsScrub {
 
     private func answer(upTo rev: UInt64, _ error: StoreError?) {
         for wait in waiting where wait.rev <= rev {
-            answers.append(QueryAnswer(ticket: wait.ticket, query: ScrubDone(), error: error))
+            answers.append(QueryAnswer(ticket: wait.ticket, query: wait.done, error: error))
         }
         waiting.removeAll { $0.rev <= rev }
     }
 
     // MARK: Steps
+
+    /// The revision that it waits to see folded; 0 when it waits for something else.
+    var wantedRev: UInt64 { if case .folding(let rev) = phase { rev } else { 0 } }
 
     func begin(_ rev: UInt64) {
         target = rev
@@ -63,13 +70,16 @@ final class SecretsScrub {
     func go(to next: Phase) {
         phase = next
         retryAt = 0
+        if next == .segments || next == .done { busySince = 0 }
         if next == .done { answer(upTo: target, nil) }
     }
 
     func end() { phase = .idle }
 
-    /// It goes on a moment later from `phase` on.
+    /// Somebody has a file in his hands: it goes on a moment later from `phase` on. When that takes long, who waits is told.
     func retry(_ phase: Phase, _ time: UInt64) {
+        if busySince == 0 { busySince = time }
+        guard time - busySince < Self.patience else { return rest(phase, time, telling: .overloaded) }
         self.phase = phase
         retryAt = time + Self.shortPause
     }
@@ -117,16 +127,22 @@ final class SecretsScrub {
 /// Tells that nothing is left of what was destroyed.
 public final class ScrubDone: TableQuery {
     public let foldedTo: UInt64 = 0
+    /// The revision of the change that destroyed it.
+    public let rev: UInt64
+
+    init(rev: UInt64) { self.rev = rev }
+
     public func run(_ tables: TableReader) {}
 }
 
 extension Storage {
     /// Waits until nothing is left on the disk of what was destroyed.
+    /// `rev`: of the change that destroyed it.
     /// - Returns: a ticket that `takeAnswers` gives back; nil when nothing is left already.
-    public func awaitScrub() -> UInt64? {
+    public func awaitScrub(of rev: UInt64) -> UInt64? {
         guard let owed = secrets.owedScrub else { return nil }
         let ticket = takeTicket()
-        scrub.add(ticket, rev: owed)
+        scrub.add(ticket, rev: owed, ScrubDone(rev: rev))
         return ticket
     }
 

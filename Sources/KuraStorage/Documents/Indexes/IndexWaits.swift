@@ -17,7 +17,7 @@ struct IndexWaits {
         waits.append(
             Wait(
                 ticket: ticket, collection: collection, index: index,
-                deadline: monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000))
+                deadline: monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))))
     }
 
     /// Ends the waits that are over.
@@ -33,6 +33,14 @@ struct IndexWaits {
             return true
         }
         return done.isEmpty ? waits.map(\.deadline).min() : time
+    }
+
+    /// What is waited for does not come for now. Who has said how long to wait at most waits on.
+    mutating func refuse(_ error: StoreError) {
+        for wait in waits where wait.index != nil {
+            done.append(QueryAnswer(ticket: wait.ticket, query: IndexesSettled(), error: error))
+        }
+        waits.removeAll { $0.index != nil }
     }
 
     var hasDone: Bool { !done.isEmpty }
