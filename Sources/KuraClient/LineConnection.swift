@@ -178,10 +178,5 @@ public struct LineConnection: ~Copyable {
         }
     }
 
-    private static func milliseconds() -> Int64 {
-        var now = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    }
+    private static func milliseconds() -> Int64 { Int64(clamping: monotonicNanoseconds() / 1_000_000) }
 }

@@ -31,6 +31,6 @@ public enum Timestamp {
             }
         }
         let seconds = ((Calendar.days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-        return seconds * 1000 + fraction
+        return .milliseconds(seconds: seconds).later(by: fraction)
     }
 }

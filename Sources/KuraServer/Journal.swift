@@ -56,10 +56,7 @@ public final class Journal: @unchecked Sendable {
         let lost = lost.exchange(0, ordering: .relaxed)
         if lost > 0 { fields.append(("linesLost", String(lost))) }
         var line = ByteBuffer()
-        var time = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        let milliseconds = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        let milliseconds = nowMilliseconds()
         if isTerminal {
             line.append(timestamp: milliseconds)
             line.removeFirst(1)

@@ -53,8 +53,8 @@ final class Reload: Sendable {
 
     /// Ends the thread, when it does not hang in a system call.
     func stop() {
-        let deadline = monotonicNow() + 1_000_000_000
-        while wishes.load(ordering: .acquiring) > 0, monotonicNow() < deadline { usleep(1000) }
+        let deadline = monotonicNanoseconds() + 1_000_000_000
+        while wishes.load(ordering: .acquiring) > 0, monotonicNanoseconds() < deadline { usleep(1000) }
         guard wishes.load(ordering: .acquiring) == 0 else { return }
         thread.withLock { thread in
             thread?.join()

@@ -18,13 +18,14 @@ final class Supervision {
     func ready(_ status: @autoclosure () -> String) {
         guard manager.isThere, !isStopping else { return }
         manager.tell("READY=1", "STATUS=\(status())")
-        if manager.watchdogInterval != nil { nextSign = monotonicNow() }
+        if manager.watchdogInterval != nil { nextSign = monotonicNanoseconds() }
     }
 
     func reloading() {
         guard manager.isThere, !isStopping else { return }
         // The same clock as the manager's, so that it can tell this reload from others.
-        manager.tell("RELOADING=1", "MONOTONIC_USEC=\(monotonicNow() / 1000)", "STATUS=reading the configuration again")
+        manager.tell(
+            "RELOADING=1", "MONOTONIC_USEC=\(monotonicNanoseconds() / 1000)", "STATUS=reading the configuration again")
     }
 
     func stopping() {
@@ -35,7 +36,7 @@ final class Supervision {
     /// A turn of the loop is over. Signs of life come from here and from nowhere else: a loop that is stuck gives none.
     func turnEnded() {
         guard let due = nextSign, let interval = manager.watchdogInterval else { return }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard time >= due else { return }
         manager.tell("WATCHDOG=1")
         nextSign = time + interval

@@ -190,7 +190,8 @@ enum FileSystem {
     static func modified(_ path: String) -> Int64 {
         var information = stat()
         guard unsafe stat(path, &information) == 0 else { return 0 }
-        return Int64(information.st_mtim.tv_sec) * 1000 + Int64(information.st_mtim.tv_nsec) / 1_000_000
+        return .milliseconds(seconds: information.st_mtim.tv_sec).later(
+            by: Int64(information.st_mtim.tv_nsec) / 1_000_000)
     }
 
     /// Reads once, at most `count` bytes at `offset`, and appends them.
@@ -226,18 +227,4 @@ enum FileSystem {
             done += written
         }
     }
-}
-
-/// Milliseconds since 1970, by the system's clock.
-func nowMilliseconds() -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-}
-
-/// Nanoseconds on a clock that never goes back.
-func monotonicNanoseconds() -> UInt64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }

@@ -1,3 +1,5 @@
+import KuraBytes
+
 /// A wall clock that never goes back: it goes on as time does when the system's clock is put back, and with that one when it leaps ahead.
 struct SteadyClock {
     private var base: Int64 = 0

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// Whether to look for events again and again for a moment before the thread goes to sleep, as `SO_BUSY_POLL` does for sockets.
 ///
@@ -36,10 +37,5 @@ struct BusyPolling {
     }
 
     /// Nanoseconds on a clock that never goes back.
-    static func now() -> UInt64 {
-        var time = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
+    static func now() -> UInt64 { monotonicNanoseconds() }
 }

@@ -1,4 +1,5 @@
 public import Glibc
+import KuraBytes
 public import Synchronization
 
 /// A disk of so many bytes, for applications to try what they do when it is full: what would take more is refused as a full
@@ -90,11 +91,7 @@ public enum DiskLimit {
 
     // MARK: Looking
 
-    fileprivate static func now() -> UInt64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
+    fileprivate static func now() -> UInt64 { monotonicNanoseconds() }
 
     fileprivate static func used(beneath directory: String) -> Int {
         guard !directory.isEmpty else { return 0 }

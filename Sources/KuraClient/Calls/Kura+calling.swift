@@ -147,7 +147,8 @@ extension Kura {
         let object = JSONObject(params)
         let asked = max(object?.integer("timeoutMs") ?? 0, object?.integer("waitMs") ?? 0)
         let usual = method == "changes.wait" && object?["timeoutMs"] == nil ? 30_000 : asked
-        return Clock.deadline(after: min(max(usual, 0), 86_400_000) * 1_000_000, from: timeout)
+        return Clock.deadline(
+            after: Int64(clamping: UInt64.nanoseconds(milliseconds: min(usual, 86_400_000))), from: timeout)
     }
 
     // MARK: Performing

@@ -239,7 +239,7 @@ public struct ModelCache: Sendable {
         parameters.add("claim", flag: claims)
         parameters.add("leaseSeconds", lease.map(Lifetime.seconds))
         parameters.add(
-            "waitMs", wait.map { $0.components.seconds * 1000 + $0.components.attoseconds / 1_000_000_000_000_000 })
+            "waitMs", wait.map { Clock.nanoseconds($0) / 1_000_000 })
         return CacheEntry(try await kura.call("models.get", parameters))
     }
 }

@@ -25,7 +25,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     private let target: Target
     private var passphrase: [UInt8]
     private let configuration: StorageConfiguration
-    private var reportAt = monotonicNow() + 500_000_000
+    private var reportAt = monotonicNanoseconds() + 500_000_000
 
     init(
         _ run: BackupRun, _ request: BackupRequest, to target: Target, passphrase: [UInt8],
@@ -100,7 +100,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
 
     private func progress(_ channel: TransferChannel) -> (Int) -> Void {
         { [self] done in
-            let time = monotonicNow()
+            let time = monotonicNanoseconds()
             guard time >= reportAt else { return }
             reportAt = time + 500_000_000
             channel.report(

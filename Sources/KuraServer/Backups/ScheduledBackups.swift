@@ -68,13 +68,13 @@ final class ScheduledBackups {
         every: Int, _ keep: BackupDirectory.Keep, _ recipients: [[UInt8]], _ configuration: StorageConfiguration,
         wake: @escaping @Sendable () -> Void
     ) {
-        self.every = UInt64(every) * 1_000_000_000
+        self.every = .nanoseconds(seconds: every)
         self.keep = keep
         locks.recipients = recipients
         self.configuration = configuration
         self.wake = wake
         isStopping = Interrupted()
-        dueAt = monotonicNow() + Self.startPause
+        dueAt = monotonicNanoseconds() + Self.startPause
     }
 
     /// Nanoseconds until it wants to be asked again; nil while a snapshot is being made.
@@ -89,8 +89,8 @@ final class ScheduledBackups {
             thread?.join()
             thread = nil
             switch done {
-            case .made: dueAt = time + every
-            case .early(let seconds, _): dueAt = time + UInt64(max(seconds, 1)) * 1_000_000_000
+            case .made: dueAt = time.later(by: every)
+            case .early(let seconds, _): dueAt = time.later(by: .nanoseconds(seconds: max(seconds, 1)))
             case .failed: dueAt = time + min(every, Self.pause)
             }
             return done
@@ -137,15 +137,14 @@ final class ScheduledBackups {
     ) -> Outcome {
         var newestAt: Int64?
         do throws(BackupFault) {
-            var time = timespec()
-            // Safety: the kernel fills one `timespec`, which is ours.
-            unsafe clock_gettime(CLOCK_REALTIME, &time)
-            let now = Int64(time.tv_sec) * 1000
+            let now = nowMilliseconds() / 1000 * 1000
             BackupDirectory.removeDrafts(configuration, now: now)
             let newest = try BackupDirectory.list(configuration).first(where: \.isScheduled)
             newestAt = newest?.createdAt
             // A clock that was set back is no reason to wait for years.
-            if let newest, newest.createdAt <= now, newest.createdAt + Int64(every) * 1000 > now + 1000 {
+            if let newest, newest.createdAt <= now,
+                newest.createdAt.later(by: .milliseconds(seconds: every)) > now + 1000
+            {
                 return .early(Int((newest.createdAt - now) / 1000) + every, newestAt: newest.createdAt)
             }
             if let error = folded.wait() { throw error == .cancelled ? .cancelled : .noSpace }
@@ -166,7 +165,7 @@ extension Server {
     /// Makes the next scheduled snapshot when it is time, and tells what has become of the last. Once a turn.
     func tendBackups(_ storage: isolated Storage) {
         guard let scheduledBackups, drainDeadline == nil else { return }
-        let outcome = scheduledBackups.tend(at: monotonicNow(), storage)
+        let outcome = scheduledBackups.tend(at: monotonicNanoseconds(), storage)
         facts.backupHealth.note(outcome, now: storage.now)
         switch outcome {
         case .made(let name, let rev, let bytes, let removed):

@@ -17,10 +17,10 @@ extension Call {
         guard reader.boolean(claim), let connection else { return nil }
         try admitClaim(connection, storage)
         try keepTurn()
-        let seconds = reader.integer(lease).map { UInt64($0) * 1_000_000_000 }
+        let seconds = reader.integer(lease).map { UInt64.nanoseconds(seconds: $0) }
         let token = storage.caches.claims.claim(
             claimed(), owner: connection.token, role: connection.admission.role, lease: seconds, since: 0,
-            now: monotonicNow())
+            now: monotonicNanoseconds())
         if token != nil, seconds == nil { connection.holdsCaches = true }
         return token
     }

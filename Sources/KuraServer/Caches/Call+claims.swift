@@ -33,7 +33,8 @@ extension Call {
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
             return try storage.caches.claims.renew(
-                reader.string(parameter), of: subject, lease: UInt64(seconds) * 1_000_000_000, now: monotonicNow())
+                reader.string(parameter), of: subject, lease: .nanoseconds(seconds: seconds),
+                now: monotonicNanoseconds())
         } catch { throw refusal(error, parameter) }
     }
 

@@ -58,7 +58,7 @@ final class ChangeFeed {
     // MARK: Readers
 
     /// Nanoseconds after which a quiet subscription is told how far it is.
-    var progressTime: UInt64 { UInt64(limits.progressSeconds) * 1_000_000_000 }
+    var progressTime: UInt64 { .nanoseconds(seconds: limits.progressSeconds) }
 
     /// The bound that one more would cross, and whether it is the user's share; nil when it is welcome.
     func boundReached(_ connection: Connection) -> (limit: Int, isShare: Bool)? {
@@ -72,7 +72,7 @@ final class ChangeFeed {
     /// A request begins a subscription.
     /// - Returns: its number.
     func subscribe(_ connection: Connection, _ selector: ChangeSelector, after rev: UInt64) -> Int {
-        let number = connection.feed.subscribe(selector, after: rev, at: monotonicNow())
+        let number = connection.feed.subscribe(selector, after: rev, at: monotonicNanoseconds())
         begin(.subscribed, connection, selector, after: rev)
         return number
     }

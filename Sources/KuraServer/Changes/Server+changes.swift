@@ -12,7 +12,7 @@ extension Server {
         guard !feed.connections.isEmpty else { return }
         if feed.live.takeMatched() { feed.wake() }
         let synced = storage.syncedRev
-        let began = monotonicNow()
+        let began = monotonicNanoseconds()
         let caches = storage.caches.changes.rev
         guard feed.mayBegin(synced: synced, caches: caches, at: began, requests: facts.requests) else { return }
         var sends = 0
@@ -39,10 +39,10 @@ extension Server {
             let isLive = !connection.feed.live.isEmpty
             hasLive = hasLive || isLive
             looks += 1
-            if isLive || looks % ChangeFeed.looks == 0, monotonicNow() - began > ChangeFeed.sliceTime { break }
+            if isLive || looks % ChangeFeed.looks == 0, monotonicNanoseconds() - began > ChangeFeed.sliceTime { break }
         }
         if hasLive { feed.live.measure() }
-        feed.endSlice(began: began, at: monotonicNow(), requests: facts.requests)
+        feed.endSlice(began: began, at: monotonicNanoseconds(), requests: facts.requests)
     }
 
     /// How far a connection has been served.
@@ -73,7 +73,9 @@ extension Server {
                 connection.feed.nextWait += 1
             }
             looks += 1
-            if looks % ChangeFeed.looks == 0, monotonicNow() - time > ChangeFeed.sliceTime { return .unfinished }
+            if looks % ChangeFeed.looks == 0, monotonicNanoseconds() - time > ChangeFeed.sliceTime {
+                return .unfinished
+            }
         }
         // Subscriptions end with the client's side of the connection.
         guard !connection.state.hasEnded else { return connection.feed.hasMore ? .more : .all }
@@ -87,7 +89,9 @@ extension Server {
             connection.feed.nextSubscription += 1
             if serve(position, connection, synced, time, storage) { connection.feed.hasMore = true }
             looks += 1
-            if looks % ChangeFeed.looks == 0, monotonicNow() - time > ChangeFeed.sliceTime { return .unfinished }
+            if looks % ChangeFeed.looks == 0, monotonicNanoseconds() - time > ChangeFeed.sliceTime {
+                return .unfinished
+            }
         }
         if !connection.feed.live.isEmpty,
             serveLive(connection, synced, time, until: time + ChangeFeed.sliceTime, storage)

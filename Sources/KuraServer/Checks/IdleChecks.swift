@@ -33,26 +33,19 @@ final class IdleChecks {
 
     /// `every`: seconds.
     init(every: Int, _ boot: Boot, wake: @escaping @Sendable () -> Void) {
-        self.every = UInt64(every) * 1_000_000_000
+        self.every = .nanoseconds(seconds: every)
         self.boot = boot
         self.wake = wake
-        dueAt = monotonicNow() + min(self.every, Self.startPause)
+        dueAt = monotonicNanoseconds() + min(self.every, Self.startPause)
     }
 
     /// Nanoseconds until the last one, whoever asked for it, is as old as it may become; 0 when it is, or there was none.
     private var timeLeft: UInt64 {
         guard let last = boot.lastCheck else { return 0 }
-        let age = Self.milliseconds() - last.at
+        let age = nowMilliseconds().since(last.at)
         let most = Int64(every / 1_000_000)
         // A clock that was set back is no reason to wait for years.
-        return age >= 0 && age < most ? UInt64(most - age) * 1_000_000 : 0
-    }
-
-    private static func milliseconds() -> Int64 {
-        var time = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        return age >= 0 && age < most ? .nanoseconds(milliseconds: most - age) : 0
     }
 
     var isRunning: Bool { thread != nil }
@@ -134,7 +127,7 @@ final class IdleChecks {
 
         /// On the check's thread, between two pieces.
         func rest() {
-            let time = monotonicNow()
+            let time = monotonicNanoseconds()
             let last = lastRest.load(ordering: .relaxed)
             guard last > 0 else { return lastRest.store(time, ordering: .relaxed) }
             guard time - last >= Self.piece, !isStopping else { return }
@@ -146,7 +139,7 @@ final class IdleChecks {
                 let after = max(requests.load(ordering: .relaxed), before)
                 if Self.isQuiet(after - before, milliseconds: 100) { break }
             }
-            lastRest.store(monotonicNow(), ordering: .relaxed)
+            lastRest.store(monotonicNanoseconds(), ordering: .relaxed)
         }
 
         private func sleep(milliseconds: Int) {
@@ -159,7 +152,7 @@ extension Server {
     /// Has the next check begin when it is time, and tells what came of the last. Once a turn.
     func tendChecks(_ storage: isolated Storage) {
         guard let idleChecks, drainDeadline == nil else { return }
-        let outcome = idleChecks.tend(at: monotonicNow(), requests: facts.requests, storage)
+        let outcome = idleChecks.tend(at: monotonicNanoseconds(), requests: facts.requests, storage)
         facts.isChecking = idleChecks.isRunning
         switch outcome {
         case .done(let problems, let count):

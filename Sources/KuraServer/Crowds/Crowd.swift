@@ -125,7 +125,7 @@ struct Crowd: ~Copyable {
     /// Connections to accept in this turn. Who was served in it, or has been put off, is here whatever the clock says: on a machine
     /// that is short of processors a turn takes longer than anybody is remembered.
     var accepts: Int {
-        let isBusy = servedTurn == turn || !deferred.isEmpty || monotonicNow() &- now < Self.presence
+        let isBusy = servedTurn == turn || !deferred.isEmpty || monotonicNanoseconds() &- now < Self.presence
         return isBusy ? Self.acceptsBusy : Self.acceptsIdle
     }
 
@@ -133,7 +133,7 @@ struct Crowd: ~Copyable {
     mutating func beginSlice(at time: UInt64) { sliceBegan = time }
 
     /// Others wait, and the slice has had its time.
-    func isSliceOver() -> Bool { isShared && monotonicNow() - sliceBegan > Self.sliceTime }
+    func isSliceOver() -> Bool { isShared && monotonicNanoseconds() - sliceBegan > Self.sliceTime }
 
     /// What a request counts beyond one.
     func weight(bytes: Int, _ reader: RequestReader) -> Int {
@@ -143,7 +143,7 @@ struct Crowd: ~Copyable {
     /// The connection's slice is over, in which it had so many requests answered.
     /// - Returns: the time.
     mutating func noteSlice(of connection: Connection, since start: UInt64, answered: UInt64) -> UInt64 {
-        now = monotonicNow()
+        now = monotonicNanoseconds()
         connection.crowd.spent += now - start
         // Who only came, or sent half a line, takes nothing from anybody.
         guard answered > 0 else { return now }

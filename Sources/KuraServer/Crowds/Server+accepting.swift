@@ -73,7 +73,7 @@ extension Server {
     private func pauseAccepting() {
         guard crowd.acceptAgainAt == nil, !sockets.isEmpty else { return }
         for socket in sockets { loop.remove(socket.listener.descriptor) }
-        crowd.acceptAgainAt = monotonicNow() + Self.pause
+        crowd.acceptAgainAt = monotonicNanoseconds() + Self.pause
     }
 
     func resumeAccepting() {
@@ -82,7 +82,7 @@ extension Server {
         do throws(SystemError) { try watchSockets() } catch {
             // Without memory for it now: later.
             for socket in sockets { loop.remove(socket.listener.descriptor) }
-            crowd.acceptAgainAt = monotonicNow() + 1_000_000_000
+            crowd.acceptAgainAt = monotonicNanoseconds() + 1_000_000_000
         }
     }
 
@@ -94,7 +94,7 @@ extension Server {
         line.append(0x0A)
         guard socket.send(line.bytes) != nil else { return }
         if lingers, drainDeadline == nil {
-            crowd.lingering.take(socket, at: monotonicNow(), loop, token: Self.lingeringToken)
+            crowd.lingering.take(socket, at: monotonicNanoseconds(), loop, token: Self.lingeringToken)
             return
         }
         // What it has sent already goes unread, and would have its end reported as a failure.
@@ -105,7 +105,7 @@ extension Server {
     /// Reads on in the sockets of refused clients.
     func drainLingering() {
         guard !crowd.lingering.isEmpty else { return }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard crowd.isLingeringDue || crowd.lingering.timeToNext(at: time) == 0 else { return }
         crowd.isLingeringDue = false
         crowd.drainLingering(at: time, loop)
@@ -116,7 +116,7 @@ extension Server {
         let hint: StaticString = "the last connections are for users who have few: this one has its share"
         refuse(socket, RPCError(.overloaded, hint: hint, limit: limits.connections))
         facts.buffers.turnedAway += 1
-        if let count = crowd.shareLog.note(at: monotonicNow()) {
+        if let count = crowd.shareLog.note(at: monotonicNanoseconds()) {
             journal.log(
                 .warning, "clients were turned away: their user has its share of the connections",
                 [
@@ -130,7 +130,7 @@ extension Server {
     private func turnAway(_ socket: consuming Socket, lingers: Bool = true) {
         refuse(socket, RPCError(.overloaded, limit: limits.connections), lingers: lingers)
         facts.buffers.turnedAway += 1
-        if let count = crowd.refusalLog.note(at: monotonicNow()) {
+        if let count = crowd.refusalLog.note(at: monotonicNanoseconds()) {
             journal.log(
                 .warning, "clients were turned away: no room for more connections",
                 [

@@ -14,7 +14,7 @@ extension Server {
         let isLong =
             connection.input.count > BufferBudget.small || connection.framer.isSkipping || connection.crowd.isFlooding
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
-        if readAt == 0 { readAt = monotonicNow() }
+        if readAt == 0 { readAt = monotonicNanoseconds() }
         let count = connection.input.count
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
@@ -48,7 +48,7 @@ extension Server {
         connection.crowd.isStarved = true
         facts.buffers.pauses += 1
         crowd.starved.append(connection)
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         if crowd.reclaimAt == nil { planReclaim(at: time) }
         if let count = crowd.fullLog.note(at: time) {
             journal.log(
@@ -102,7 +102,7 @@ extension Server {
         guard facts.buffers.isFull else { return true }
         guard !crowd.admits(batchOf: connection) else { return true }
         connection.hasMore = true
-        crowd.putOff(connection, until: monotonicNow() + 1_000_000)
+        crowd.putOff(connection, until: monotonicNanoseconds() + 1_000_000)
         return false
     }
 
@@ -123,7 +123,7 @@ extension Server {
         facts.buffers.descriptorsLost += UInt64(lost)
         connection.descriptors.giveUp()
         charge(connection)
-        if let count = crowd.descriptorLog.note(at: monotonicNow()) {
+        if let count = crowd.descriptorLog.note(at: monotonicNanoseconds()) {
             journal.log(
                 .warning, "clients have passed more descriptors than can be kept: some were closed",
                 [("times", String(count)), ("limit", String(limits.passedDescriptors))])
@@ -135,7 +135,7 @@ extension Server {
     private func holdUp(flooding connection: Connection) {
         // What else one who is gone has sent would take minutes to come to.
         guard !connection.state.isGone else { return close(connection) }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         let isLate = time &- connection.crowd.floodedAt > 10 * Self.longestHold
         let hold = isLate ? Self.shortestHold : min(connection.crowd.floodHold * 2, Self.longestHold)
         connection.crowd.floodHold = hold
@@ -201,21 +201,21 @@ extension Server {
         var shared = pool.bytes + call.changes.pages.footprint + call.changes.live.footprint
         for transfer in transfers { shared += transfer.channel.footprint }
         if shared != budget.shared { budget.shared = shared }
-        if let again = crowd.acceptAgainAt, again <= monotonicNow() { resumeAccepting() }
-        if let at = crowd.stallCheckAt, monotonicNow() >= at { checkStalls() }
+        if let again = crowd.acceptAgainAt, again <= monotonicNanoseconds() { resumeAccepting() }
+        if let at = crowd.stallCheckAt, monotonicNanoseconds() >= at { checkStalls() }
         trimHeap()
         guard !crowd.starved.isEmpty || budget.isFull else {
             crowd.reclaimAt = nil
             return
         }
-        if crowd.reclaimAt == nil { planReclaim(at: monotonicNow()) }
+        if crowd.reclaimAt == nil { planReclaim(at: monotonicNanoseconds()) }
         if budget.used < crowd.usedWhenLooked {
             crowd.usedWhenLooked = budget.used
             let before = crowd.starved.count
             feedStarved()
-            if crowd.starved.count < before { crowd.reclaimAt = monotonicNow() + Self.patience }
+            if crowd.starved.count < before { crowd.reclaimAt = monotonicNanoseconds() + Self.patience }
         }
-        if let at = crowd.reclaimAt, monotonicNow() >= at { reclaim() }
+        if let at = crowd.reclaimAt, monotonicNanoseconds() >= at { reclaim() }
     }
 
     /// Who is closed may be in a list for a while yet, but not its memory, which is not counted any more.
@@ -234,7 +234,7 @@ extension Server {
             crowd.trimAt = nil
             return
         }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard let at = crowd.trimAt else {
             crowd.trimAt = time + 500_000_000
             return
@@ -294,7 +294,7 @@ extension Server {
         crowd.usedWhenLooked = budget.used
         feedStarved()
         crowd.turnAtReclaim = crowd.turn
-        crowd.reclaimAt = monotonicNow() + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
+        crowd.reclaimAt = monotonicNanoseconds() + (budget.used > budget.relaxed ? Self.patienceBetween : Self.patience)
     }
 
     /// The line that the connection is sending is answered now, and skipped to its end.
@@ -315,7 +315,7 @@ extension Server {
     /// Its output is at the bound: from now on it is watched whether it reads.
     func noteStall(_ connection: Connection) {
         guard connection.isBlocked, connection.crowd.stalledAt == 0 else { return }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         connection.crowd.stalledAt = time
         connection.crowd.stalledSent = connection.gone
         crowd.watch(connection)
@@ -323,8 +323,8 @@ extension Server {
     }
 
     private func checkStalls() {
-        let time = monotonicNow()
-        let longest = UInt64(limits.stallSeconds) * 1_000_000_000
+        let time = monotonicNanoseconds()
+        let longest = UInt64.nanoseconds(seconds: limits.stallSeconds)
         for connection in crowd.stalled {
             guard connection.waitingOutput >= outputRoom(connection) else {
                 crowd.unwatch(connection)
@@ -342,7 +342,7 @@ extension Server {
 
     private func closeStalled(_ connection: Connection, _ reason: StaticString) {
         facts.buffers.closed += 1
-        if let count = crowd.closeLog.note(at: monotonicNow()) {
+        if let count = crowd.closeLog.note(at: monotonicNanoseconds()) {
             journal.log(
                 .warning, "closed a client that does not read its replies",
                 [

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 import KuraStorage
 
@@ -18,7 +19,7 @@ struct WriteThrottle {
     /// Whether this turn is open, or becomes so now.
     mutating func opens(turn: UInt32) -> Bool {
         if nextAt > 0, openTurn == turn { return true }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard time >= nextAt else { return false }
         nextAt = time + Self.interval
         openTurn = turn

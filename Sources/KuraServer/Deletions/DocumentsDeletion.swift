@@ -38,7 +38,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     private var sums = Sums()
     private var slices = 0
     private var rev: UInt64 = 0
-    private var reportAt = monotonicNow() + 500_000_000
+    private var reportAt = monotonicNanoseconds() + 500_000_000
 
     struct Sums: Sendable {
         var deleted = 0
@@ -169,7 +169,7 @@ final class DocumentsDeletion: TransferWork, @unchecked Sendable {
     }
 
     private func report(_ channel: TransferChannel) {
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         channel.report(

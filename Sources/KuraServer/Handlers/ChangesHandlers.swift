@@ -76,7 +76,7 @@ enum ChangesHandlers {
         }
         try checkKept(rev, call, storage)
         try admit(connection, call)
-        let deadline = monotonicNow() + UInt64(call.reader.integer(1) ?? 30_000) * 1_000_000
+        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: call.reader.integer(1) ?? 30_000))
         call.changes.wait(
             connection,
             ChangeWait(id: Array(call.reader.replyID), selector: selector, cursor: rev, deadline: deadline))

@@ -54,7 +54,7 @@ enum DiskWritesHandler {
         object.text("window", window.rawValue, &out)
         object.text("by", grouping.rawValue, &out)
         object.name("startedAt", &out)
-        out.append(timestamp: total.startedAt * 1000)
+        out.append(timestamp: .milliseconds(seconds: total.startedAt))
         object.number("seconds", Int(total.seconds), &out)
         object.name("totals", &out)
         append(totals: total, intervals, to: &out)
@@ -198,7 +198,7 @@ enum DiskWritesHandler {
     private static func append(_ interval: BillInterval, to out: inout ByteBuffer) {
         var object = ObjectWriter(&out)
         object.name("startedAt", &out)
-        out.append(timestamp: interval.startedAt * 1000)
+        out.append(timestamp: .milliseconds(seconds: interval.startedAt))
         object.number("seconds", Int(interval.seconds), &out)
         append(numbers: interval, to: &object, &out)
         var parts: [BilledStore: Int] = [:]

@@ -12,7 +12,7 @@ struct GatheredReply {
     private(set) var state: ConnectionState.Gathering
     /// Nothing of it stands in the output yet.
     let isNew: Bool
-    private let began = monotonicNow()
+    private let began = monotonicNanoseconds()
     /// Looks at the clock are as far apart as this.
     private var looks = 0
     private var hasAdvanced = false
@@ -64,7 +64,7 @@ struct GatheredReply {
     mutating func checkTime(_ end: Int, aside: borrowing ByteBuffer, _ call: Call) throws(Refusal) {
         guard looks >= Self.looksBetween else { return }
         looks = 0
-        guard hasAdvanced, monotonicNow() - began > Self.sliceTime else { return }
+        guard hasAdvanced, monotonicNanoseconds() - began > Self.sliceTime else { return }
         keep(end, aside: aside, call)
         throw .pause
     }

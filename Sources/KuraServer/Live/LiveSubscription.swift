@@ -57,7 +57,7 @@ final class LiveSubscription {
         exactFrom = snapshot.exactFrom
         self.since = since ?? 0
         toldRev = snapshot.exactFrom
-        toldAt = monotonicNow()
+        toldAt = monotonicNanoseconds()
         collection.users += 1
     }
 

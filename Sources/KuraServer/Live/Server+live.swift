@@ -41,7 +41,7 @@ extension Server {
                 position += 1
             }
             left -= 1
-            if left > 0, monotonicNow() >= deadline {
+            if left > 0, monotonicNanoseconds() >= deadline {
                 connection.feed.firstLive = position
                 return true
             }

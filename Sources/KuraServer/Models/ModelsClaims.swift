@@ -13,7 +13,7 @@ extension ModelsHandlers {
         if let found { namespace = found } else { namespace = try call.namespace(storage) }
         let subject = subject(namespace, call.reader.string(1))
         let claims = storage.caches.claims
-        let now = monotonicNow()
+        let now = monotonicNanoseconds()
         var retryAfter: UInt64 = 0
         var token: WinToken?
         if let until = claims.heldUntil(subject, now: now) {
@@ -21,12 +21,12 @@ extension ModelsHandlers {
         } else if let connection = call.connection {
             try call.admitClaim(connection, storage)
             try call.keepTurn()
-            let lease = call.reader.integer(5).map { UInt64($0) * 1_000_000_000 }
+            let lease = call.reader.integer(5).map { UInt64.nanoseconds(seconds: $0) }
             token = claims.claim(
                 subject, owner: connection.token, role: connection.admission.role, lease: lease,
                 since: storage.models.moment, now: now)
             if token != nil, lease == nil { connection.holdsCaches = true }
-            let wait = UInt64(call.reader.integer(4) ?? 0) * 1_000_000
+            let wait = UInt64.nanoseconds(milliseconds: call.reader.integer(4) ?? 0)
             // Replies of a batch leave together: none of them can come later.
             if token == nil, view.state == .miss, wait > 0, call.reader.hasID, connection.state.batch == nil,
                 call.reader.replyID.count <= Call.parkedBytes
@@ -36,7 +36,7 @@ extension ModelsHandlers {
                     subject,
                     .init(
                         owner: connection.token, role: connection.admission.role,
-                        request: Array(call.reader.replyID), deadline: now + wait, lease: lease))
+                        request: Array(call.reader.replyID), deadline: now.later(by: wait), lease: lease))
                 connection.holdsCaches = true
                 connection.parked += 1
                 call.isDeferred = true
@@ -71,11 +71,11 @@ extension ModelsHandlers {
             return
         }
         subject.key.withBytes { storage.models.noteFailure(namespace, $0) }
-        let now = monotonicNow()
+        let now = monotonicNanoseconds()
         if let seconds = call.reader.integer(1), seconds > 0 {
-            let pause = UInt64(seconds) * 1_000_000_000
+            let pause = UInt64.nanoseconds(seconds: seconds)
             let waiters = claims.settle(subject)
-            claims.hold(subject, until: now + pause, now: now)
+            claims.hold(subject, until: now.later(by: pause), now: now)
             call.tell(waiters) { out in
                 subject.key.withBytes { append(nothingOf: $0, namespace, &out, call, storage) }
                 out.append(",\"retryAfterMs\":")
@@ -97,7 +97,7 @@ extension ModelsHandlers {
         try call.keepTurn()
         let standing = try call.renew(2, of: subject, seconds: seconds, storage)
         out.append("{\"expiresAt\":")
-        out.append(timestamp: storage.now + seconds * 1000)
+        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
         let isLate =
             switch standing {
             case .winner(let since):

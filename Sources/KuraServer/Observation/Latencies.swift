@@ -14,7 +14,7 @@ final class Latencies {
     /// Refusals by their kind, of lines that name no method too.
     private(set) var kinds: ContiguousArray<UInt64>
     var slow: SlowLog
-    let startedAt = monotonicNow()
+    let startedAt = monotonicNanoseconds()
 
     init(_ table: MethodTable) {
         methods = ContiguousArray(repeating: Histogram(), count: table.methods.count)
@@ -40,7 +40,7 @@ final class Latencies {
 extension Server {
     /// Measures the replies that have left.
     func measure(_ connection: Connection) {
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         connection.unsent.take(upTo: connection.gone) { facts.latencies.record($0, at: time, connection) }
         if facts.latencies.slow.untold > 0 { tellSlow() }
     }

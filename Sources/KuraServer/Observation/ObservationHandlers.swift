@@ -43,7 +43,8 @@ enum ObservationHandlers {
         let latencies = call.server.latencies
         let measures = storage.measures()
         var object = ObjectWriter(&out)
-        object.number("uptimeMilliseconds", Int(clamping: (monotonicNow() - latencies.startedAt) / 1_000_000), &out)
+        object.number(
+            "uptimeMilliseconds", Int(clamping: (monotonicNanoseconds() - latencies.startedAt) / 1_000_000), &out)
         object.name("requests", &out)
         append(latencies, call.reader.table, full, to: &out)
         object.numbers(

@@ -42,14 +42,14 @@ struct SlowLog {
     /// Milliseconds, as the configuration says; 0: no request is slow.
     var milliseconds: Int {
         get { threshold == .max ? 0 : Int(threshold / 1_000_000) }
-        set { threshold = newValue == 0 ? .max : UInt64(newValue) * 1_000_000 }
+        set { threshold = newValue == 0 ? .max : .nanoseconds(milliseconds: newValue) }
     }
 
     mutating func note(_ run: UnsentReplies.Run, _ nanoseconds: UInt64, _ connection: Connection) {
         guard !isExempt[run.method] else { return }
         count += run.count
         let entry = Entry(
-            number: count, at: Self.now(), method: run.method, count: run.count, nanoseconds: nanoseconds,
+            number: count, at: nowMilliseconds(), method: run.method, count: run.count, nanoseconds: nanoseconds,
             waits: run.waits, client: connection.clientName, user: connection.peer?.uid ?? .max,
             role: connection.admission.role)
         if entries.count < Self.capacity {
@@ -77,13 +77,6 @@ struct SlowLog {
     mutating func takeUntold() -> Entry? {
         untold = 0
         return newest.take()
-    }
-
-    private static func now() -> Int64 {
-        var time = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }
 

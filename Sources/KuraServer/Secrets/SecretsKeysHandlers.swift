@@ -225,7 +225,7 @@ enum SecretsKeysHandlers {
             call.server.rewrapWaits.append(
                 RewrapWait(
                     ticket: ticket, token: connection.token, id: id.isEmpty ? Array("null".utf8) : id,
-                    toldAt: monotonicNow() + RewrapWait.interval))
+                    toldAt: monotonicNanoseconds() + RewrapWait.interval))
         }
         call.noteNow(storage)
         throw .query(ticket: ticket)

@@ -22,7 +22,7 @@ enum SecretsTokens {
         out.append("{\"token\":\"")
         Base64.encode(call.plaintext.bytes, into: &out)
         out.append("\",\"expiresAt\":")
-        out.append(timestamp: storage.now + Int64(seconds) * 1000)
+        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
         out.append("}")
     }
 

@@ -42,7 +42,7 @@ final class SchemaCheck {
     /// Goes on for a slice, or to the end.
     /// - Returns: whether it is through, and holds for this very moment.
     func advance(_ storage: isolated Storage, toEnd: Bool) -> Bool {
-        let deadline = monotonicNow() + Self.slice
+        let deadline = monotonicNanoseconds() + Self.slice
         while true {
             let beginsHere = !isUnderWay
             if beginsHere {
@@ -72,7 +72,7 @@ final class SchemaCheck {
                 guard found.count < Self.limit else { return false }
                 if work >= 16_384 {
                     work = 0
-                    if monotonicNow() >= deadline {
+                    if monotonicNanoseconds() >= deadline {
                         cursor = Array(item.key)
                         isLate = true
                         return false

@@ -30,7 +30,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     private let attachments: AttachmentExport?
     private var tables: TableReader?
     private var readFailure: StoreError?
-    private var reportAt = monotonicNow() + 500_000_000
+    private var reportAt = monotonicNanoseconds() + 500_000_000
 
     /// `collection`: nil stands for one that does not exist.
     /// `takesAttachments`: they go along with their documents.
@@ -140,7 +140,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
             throw .cancelled
         case .bytes, .end: break
         }
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard time >= reportAt, let walk else { return }
         reportAt = time + 500_000_000
         channel.report(

@@ -41,7 +41,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
     private var total: Int?
     /// A record that was not stored, for which it ends.
     private var refusal: RPCError?
-    private var reportAt = monotonicNow() + 500_000_000
+    private var reportAt = monotonicNanoseconds() + 500_000_000
     private var tables: TableReader?
 
     init(_ collection: [UInt8], from end: TransferEnd, _ options: Options, _ configuration: StorageConfiguration) {
@@ -97,7 +97,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
                 report(channel)
             case .record(let record):
                 do throws(RecordFault) {
-                    let attachments = try reader.read(splitter.bytes(of: record), into: batch, now: wallClock())
+                    let attachments = try reader.read(splitter.bytes(of: record), into: batch, now: nowMilliseconds())
                     if let attachments { try takeIn(attachments) }
                 } catch {
                     try skip(record, error.text, error, channel)
@@ -237,7 +237,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
     // MARK: Telling
 
     private func report(_ channel: TransferChannel) {
-        let time = monotonicNow()
+        let time = monotonicNanoseconds()
         guard time >= reportAt else { return }
         reportAt = time + 500_000_000
         let stored = channel.stored
@@ -283,12 +283,4 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         default: RPCError(.transferFailed, hint: "the descriptor could not be read")
         }
     }
-}
-
-/// Milliseconds since 1970.
-private func wallClock() -> Int64 {
-    var time = timespec()
-    // Safety: the kernel fills one `timespec`, which is ours.
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
 }

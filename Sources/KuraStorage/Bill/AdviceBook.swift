@@ -88,7 +88,7 @@ struct AdviceBook {
     /// Looks an interval through, about a minute long.
     /// `keys`: those that were written most in it.
     mutating func look(at interval: BillInterval, _ keys: HeavyHitters, _ writers: [WriteBill.Writer]) {
-        let at = (interval.startedAt + interval.seconds) * 1000
+        let at = Int64.milliseconds(seconds: interval.startedAt.later(by: interval.seconds))
         for entry in keys.entries where entry.latest.changes >= Self.perMinute {
             // One write of it would have been enough for the minute, about.
             let share = interval.share(byWeightOf: entry.latest, entry.store)

@@ -99,7 +99,7 @@ public struct BlobUploads {
     /// A piece has come: the lease begins anew.
     public func extend(_ upload: BlobUpload) {
         guard let seconds = upload.leaseSeconds else { return }
-        upload.expiresAt = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000
+        upload.expiresAt = monotonicNanoseconds().later(by: .nanoseconds(seconds: seconds))
     }
 
     /// Ends one. A piece that is on its way ends with it.

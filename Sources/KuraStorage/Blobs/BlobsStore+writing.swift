@@ -68,7 +68,7 @@ extension BlobsStore {
         let place = take(content)
         let ttl = put.ttlSeconds ?? namespace.settings.ttlSeconds ?? BlobLimits.ttlSeconds
         let contentType = contentTypes.number(put.contentType)
-        let expiresAt = clock + Int64(ttl) * 1000
+        let expiresAt = clock.later(by: .milliseconds(seconds: ttl))
         let entry: BlobPlace
         if let old {
             entry = old
@@ -218,7 +218,7 @@ extension BlobsStore {
     public func touch(_ name: BlobName, ttlSeconds: Int?) -> BlobFacts? {
         guard let place = place(name) else { return nil }
         let ttl = ttlSeconds ?? namespace(of: place).settings.ttlSeconds ?? BlobLimits.ttlSeconds
-        index[place].expiresAt = clock + Int64(ttl) * 1000
+        index[place].expiresAt = clock.later(by: .milliseconds(seconds: ttl))
         note(.touch(id: index[place].id, expiresAt: index[place].expiresAt))
         return facts(place)
     }

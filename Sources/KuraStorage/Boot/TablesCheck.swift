@@ -26,7 +26,7 @@ enum TablesCheck {
     static func quick(
         _ connection: Connection, _ tables: [String] = vital + ["documents"], milliseconds: Int = milliseconds
     ) throws(SQLiteError) -> (problems: [Problem], isComplete: Bool) {
-        let deadline = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
         var problems: [Problem] = []
         for table in tables {
             let time = monotonicNanoseconds()

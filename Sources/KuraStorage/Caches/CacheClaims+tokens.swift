@@ -34,7 +34,7 @@ extension CacheClaims {
     public func renew(_ text: Bytes, of subject: Subject, lease: UInt64, now: UInt64) throws(Fault) -> Standing {
         let standing = try standing(of: text, for: subject)
         guard isHolder(text, of: subject), let claim = claims[subject] else { throw .lost }
-        end(claim, of: subject, at: now + lease)
+        end(claim, of: subject, at: now.later(by: lease))
         return standing
     }
 

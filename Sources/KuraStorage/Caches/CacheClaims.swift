@@ -212,7 +212,7 @@ public final class CacheClaims {
     ) -> WinToken {
         lastClaim += 1
         let token = WinToken(number: lastClaim, subject: hash(subject))
-        let due = dues.insert(.init(at: now + (lease ?? Self.usualLease), isClaim: true, number: lastClaim))
+        let due = dues.insert(.init(at: now.later(by: lease ?? Self.usualLease), isClaim: true, number: lastClaim))
         claims[subject] = Claim(
             token: token, owner: lease == nil ? owner : 0, winner: owner, role: role, since: since, due: due,
             queue: queue)

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// A droppable SQLite file beneath DATA/cache. What cannot be read is begun anew and empty, without anybody being asked.

@@ -113,7 +113,7 @@ extension Connection {
     /// Runs `body`, which is interrupted when the time is over.
     /// - Returns: nil when it was.
     func limited<Value>(milliseconds: Int, _ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value? {
-        let deadline = monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000
+        let deadline = monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))
         let isDone = Semaphore()
         // Safety: interrupting is all that the thread does, and it is joined before the connection can be closed.
         nonisolated(unsafe) let interrupted = self

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// When the files of caches are looked at for free pages, and who waits for that. Belongs to the thread that writes them.

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// The pages of a database file that nothing uses any more (its freelist), and their way back to the file system.

@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// Gives pages of kura.sqlite back to the file system that nothing uses any more, in pieces between folds, on the fold thread.

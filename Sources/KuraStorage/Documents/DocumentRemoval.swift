@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// Tombstones that may be forgotten: those of one collection that are older than a moment.

@@ -300,8 +300,8 @@ extension Log {
     /// Nanoseconds until the oldest segment that may go is as old as `seconds`; nil when none may.
     func timeToExpiry(durableRev: UInt64, seconds: Int) -> UInt64? {
         guard let oldest = closed.first, oldest.lastRev <= durableRev else { return nil }
-        let left = oldest.lastAt + Int64(seconds) * 1000 - nowMilliseconds()
-        return UInt64(max(left, 0) + 1) * 1_000_000
+        let left = oldest.lastAt.later(by: .milliseconds(seconds: seconds)).since(nowMilliseconds())
+        return .nanoseconds(milliseconds: max(left, 0).later(by: 1))
     }
 }
 

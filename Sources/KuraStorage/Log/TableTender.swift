@@ -1,3 +1,4 @@
+import KuraBytes
 import SQLite
 
 /// What the fold thread does while there is nothing to fold: builds indexes, removes what is gone from the tables, and gives the file

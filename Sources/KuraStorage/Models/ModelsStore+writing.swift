@@ -102,10 +102,10 @@ extension ModelsStore {
             return
         }
         let stale = lifetime.stale ?? namespace.configuration.stale
-        row.freshUntil = now + ttl * 1000
-        row.staleUntil = row.freshUntil + stale * 1000
+        row.freshUntil = now.later(by: .milliseconds(seconds: ttl))
+        row.staleUntil = row.freshUntil.later(by: .milliseconds(seconds: stale))
         let staleIfError = lifetime.staleIfError ?? namespace.configuration.staleIfError
-        row.errorUntil = row.freshUntil + max(stale, staleIfError) * 1000
+        row.errorUntil = row.freshUntil.later(by: .milliseconds(seconds: max(stale, staleIfError)))
     }
 
     /// What is there is as good as new: its value is not written again.

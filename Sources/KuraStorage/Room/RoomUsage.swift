@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 
 /// What takes the room on the disk, in bytes, by what it is for.

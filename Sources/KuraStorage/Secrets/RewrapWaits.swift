@@ -18,7 +18,7 @@ struct RewrapWaits {
         waits.append(
             Wait(
                 ticket: ticket, service: service,
-                deadline: monotonicNanoseconds() + UInt64(milliseconds) * 1_000_000))
+                deadline: monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))))
     }
 
     /// Ends the waits that are over.

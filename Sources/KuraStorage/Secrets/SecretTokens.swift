@@ -69,7 +69,7 @@ final class SecretTokens {
         let (place, digest) = hash(random.bytes)
         let token = Token(
             digest, version: version, issuer: issuer, user: user,
-            expiresAt: Self.now + UInt64(seconds) * 1_000_000_000)
+            expiresAt: Self.now.later(by: .nanoseconds(seconds: seconds)))
         for part in [name.service, name.account, name.group] { token.name.append(prefixed: part) }
         tokens[place] = token
         issued.append(place)
@@ -128,12 +128,7 @@ final class SecretTokens {
     }
 
     /// Also while the machine sleeps.
-    private static var now: UInt64 {
-        var time = timespec()
-        // Safety: the kernel fills one `timespec`, which is ours.
-        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
+    private static var now: UInt64 { boottimeNanoseconds() }
 }
 
 extension SecretsStore {

@@ -68,7 +68,7 @@ extension Storage {
         if isRewrapping { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
         guard let at = secrets.nextExpiry else { return auditDue }
         // Not again at once when it could not be done.
-        return min(auditDue, time + UInt64(max(at - ledger.steadyNow, 1)) * 1_000_000)
+        return min(auditDue, time.later(by: .nanoseconds(milliseconds: max(at.since(ledger.steadyNow), 1))))
     }
 
     /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.

@@ -15,7 +15,7 @@ import Testing
     @Test func `alone a connection has the whole turn, and among others a slice`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
+        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
         #expect(crowd.slice(of: first, atMost: 512) == 512)
         // One that comes new may not be the only one.
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.sharedSlice)
@@ -30,7 +30,7 @@ import Testing
     @Test func `slices and pieces are smaller while somebody waits for each reply`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 1)
+        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 1)
         #expect(crowd.piece(alone: 1 << 20) == 1 << 20)
         time = crowd.noteSlice(of: second, since: time, answered: 48)
         #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice)
@@ -52,7 +52,7 @@ import Testing
     @Test func `who took long waits for twice as long when others are there, and not alone`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
+        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
         first.crowd.spent = 1_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == 0)
@@ -75,13 +75,13 @@ import Testing
     @Test func `a slice ends by time when others are there`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
+        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
         var isOver: [Bool] = []
         crowd.beginSlice(at: time)
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
         isOver.append(crowd.isSliceOver())
         time = crowd.noteSlice(of: second, since: time, answered: 9)
-        crowd.beginSlice(at: monotonicNow())
+        crowd.beginSlice(at: monotonicNanoseconds())
         isOver.append(crowd.isSliceOver())
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
         isOver.append(crowd.isSliceOver())
@@ -102,8 +102,8 @@ import Testing
     @Test func `nobody waits longer than a bound`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        _ = crowd.noteSlice(of: first, since: monotonicNow(), answered: 9)
-        let time = crowd.noteSlice(of: second, since: monotonicNow(), answered: 9)
+        _ = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 9)
+        let time = crowd.noteSlice(of: second, since: monotonicNanoseconds(), answered: 9)
         first.crowd.spent = 3_000_000_000
         crowd.judgeSlice(of: first)
         #expect(first.crowd.deferredUntil == time + Crowd.longestDeferral)

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 import SQLite
 import Testing
 
