@@ -44,6 +44,15 @@ extension Bytes {
         return unsafe memcmp(left, right, shared) == 0
     }
 
+    /// Whether so many bytes from `from` on are there, and all of them zero.
+    public func isZero(_ from: Int, count length: Int) -> Bool {
+        guard from >= 0, length > 0, length <= count - from, let start = unsafe start, self[from] == 0 else {
+            return false
+        }
+        // The first one is, and each is as the one before it.
+        return unsafe memcmp(start + from, start + from + 1, length - 1) == 0
+    }
+
     /// Position of the first `byte` at or behind `from`; nil when there is none.
     public func firstIndex(of byte: UInt8, from: Int) -> Int? {
         precondition(from >= 0 && from <= count, "a search outside of the bytes")

@@ -75,11 +75,12 @@ enum FileSystem {
 
     /// Makes what a file shows now durable, in its place: after a failed sync the kernel may count pages as clean that the
     /// disk does not have, so every byte is written once more, and then synced. On most file systems it needs no room.
-    static func writeAgain(_ path: String) throws(StorageFault) {
+    /// `start`: what lies before it is on the disk.
+    static func writeAgain(_ path: String, from start: Int = 0) throws(StorageFault) {
         let descriptor = try open(path, O_RDWR)
         defer { close(descriptor) }
         var buffer = ByteBuffer(capacity: 256 << 10)
-        var offset = 0
+        var offset = start
         while true {
             buffer.removeAll()
             let count = try read(descriptor, atMost: buffer.capacity, at: offset, into: &buffer, path: path)

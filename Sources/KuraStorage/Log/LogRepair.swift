@@ -151,8 +151,12 @@ struct LogRepair {
 
     private func makeDurable() throws(StorageFault) {
         guard FaultPoints.hit(.recoverCopy) != .skip else { return }
+        let synced = segments.map(\.greatestSynced).max() ?? 0
         for segment in segments {
-            if let segment = segment as? Segment { try segment.trim() }
+            if let segment = segment as? Segment {
+                try segment.writeAgain(above: synced)
+                continue
+            }
             for path in LogFiles.paths(segment.number, in: configuration.logDirectory) {
                 try FileSystem.writeAgain(path)
                 CountingVFS.count(role: .log, part: .wal, bytesWritten: FileSystem.size(path), syncs: 1)

@@ -234,6 +234,17 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         guard ftruncate(descriptor, off_t(used)) == 0 else { throw FileSystem.fail("ftruncate", path) }
     }
 
+    /// Makes what it has durable in its place. Rows that a later one says to be on the disk are passed over.
+    /// `synced`: everything up to this revision is on the disk.
+    func writeAgain(above synced: UInt64) throws(StorageFault) {
+        try trim()
+        var walk = walk(after: synced)
+        var start = walk.offset
+        while case .row(let row) = try walk.next(), row.rev <= synced { start = walk.offset }
+        try FileSystem.writeAgain(path, from: start)
+        CountingVFS.count(role: .log, part: .wal, bytesWritten: used - start, syncs: 1)
+    }
+
     /// Cuts off the rows above `rev`.
     func cut(after rev: UInt64) throws(StorageFault) {
         var walk = walk()

@@ -62,6 +62,7 @@ struct SegmentWalk: ~Copyable {
     private var records = ByteBuffer()
 
     private static let windowBytes = 256 << 10
+    private static let blankBytes = 4 << 10
 
     /// `offset`: where a row begins, behind one whose last revision is `lastRev`.
     init(_ descriptor: Int32, path: String, salt: UInt64, size: Int, from offset: Int, lastRev: UInt64 = 0) {
@@ -134,6 +135,11 @@ struct SegmentWalk: ~Copyable {
             let bytes = window.bytes
             var position = place - windowStart
             while position + SegmentFormat.frameLength <= bytes.count {
+                // What the file has in advance is zeros, mostly megabytes of them.
+                if bytes.isZero(position + 8, count: Self.blankBytes) {
+                    position += Self.blankBytes
+                    continue
+                }
                 if bytes.littleEndian(position + 8, UInt64.self) == salt {
                     for end in ends {
                         guard let frame = RowFrame(bytes, at: position, end, salt: salt) else { continue }
