@@ -78,6 +78,10 @@ struct Parameters {
             } else if parameter.form == .reply {
                 target = words[0]
                 members.append((parameter.field.name, Array("\"fd\"".utf8)))
+            } else if parameter.isPatch, !given.contains(where: { $0.parameter.field.name == "replace" }) {
+                let patch = try reader.patch(words)
+                // Operations are a patch of another kind.
+                members.append((patch.first == UInt8(ascii: "[") ? "jsonPatch" : parameter.field.name, patch))
             } else {
                 members.append((parameter.field.name, try reader.json(words, of: parameter)))
             }

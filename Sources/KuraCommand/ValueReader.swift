@@ -57,6 +57,22 @@ struct ValueReader {
         return try SelectorWords.selector(words) { (word) throws(Failure) in try any(word, name) }
     }
 
+    /// Members as `NAME=VALUE`, an object of them, or the operations of a JSON Patch.
+    mutating func patch(_ words: [String]) throws(Failure) -> [UInt8] {
+        if words.count == 1, let first = words[0].first(where: { !$0.isWhitespace }),
+            words == ["-"] || "{[".contains(first)
+        {
+            let patch = try any(words[0] == "-" ? try text() : words[0], "PATCH")
+            guard let opening = patch.first, "{[".utf8.contains(opening) else {
+                throw .usage(
+                    "what comes from standard input is no patch",
+                    hint: "a patch is a JSON object, or a list of operations")
+            }
+            return patch
+        }
+        return try PatchWords.patch(words) { (word) throws(Failure) in try any(word, "VALUE") }
+    }
+
     /// Objects by name, from the lines that a list of them is printed as: `{"key":NAME,"value":{…}}`. A name that comes again adds to
     /// what is there.
     /// - Returns: nil when the text is anything else.

@@ -49,6 +49,9 @@ struct Verb {
             return false
         }
 
+        /// It says what is to become of a document: JSON, or members.
+        var isPatch: Bool { field.name == "mergePatch" }
+
         /// Its option stands alone.
         var isBare: Bool { form == .flag || form == .secret }
 
@@ -59,7 +62,7 @@ struct Verb {
         var isGreedy: Bool {
             switch field.type {
             case .list, .map: true
-            default: false
+            default: isPatch
             }
         }
     }
@@ -218,6 +221,7 @@ extension Verb.Parameter {
     var elementPlaceholder: String {
         if case .map = field.type { return "NAME=VALUE" }
         if isSelector { return "CONDITION" }
+        if isPatch { return "NAME=VALUE" }
         guard case .list(let element, _) = field.type else { return placeholder }
         if options.count > 1 { return options[1].uppercased() }
         return switch element {

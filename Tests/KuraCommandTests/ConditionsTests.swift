@@ -8,6 +8,10 @@ import Testing
 
     /// The request's parameters.
     private func asked(_ arguments: String..., input: String = "") throws -> String {
+        try asked(arguments, input: input)
+    }
+
+    private func asked(_ arguments: [String], input: String = "") throws -> String {
         let server = Self.server()
         let outcome = CapturedConsole(input: input).run(["--socket", server.path] + arguments)
         guard let request = server.requests.first else { return "\(outcome.status): \(outcome.errors)" }
@@ -52,6 +56,24 @@ import Testing
         // Ids are ids, whatever signs are in them.
         #expect(try asked("docs", "delete-many", "c", "a=1") == #"{"collection":"c","ids":["a=1"]}"#)
         #expect(try asked("docs", "get", "c", "a=1") == #"{"collection":"c","id":"a=1"}"#)
+    }
+
+    @Test func `a patch is members, an object or operations, and replaces a document only where that is said`() throws {
+        let cases: [([String], String)] = [
+            (["capital=Bern"], #""mergePatch":{"capital":"Bern"}"#),
+            (["a=5", "b.c=x", "b.d=null", #"e\.f=true"#], #""mergePatch":{"a":5,"b":{"c":"x","d":null},"e.f":true}"#),
+            (["a=x=y"], #""mergePatch":{"a":"x=y"}"#), ([#"{"a": 1}"#], #""mergePatch":{"a":1}"#),
+            ([#"[{"op":"remove","path":"/a"}]"#], #""jsonPatch":[{"op":"remove","path":"/a"}]"#),
+            (["--replace", "oops"], #""mergePatch":"oops","replace":true"#),
+        ]
+        for (words, patch) in cases {
+            #expect(try asked(["docs", "patch", "c", "DE"] + words) == "{\"collection\":\"c\",\"id\":\"DE\",\(patch)}")
+        }
+        for words in [
+            ["oops"], ["5"], ["=5"], ["a>=5"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"], ["{a}"],
+        ] {
+            #expect(try asked(["docs", "patch", "c", "DE"] + words).hasPrefix("usage"), "\(words)")
+        }
     }
 
     @Test func `a selector is JSON as before, and anything else is refused here`() throws {

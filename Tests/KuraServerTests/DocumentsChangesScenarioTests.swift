@@ -102,6 +102,11 @@ import Testing
         #expect(malformed["kind"]?.text == "invalidParams")
         #expect(malformed["parameter"]?.text == "jsonPatch" && malformed["index"]?.int == 0)
         #expect(try refusal("\"mergePatch\":{},\"jsonPatch\":[]")["kind"]?.text == "invalidParams")
+        // It would take the place of the whole document.
+        for whole in ["\"oops\"", "5", "null", "true", "[]", "[{\"op\":\"remove\",\"path\":\"/n\"}]"] {
+            let data = try refusal("\"mergePatch\":\(whole)")
+            #expect(data["kind"]?.text == "invalidParams" && data["parameter"]?.text == "mergePatch", "\(whole)")
+        }
         #expect(try refusal("\"ifRev\":0")["kind"]?.text == "invalidParams")
         #expect(try refusal("\"mergePatch\":{},\"ifRev\":\(rev + 7)")["currentRev"]?.int == rev)
         #expect(try client.refusal("documents.patch", patch("none", "\"mergePatch\":{}"))["kind"]?.text == "notFound")

@@ -107,13 +107,19 @@ extension Method {
                 Field(
                     "mergePatch", .json,
                     """
-                    A JSON Merge Patch (RFC 7396): members that take the place of the document's, null taking them \
-                    away. This or `jsonPatch`.
+                    A JSON Merge Patch (RFC 7396): an object of members that take the place of the document's, null taking \
+                    them away. This or `jsonPatch`.
                     """),
                 Field(
                     "jsonPatch", .list(of: patchOperation, maxItems: WireLimits.patchOperations),
                     "A JSON Patch (RFC 6902): operations in their order, all or none."),
                 .ifRev,
+                Field(
+                    "replace", .boolean,
+                    """
+                    Allows a `mergePatch` that is no object, which takes the place of the whole document, as RFC 7396 has it. \
+                    Without it that is refused: it is mostly a mistake.
+                    """),
             ],
             result: [
                 Field(

@@ -16,6 +16,14 @@ extension DocumentsHandlers {
         }
         let isMerge = reader.has(2)
         let patch = StoredValue(reader.json(isMerge ? 2 : 3))
+        guard !isMerge || patch.kind == .object || reader.boolean(5) else {
+            throw .error(
+                RPCError(
+                    .invalidParams,
+                    hint:
+                        "an object; a list of operations is a jsonPatch, and documents.put replaces the whole document (or replace: true)",
+                    parameter: reader.name(2)))
+        }
         let (result, warning) = try change(call, ifRev: call.condition(4), storage) {
             (document, output) throws(Refusal) in
             do throws(PatchFault) {

@@ -506,8 +506,6 @@ class _DocumentsDescribeResult(TypedDict):
     durability: Literal["durable", "relaxed"]
     # Whether it belongs into backups.
     backup: bool
-    # What is to be kept when two hosts have changed a document.
-    conflictPolicy: Literal["newestWins", "localWins", "remoteWins", "keepBoth"]
 
 
 class DocumentsDescribeResult(_DocumentsDescribeResult, total=False):
@@ -962,6 +960,7 @@ class DocumentsMethods(Store):
         merge_patch: JSON = UNSET,
         json_patch: Optional[Sequence[DocumentsPatchJsonPatch]] = None,
         if_rev: Optional[int] = None,
+        replace: Optional[bool] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsPatchResult:
@@ -969,10 +968,12 @@ class DocumentsMethods(Store):
 
         `collection`: Which kind of document.
         `id`: The document's id.
-        `merge_patch`: A JSON Merge Patch (RFC 7396): members that take the place of the document's, null taking
-            them away. This or `jsonPatch`.
+        `merge_patch`: A JSON Merge Patch (RFC 7396): an object of members that take the place of the document's,
+            null taking them away. This or `jsonPatch`.
         `json_patch`: A JSON Patch (RFC 6902): operations in their order, all or none.
         `if_rev`: Write only when the item's revision is this one; 0: only when it is absent.
+        `replace`: Allows a `mergePatch` that is no object, which takes the place of the whole document, as RFC 7396
+            has it. Without it that is refused: it is mostly a mistake.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
@@ -986,6 +987,8 @@ class DocumentsMethods(Store):
             sent["jsonPatch"] = json_patch
         if if_rev is not None:
             sent["ifRev"] = if_rev
+        if replace is not None:
+            sent["replace"] = replace
         if request_key is not None:
             sent["requestKey"] = request_key
         result = self._caller.call("documents.patch", sent, timeout)
@@ -1258,7 +1261,6 @@ class DocumentsMethods(Store):
         flush_seconds: Optional[int] = None,
         references: JSON = UNSET,
         backup: Optional[bool] = None,
-        conflict_policy: Optional[Literal["newestWins", "localWins", "remoteWins", "keepBoth"]] = None,
         version: Optional[int] = None,
         migrations: JSON = UNSET,
         dry_run: Optional[bool] = None,
@@ -1292,8 +1294,6 @@ class DocumentsMethods(Store):
             well. Null or `[]` takes them away. Each has an index of its own. Needs `admin` on those collections
             too.
         `backup`: Whether backups have its documents and attachments; true at first.
-        `conflict_policy`: What is to be kept when two hosts have changed a document, once they can be kept in step:
-            the newer change (as at first), this host's, the other's, or both. Nothing acts on it yet.
         `version`: The version of its documents that the caller knows. A lower one than the stored one is refused
             with `schemaTooNew`, a higher one needs `migrations` as soon as there are documents. Those of a
             collection without a version are of version 1.
@@ -1335,8 +1335,6 @@ class DocumentsMethods(Store):
             sent["references"] = references
         if backup is not None:
             sent["backup"] = backup
-        if conflict_policy is not None:
-            sent["conflictPolicy"] = conflict_policy
         if version is not None:
             sent["version"] = version
         if migrations is not UNSET:
@@ -1936,6 +1934,7 @@ class AsyncDocumentsMethods(Store):
         merge_patch: JSON = UNSET,
         json_patch: Optional[Sequence[DocumentsPatchJsonPatch]] = None,
         if_rev: Optional[int] = None,
+        replace: Optional[bool] = None,
         request_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> DocumentsPatchResult:
@@ -1943,10 +1942,12 @@ class AsyncDocumentsMethods(Store):
 
         `collection`: Which kind of document.
         `id`: The document's id.
-        `merge_patch`: A JSON Merge Patch (RFC 7396): members that take the place of the document's, null taking
-            them away. This or `jsonPatch`.
+        `merge_patch`: A JSON Merge Patch (RFC 7396): an object of members that take the place of the document's,
+            null taking them away. This or `jsonPatch`.
         `json_patch`: A JSON Patch (RFC 6902): operations in their order, all or none.
         `if_rev`: Write only when the item's revision is this one; 0: only when it is absent.
+        `replace`: Allows a `mergePatch` that is no object, which takes the place of the whole document, as RFC 7396
+            has it. Without it that is refused: it is mostly a mistake.
         `request_key`: Names this write: sent again within a day, it is answered with the first result and not done
             twice.
 
@@ -1960,6 +1961,8 @@ class AsyncDocumentsMethods(Store):
             sent["jsonPatch"] = json_patch
         if if_rev is not None:
             sent["ifRev"] = if_rev
+        if replace is not None:
+            sent["replace"] = replace
         if request_key is not None:
             sent["requestKey"] = request_key
         result = await self._caller.call("documents.patch", sent, timeout)
@@ -2232,7 +2235,6 @@ class AsyncDocumentsMethods(Store):
         flush_seconds: Optional[int] = None,
         references: JSON = UNSET,
         backup: Optional[bool] = None,
-        conflict_policy: Optional[Literal["newestWins", "localWins", "remoteWins", "keepBoth"]] = None,
         version: Optional[int] = None,
         migrations: JSON = UNSET,
         dry_run: Optional[bool] = None,
@@ -2266,8 +2268,6 @@ class AsyncDocumentsMethods(Store):
             well. Null or `[]` takes them away. Each has an index of its own. Needs `admin` on those collections
             too.
         `backup`: Whether backups have its documents and attachments; true at first.
-        `conflict_policy`: What is to be kept when two hosts have changed a document, once they can be kept in step:
-            the newer change (as at first), this host's, the other's, or both. Nothing acts on it yet.
         `version`: The version of its documents that the caller knows. A lower one than the stored one is refused
             with `schemaTooNew`, a higher one needs `migrations` as soon as there are documents. Those of a
             collection without a version are of version 1.
@@ -2309,8 +2309,6 @@ class AsyncDocumentsMethods(Store):
             sent["references"] = references
         if backup is not None:
             sent["backup"] = backup
-        if conflict_policy is not None:
-            sent["conflictPolicy"] = conflict_policy
         if version is not None:
             sent["version"] = version
         if migrations is not UNSET:

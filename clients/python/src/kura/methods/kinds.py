@@ -73,7 +73,8 @@ class InternalError(ServerError):
 
 
 class LineTooLongError(ServerError):
-    """A request line is longer than `data.limit` bytes. It was skipped to its end, whatever its id.
+    """A request line is longer than `data.limit` bytes. It was skipped to its end; its id is known when it stands
+    before the long part.
     """
 
     kind = "lineTooLong"

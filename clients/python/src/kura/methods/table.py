@@ -166,7 +166,6 @@ WORDS: Dict[str, str] = {
     "as": "as_",
     "associatedData": "associated_data",
     "auditReads": "audit_reads",
-    "conflictPolicy": "conflict_policy",
     "contentType": "content_type",
     "dataBase64": "data_base64",
     "deviceOnly": "device_only",

@@ -224,8 +224,13 @@ class Collection:
         return (self._methods.delete_many(self.name, where=where, allow_scan=allow_scan))["deleted"]
 
     def patch(self, id: str, merge: JSON, *, if_rev: Optional[int] = None) -> int:
-        """Changes members of a document (RFC 7396: null removes one); returns its revision."""
-        return (self._methods.patch(self.name, id, merge_patch=merge, if_rev=if_rev))["rev"]
+        """Changes parts of a document; returns its revision. A dict has members that take the place of the document's (RFC 7396: None
+        removes one), a list the operations of a JSON Patch (RFC 6902). `put` replaces a whole document."""
+        if isinstance(merge, Mapping):
+            return (self._methods.patch(self.name, id, merge_patch=merge, if_rev=if_rev))["rev"]
+        if isinstance(merge, (list, tuple)):
+            return (self._methods.patch(self.name, id, json_patch=merge, if_rev=if_rev))["rev"]
+        raise TypeError("a patch is a dict or a list of operations; put() replaces a whole document")
 
     def edit(self, id: str, change: Callable[[JSON], JSON], default: JSON = UNSET) -> Document:
         """Stores what `change` returns for the document's value, anew when somebody else was faster.
