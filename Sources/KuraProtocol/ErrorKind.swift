@@ -72,7 +72,8 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .lineTooLong:
             Facts(
                 name: "lineTooLong", code: -32001, message: "Line too long", retryable: false,
-                when: "A request line is longer than `data.limit` bytes. It was skipped to its end, whatever its id.",
+                when:
+                    "A request line is longer than `data.limit` bytes. It was skipped to its end; its id is known when it stands before the long part.",
                 remedy: "Split the request; `session.hello` tells the limits.")
         case .batchTooLarge:
             Facts(

@@ -188,21 +188,8 @@ public final class RequestReader {
         state.pointee.present = 0
     }
 
-    /// A text that cannot be read is answered under id null, since its id is not known.
-    private func refuseText(_ fault: JSONFault) -> RPCError {
-        state.pointee.hasID = true
-        state.pointee.id = JSONValue()
-        var error = RPCError(fault)
-        if fault.reason == .tooDeep { error.limit = JSONReader.defaultMaximumDepth }
-        switch fault.reason {
-        case .tooDeep, .duplicateName, .loneSurrogate: place(&error, at: fault.offset)
-        default: break
-        }
-        return error
-    }
-
     /// Names the place in the line of what would be JSON, but not the wire's: the parameter and where in it, else where in the line.
-    private func place(_ error: inout RPCError, at offset: Int) {
+    func place(_ error: inout RPCError, at offset: Int) {
         let place = JSONPlace(of: offset, in: state.pointee.text)
         faultPath.removeAll()
         place.append(from: place.parameter == nil ? 0 : 2, to: &faultPath, nameScratch)

@@ -48,9 +48,11 @@ extension Server {
                 }
                 continue
             }
+            let begin = connection.framer.consumed
             var frame = connection.framer.next(in: connection.input.bytes)
             if frame == .incomplete, connection.state.hasEnded, !connection.state.isGone {
                 // The last line may lack its end, of one who still listens: others have gone in the middle of it.
+                guard connection.state.isHalfClosed else { return refuseBegun(connection) }
                 frame = connection.framer.last(in: connection.input.bytes)
             }
             budget -= 1
@@ -76,7 +78,9 @@ extension Server {
                 budget -= crowd.weight(bytes: upper - lower + added + discardedBytes, reader)
             case .oversize:
                 connection.descriptors.poison()
-                append(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
+                reader.readOversize(Bytes(rebasing: connection.input.bytes[begin..<connection.framer.consumed]))
+                refuse(RPCError(.lineTooLong, limit: limits.lineBytes), to: connection)
+                reader.wipe()
             case .incomplete:
                 return
             }
@@ -352,9 +356,18 @@ extension Server {
         if newest > storage.committedRev { connection.state.dependsOnCommit(at: position) }
     }
 
-    private func append(_ error: RPCError, to connection: Connection) {
+    /// The daemon stops in the middle of a line.
+    private func refuseBegun(_ connection: Connection) {
+        let begin = connection.framer.consumed
+        guard connection.framer.abandon(in: connection.input.bytes) else { return }
+        reader.readOversize(Bytes(rebasing: connection.input.bytes[begin...]))
+        refuse(RPCError(.shuttingDown), to: connection)
+        reader.wipe()
+    }
+
+    private func refuse(_ error: RPCError, to connection: Connection) {
         facts.latencies.refused(error.kind, nil)
-        connection.output.append(error: error, id: Bytes())
+        connection.output.append(error: error, id: reader.replyID)
         connection.output.append(0x0A)
     }
 }

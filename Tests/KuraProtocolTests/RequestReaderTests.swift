@@ -79,20 +79,33 @@ import Testing
         #expect(found.kind == .invalidRequest && found.id == id && found.hint == hint && found.hasReply, "\(found)")
     }
 
-    @Test(arguments: [
-        "", " ", "{", "}", "{\"jsonrpc\"", "nope", "[1,2", "[1,]", "{\"a\":1,\"a\":2}",
-        #"{"jsonrpc":"2.0","id":5,"method":"nothing"} x"#,
-        #"{"jsonrpc":"2.0","id":5,"method":"nothing"}{"jsonrpc":"2.0","id":6,"method":"nothing"}"#,
-        #"{"jsonrpc":"2.0","method":"nothing"} x"#, #"{"jsonrpc":"2.0","id":5,"method":"absent"} x"#,
-        #"{"jsonrpc":"2.0","method":"absent"},"#,
-        #"{"foo":1} x"#, #"{"jsonrpc":"2.0","id":5,"\u0069d":6,"method":"nothing"}"#, #"[{"a":1,"\u0061":1}]"#,
-        #"["\ud800"]"#,
-        #"{"jsonrpc":"2.0","id":5,"method":"nothing","params":{"a":1,"a":2}}"#,
-        #"{"jsonrpc":"2.0","id":5,"method":"nothing","params":[1"#,
-    ])
-    func `what is not JSON is a parse error under id null, whatever came before the fault`(_ line: String) {
+    @Test(
+        arguments: [
+            ("", "null"), (" ", "null"), ("{", "null"), ("}", "null"), ("{\"jsonrpc\"", "null"), ("nope", "null"),
+            ("[1,2", "null"),
+            ("[1,]", "null"), ("{\"a\":1,\"a\":2}", "null"), (#"{"jsonrpc":"2.0","id":5,"method":"nothing"} x"#, "5"),
+            // As much the one's as the other's.
+            (#"{"jsonrpc":"2.0","id":5,"method":"nothing"}{"jsonrpc":"2.0","id":6,"method":"nothing"}"#, "null"),
+            (#"{"jsonrpc":"2.0","method":"nothing"} x"#, "null"),
+            (#"{"jsonrpc":"2.0","id":5,"method":"absent"} x"#, "5"),
+            (#"{"jsonrpc":"2.0","method":"absent"},"#, "null"), (#"{"foo":1} x"#, "null"),
+            (#"{"jsonrpc":"2.0","id":5,"\u0069d":6,"method":"nothing"}"#, "null"), (#"{"id":5,"id":6}"#, "null"),
+            (#"[{"a":1,"\u0061":1}]"#, "null"), (#"["\ud800"]"#, "null"), (#"[{"id":5,"a":"\ud800"}]"#, "null"),
+            (#"{"jsonrpc":"2.0","id":5,"method":"nothing","params":{"a":1,"a":2}}"#, "5"),
+            (#"{"jsonrpc":"2.0","method":"nothing","params":{"a":"\ud800"},"id":"a\"b"}"#, #""a\"b""#),
+            (#"{"params":{"id":7,"a":1,"a":2},"id": -1.5e3 ,"jsonrpc":"2.0"}"#, "-1.5e3"),
+            (#"{"params":{"a":"\ud800","b":"\"id\":7,{["},"id":8}"#, "8"),
+            (#"{"jsonrpc":"2.0","id":5,"method":"nothing","params":[1"#, "5"),
+            // What stands behind a fault that leaves no JSON is not believed.
+            (#"{"params":{"a":tru},"id":5}"#, "null"), (#"{"id":5"#, "null"), (#"{"id":"5"#, "null"),
+            (#"{"id":[5],"params":{"a":1,"a":2}}"#, "null"), (#"{"id":"\ud800","a":1}"#, "null"),
+            (#"{"id":05,"a":1}"#, "null"),
+        ] as [(String, String)])
+    func `what is not JSON is a parse error under its id, or under null where that cannot be told`(
+        _ line: String, _ id: String
+    ) {
         let found = read(line)
-        #expect(found.kind == .parseError && found.id == "null" && found.hasReply && found.batch == nil, "\(found)")
+        #expect(found.kind == .parseError && found.id == id && found.hasReply && found.batch == nil, "\(found)")
         #expect(found.error?.contains("\"offset\":") == true && found.error?.contains("\"reason\":\"") == true)
     }
 
