@@ -102,6 +102,8 @@ final class Connection {
     var parked = 0
     /// How it stands in a crowd: what it holds, and why it is held up.
     var crowd = CrowdState()
+    /// Reads since everything was answered and the daemon stops.
+    var lateReads = 0
     /// When what the input holds was read.
     var arrivals = Arrivals()
     /// When the request was read that is being answered, and what it has waited for.

@@ -87,6 +87,8 @@ struct ConnectionState {
     var isComposing: Bool { batch != nil || gathering != nil }
     /// The client has said all that it will (half-close), or the daemon is draining.
     var hasEnded = false
+    /// The client has said all that it will.
+    var isHalfClosed = false
     /// The other side is closed altogether, and reads no more either.
     var isGone = false
 

@@ -89,6 +89,21 @@ extension Server {
         }
     }
 
+    /// What has come since the drain began has not been begun, and is told so: a socket that is closed with bytes unread takes replies with it that
+    /// have not been read either.
+    /// - Returns: false when there is nothing, or the client sends faster than it can be told.
+    func refuseLate(_ connection: Connection) -> Bool {
+        guard !connection.state.isGone, !connection.state.isHalfClosed, connection.lateReads < Self.mostLateReads else {
+            return false
+        }
+        connection.lateReads += 1
+        guard case .bytes? = connection.receive(atMost: limits.lineBytes, pool, facts.buffers) else { return false }
+        refuseRest(of: connection, isBegun: false, nil)
+        return true
+    }
+
+    private static let mostLateReads = 16
+
     /// Everything has been answered, or the clients that do not read have had their time.
     var isDrained: Bool {
         guard let drainDeadline else { return false }

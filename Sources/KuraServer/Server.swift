@@ -475,8 +475,8 @@ public final class Server {
         let isHeld = connection.hasMore || connection.state.wait != .none
         let isServed = connection.feed.waits.isEmpty && connection.transfers == 0 && connection.parked == 0
         if !isHeld, isServed, connection.state.hasEnded, connection.output.isEmpty {
-            close(connection)
-            return
+            guard facts.isDraining, refuseLate(connection) else { return close(connection) }
+            return settle(connection, synced)
         }
         let hasMore = connection.state.wait == .none ? connection.hasMore : connection.hasAhead
         if hasMore, connection.crowd.deferredUntil == 0, !isBacklogged, !connection.isInReadyList {

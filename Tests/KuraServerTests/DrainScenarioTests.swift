@@ -87,7 +87,51 @@ import Testing
         try daemon.connect().result("storage.ping")
         #expect(daemon.terminate() == 0)
         for client in silent { #expect(try client.line() == nil) }
-        #expect(try half.reply()["error"]?["data"]?["kind"]?.text == "parseError")
+        #expect(try half.reply()["error"]?["data"]?["kind"]?.text == "shuttingDown")
         #expect(try half.line() == nil)
+    }
+
+    @Test func `what comes while the daemon stops is answered too, and a wait that ends so is no miss`() throws {
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "fold.slice:sleep=2000:1+")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let winner = try daemon.connect()
+        let won = try winner.result("models.get", "{\"namespace\":\"m\",\"key\":\"k\",\"claim\":true}")
+        #expect(won["token"] != nil)
+        let waiter = try daemon.connect()
+        waiter.send(
+            Client.request(
+                "models.get", "{\"namespace\":\"m\",\"key\":\"k\",\"claim\":true,\"waitMs\":60000}", id: "1"))
+        // It waits for the fold, and the connection stays open for it.
+        client.send(
+            Client.request("documents.list", "{\"collection\":\"c\"}", id: "1")
+                + "{\"jsonrpc\":\"2.0\",\"id\":2,\"params\":[\"")
+        let deadline = now() + 30
+        while try winner.result("storage.status")["queues"]?["parked"]?.int ?? 1 < 1, now() < deadline { usleep(1000) }
+        usleep(100_000)
+        Glibc.kill(daemon.pid, SIGTERM)
+        while !daemon.log.contains("draining"), now() < deadline { usleep(1000) }
+        let late = (3...49).map {
+            Client.request("settings.increment", "{\"domain\":\"d\",\"key\":\"k\"}", id: "\($0)")
+        }
+        client.send("\"]}\n" + late.joined())
+        var ids: [Int] = []
+        var done = 0
+        var kinds: Set<String> = []
+        while let line = try client.line() {
+            let reply = try JSON(line)
+            ids.append(try #require(reply["id"]?.int))
+            // What was read as the drain began is done.
+            if reply["result"] != nil { done += 1 } else { kinds.insert(reply["error"]?["data"]?["kind"]?.text ?? "") }
+            if ids.last == 1 { #expect(reply["result"] != nil, "\(reply)") }
+        }
+        #expect(ids == Array(1...49))
+        #expect(kinds.isSubset(of: ["shuttingDown", "invalidRequest"]), "\(kinds)")
+        #expect(try waiter.reply()["error"]?["data"]?["kind"]?.text == "shuttingDown")
+        #expect(daemon.wait() == 0)
+        try daemon.start()
+        let value = try daemon.connect().call("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["result"]?["value"]
+        #expect(value?.int ?? 0 == done - 1)
     }
 }

@@ -70,6 +70,8 @@ struct ParkedReplies {
         return nil
     }
 
+    /// Instead of members: the daemon stops. That is no miss, which would have somebody fetch what others have.
+    static let shuttingDown: [UInt8] = []
     static let miss = Array("\"state\":\"miss\",\"ageMs\":0".utf8)
 
     private mutating func endRound() {

@@ -48,22 +48,31 @@ extension Server {
             // One that has hung up has none any more.
             connection.parked = max(connection.parked - 1, 0)
             supply(connection)
-            waiter.request.withBytes { connection.output.appendReplyHead(id: $0) }
-            connection.output.append("\"result\":{")
-            // Memory that is short is for those who have asked for something.
-            let isGiven = text.count <= 4096 || !facts.buffers.isTight
-            connection.output.append(isGiven ? text : ParkedReplies.miss)
-            connection.output.append("}}\n")
+            if text == ParkedReplies.shuttingDown {
+                waiter.request.withBytes { connection.output.append(error: RPCError(.shuttingDown), id: $0) }
+                connection.output.append("\n")
+            } else {
+                waiter.request.withBytes { connection.output.appendReplyHead(id: $0) }
+                connection.output.append("\"result\":{")
+                // Memory that is short is for those who have asked for something.
+                let isGiven = text.count <= 4096 || !facts.buffers.isTight
+                connection.output.append(isGiven ? text : ParkedReplies.miss)
+                connection.output.append("}}\n")
+            }
             settle(connection, storage.syncedRev)
         }
     }
 
     private func tell(_ news: [CacheClaims.News], _ storage: isolated Storage) {
         for item in news {
-            let subject =
+            let (subject, waiter) =
                 switch item {
-                case .won(let subject, _, _), .timedOut(let subject, _): subject
+                case .won(let subject, let waiter, _), .timedOut(let subject, let waiter): (subject, waiter)
                 }
+            guard drainDeadline == nil else {
+                call.parkedReplies.append(waiter, ParkedReplies.shuttingDown)
+                continue
+            }
             switch ClaimRoom(rawValue: subject.room) {
             case .models: ModelsHandlers.tell(item, call, storage)
             case .blobs, nil: break

@@ -32,7 +32,7 @@ extension Server {
             connection.arrivals.note(
                 at: readAt, behind: count, consumed: connection.framer.consumed, isWaiting: connection.hasWholeLines)
         case .nothing?: break
-        case .end?: connection.state.hasEnded = true
+        case .end?: (connection.state.hasEnded, connection.state.isHalfClosed) = (true, true)
         case .failed?: close(connection)
         case nil: starve(connection)
         }

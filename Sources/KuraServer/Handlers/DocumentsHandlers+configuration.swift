@@ -19,11 +19,10 @@ extension DocumentsHandlers {
         static let flushSeconds = 7
         static let references = 8
         static let backup = 9
-        static let conflictPolicy = 10
-        static let dryRun = 13
-        static let searchFields = 15
-        static let searchTokenizer = 16
-        static let ifRev = 17
+        static let dryRun = 12
+        static let searchFields = 14
+        static let searchTokenizer = 15
+        static let ifRev = 16
     }
 
     static func configure(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
@@ -171,12 +170,6 @@ extension DocumentsHandlers {
                 try configured.set(
                     .documents, collection, ConfigurationStore.backup, isKept ? Bytes() : Bytes("false"))
             }
-            if call.reader.has(Position.conflictPolicy) {
-                let word = Array("\"\(String(call.reader.string(Position.conflictPolicy)))\"".utf8)
-                try word.withBytes { (word) throws(StoreError) in
-                    try configured.set(.documents, collection, ConfigurationStore.conflictPolicy, word)
-                }
-            }
             if call.reader.has(Position.mode) {
                 let word = Array("\"\(String(call.reader.string(Position.mode)))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
@@ -288,12 +281,6 @@ extension DocumentsHandlers {
         }
         let isLeftOut = configured.get(.documents, collection, ConfigurationStore.backup).item != nil
         out.append(isLeftOut ? ",\"backup\":false" : ",\"backup\":true")
-        out.append(",\"conflictPolicy\":")
-        if let policy = configured.get(.documents, collection, ConfigurationStore.conflictPolicy).item {
-            out.append(policy.value)
-        } else {
-            out.append("\"newestWins\"")
-        }
         out.append("}")
         call.shows(storage.rev)
     }

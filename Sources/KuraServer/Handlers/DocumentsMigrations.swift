@@ -9,10 +9,10 @@ extension DocumentsHandlers {
     private enum Position {
         static let schema = 2
         static let mode = 3
-        static let version = 11
-        static let migrations = 12
-        static let dryRun = 13
-        static let timeout = 14
+        static let version = 10
+        static let migrations = 11
+        static let dryRun = 12
+        static let timeout = 13
         /// What a dry run has no use for.
         static let others = [1, 4, 5, 6, 7, 8, 9, 10, 15, 16]
     }
