@@ -126,9 +126,8 @@ public final class ConfigurationStore {
     /// Key of what a collection's documents refer to: the list of `ReferenceDefinition`s.
     public static let references: StaticString = "references"
 
-    /// Keys of whether a collection belongs into backups, and of what is to be kept of two changes.
+    /// Key of whether a collection belongs into backups. Earlier versions have kept a `conflictPolicy`, which is passed over.
     public static let backup: StaticString = "backup"
-    public static let conflictPolicy: StaticString = "conflictPolicy"
 
     static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
 

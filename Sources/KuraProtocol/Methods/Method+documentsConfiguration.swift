@@ -1,5 +1,4 @@
 extension Method {
-    private static let conflictPolicies = ["newestWins", "localWins", "remoteWins", "keepBoth"]
     private static let failures = Field(
         "failures",
         .list(
@@ -65,12 +64,6 @@ extension Method {
                 Field(
                     "backup", .boolean,
                     "Whether backups have its documents and attachments; true at first."),
-                Field(
-                    "conflictPolicy", .word(conflictPolicies),
-                    """
-                    What is to be kept when two hosts have changed a document, once they can be kept in step: the newer change \
-                    (as at first), this host's, the other's, or both. Nothing acts on it yet.
-                    """),
                 Field(
                     "version", .integer(1...0x7FFF_FFFF),
                     """
@@ -233,9 +226,6 @@ extension Method {
                                 "What happens when one of those is deleted."),
                         ]), maxItems: 16), "What its documents refer to; left out when nothing."),
                 Field("backup", .boolean, required: true, "Whether it belongs into backups."),
-                Field(
-                    "conflictPolicy", .word(conflictPolicies), required: true,
-                    "What is to be kept when two hosts have changed a document."),
             ],
             errors: [.schemaTooNew], example: "{\"collection\":\"people\",\"waitMs\":60000}"),
         Method(

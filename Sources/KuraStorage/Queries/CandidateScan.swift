@@ -75,6 +75,8 @@ final class CandidateScan {
     var wanted = Int.max
     /// What documents are taken from when it is run on the loop, just planned: memory is as the tables are then, as far as it goes.
     var memory: Ledger?
+    /// Nothing was ever in the collection, so that the tables may know nothing of it.
+    var isUnused = false
     /// Why the walk has ended within a snapshot.
     private var failure: StoreError?
     /// The range of the plan that is being walked.
@@ -144,6 +146,10 @@ final class CandidateScan {
     private func isThere(_ tables: TableReader) throws(SQLiteError) -> Bool {
         // The loop's plan is of this moment; but an index that was unique may just have failed.
         let isHere = try memory != nil ? true : tables.hasCollection(scope)
+        guard isHere || !isUnused else {
+            isAtEnd = true
+            return false
+        }
         guard isHere else {
             // Dropped: what is left of it is nobody's, and another one may have its name by now.
             failure = .indexGone

@@ -70,6 +70,7 @@ public final class DocumentQuery: @unchecked Sendable {
         scan = CandidateScan(
             scope: scope.id, plan: plan, selector: shape.selector, after: position, control: control,
             countsOnly: shape.countsOnly)
+        scan.isUnused = foldedTo == 0
     }
 
     private init(_ query: DocumentQuery, _ control: QueryControl) {
@@ -79,6 +80,7 @@ public final class DocumentQuery: @unchecked Sendable {
         position = after
         self.control = control
         scan = CandidateScan(scope: scope, plan: plan, selector: selector, after: after, control: control)
+        scan.isUnused = foldedTo == 0
     }
 
     /// The same question from where this one has ended, in the same plan. Not for what sorts in memory.

@@ -5,7 +5,7 @@ extension DocumentsStore {
     /// Most documents that a query may look at without being told that it may look at all.
     public static let scanLimit = 10_000
 
-    /// A query with its plan; nil when there is no such collection, or nothing was ever in it.
+    /// A query with its plan; nil when there is no such collection.
     ///
     /// - Parameters:
     ///   - collection: its name.
@@ -20,7 +20,7 @@ extension DocumentsStore {
         _ collection: Bytes, _ shape: QueryShape, limit: Int = .max, after position: QueryPosition? = nil,
         control: QueryControl, allowsScan: Bool
     ) throws(StoreError) -> DocumentQuery? {
-        guard let scope = ledger.scopes.used(.documents, collection) else { return nil }
+        guard let scope = ledger.scopes.find(.documents, collection) else { return nil }
         guard let plan = Planner(shape: shape).plan(scope.queryIndexes, keeping: position) else { throw .indexGone }
         if plan.isScan, !allowsScan, scope.count > Self.scanLimit {
             throw .indexNeeded(limit: Self.scanLimit, IndexAdvice(for: shape))
