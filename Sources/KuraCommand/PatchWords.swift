@@ -10,7 +10,9 @@ struct PatchWords {
     }
     private var members: [(name: String, member: Member)] = []
 
-    /// - Parameter value: makes JSON of what stands behind the sign.
+    /// - Parameters:
+    ///   - words: members.
+    ///   - value: makes JSON of what stands behind the sign.
     /// - Returns: the patch's JSON text.
     /// - Throws: a usage failure for a word that is no member, and for one that is given twice.
     static func patch(_ words: [String], value: (String) throws(Failure) -> [UInt8]) throws(Failure) -> [UInt8] {

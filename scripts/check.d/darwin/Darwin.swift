@@ -58,6 +58,7 @@ public struct timespec {
 }
 public struct clockid_t {}
 public var CLOCK_MONOTONIC: clockid_t { clockid_t() }
+public var CLOCK_REALTIME: clockid_t { clockid_t() }
 @discardableResult
 public func clock_gettime(_ clock: clockid_t, _ time: UnsafeMutablePointer<timespec>!) -> Int32 { -1 }
 
