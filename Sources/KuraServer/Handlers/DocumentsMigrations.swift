@@ -14,7 +14,7 @@ extension DocumentsHandlers {
         static let dryRun = 12
         static let timeout = 13
         /// What a dry run has no use for.
-        static let others = [1, 4, 5, 6, 7, 8, 9, 10, 15, 16]
+        static let others = [1, 4, 5, 6, 7, 8, 9, 14, 15]
     }
 
     /// A version that a request declares, and what follows from it.
