@@ -34,6 +34,13 @@ struct CallCommand {
         for word in words {
             try refuseSecret(word, of: method)
             try list.add(word, read: Input.read)
+            guard word.hasPrefix("operations:="), !word.hasPrefix("operations:=@"),
+                let operations = list.parameters.last?.value
+            else { continue }
+            if let secret = SecretArguments.found(inOperations: operations) {
+                throw ParameterList.Fault(
+                    SecretArguments.advice(secret) + "; write operations:=@FILE, or all parameters as JSON to '-'")
+            }
         }
         for parameter in list.parameters { try check(parameter, of: method) }
         return list.json

@@ -83,6 +83,8 @@ public enum Kura {
             var invocation = invocation
             try invocation.imply(console, for: verb)
             let parameters = try Parameters(invocation, of: verb, input: console.input, secrets: secrets)
+            // What it prints is what was asked for, as with an export into a file.
+            if verb.method.name == "settings.export" { console.isQuiet = false }
             if verb.method.name == "storage.status" {
                 return try StatusCommand(catalogue: catalogue, options: options, console: console).run(verb.method)
             }

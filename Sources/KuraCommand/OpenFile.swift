@@ -52,16 +52,18 @@ struct OpenFile: ~Copyable {
         return target
     }
 
-    /// Copies all that can be read from one descriptor to another.
+    /// Copies what can be read from one descriptor to another, `limit` bytes at most.
     /// - Throws: a usage failure that names the file.
-    static func copy(_ source: Int32, to target: Int32, _ path: String) throws(Failure) {
+    static func copy(_ source: Int32, to target: Int32, _ path: String, atMost limit: Int = .max) throws(Failure) {
         var chunk = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            // Safety: as many bytes as the array has.
-            let count = unsafe read(source, &chunk, chunk.count)
+        var left = limit
+        while left > 0 {
+            // Safety: no more bytes than the array has.
+            let count = unsafe read(source, &chunk, min(chunk.count, left))
             if count == 0 { return }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw .file("cannot read \(path)") }
+            left -= count
             var rest = chunk[..<count]
             while !rest.isEmpty {
                 // Safety: an address and a count of the same bytes.
@@ -86,8 +88,8 @@ struct ReceivedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all of it to another.
-    borrowing func copy(to target: Int32, _ path: String) throws(Failure) {
-        try OpenFile.copy(descriptor, to: target, path)
+    /// Writes it to another, from where it stands on: `limit` bytes at most.
+    borrowing func copy(to target: Int32, _ path: String, atMost limit: Int = .max) throws(Failure) {
+        try OpenFile.copy(descriptor, to: target, path, atMost: limit)
     }
 }

@@ -83,7 +83,15 @@ struct Parameters {
                 // Operations are a patch of another kind.
                 members.append((patch.first == UInt8(ascii: "[") ? "jsonPatch" : parameter.field.name, patch))
             } else {
-                members.append((parameter.field.name, try reader.json(words, of: parameter)))
+                let json = try reader.json(words, of: parameter)
+                if parameter.field.name == "operations", words != ["-"],
+                    let secret = SecretArguments.found(inOperations: json)
+                {
+                    throw .usage(
+                        SecretArguments.advice(secret),
+                        hint: "give the operations on standard input: kura \(verb.path) -")
+                }
+                members.append((parameter.field.name, json))
             }
         }
     }

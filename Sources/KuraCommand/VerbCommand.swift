@@ -54,7 +54,9 @@ struct VerbCommand {
         progress.erase()
         if let target = parameters.target {
             if let object = JSONObject(result), view.isMiss(object) { return miss(object, result, target) }
-            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target)
+            // The descriptor of a part stands at its beginning, and has the rest behind it.
+            let length = JSONObject(result)?.object("range")?.integer("length").map { Int(clamping: $0) }
+            try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target, atMost: length ?? .max)
             try draft.finish()
             // Standard output is the content's.
             if target == "-" { return .done }

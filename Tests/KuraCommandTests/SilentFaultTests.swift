@@ -209,6 +209,38 @@ import Testing
         }
     }
 
+    @Test func `what is asked for is written, no more and no less, and a secret is no argument`() throws {
+        let output = try Self.run(
+            #"""
+            head -c 100000 /dev/zero | tr '\0' a >content; printf 0123456789 >>content; head -c 1000 content >>content
+            kura -q blobs put i k content
+            kura -q blobs get i k part --range '{"offset":100000,"length":10}'; cat part; echo
+            kura blobs get i k - --range '{"offset":100003,"length":4}'; echo
+            kura blobs get i k - --range '{"offset":100005}' | wc -c
+            kura -q settings put app theme dark; kura settings export app -q
+            echo "$(kura transaction apply '{"method":"secrets.put","params":{"service":"s","account":"a","secret":"IN-ARGV"}}' 2>&1 | head -1)"
+            kura transaction apply '[{"method":"secrets.put","params":["s","a","IN-ARGV"]}]' 2>/dev/null; echo "exit $?"
+            kura call transaction.apply 'operations:=[{"method":"secrets.put","params":{"service":"s","account":"a","secret":"x"}}]' 2>/dev/null
+            echo "exit $?"
+            kura secrets list s --json
+            echo '{"method":"secrets.put","params":{"service":"s","account":"a","secret":"x"}}' | kura -q transaction apply -
+            echo "exit $?"
+            """#)
+        #expect(
+            output == """
+                0123456789
+                3456
+                1005
+                {"key":"app","value":{"theme":"dark"}}
+                kura: secret is a secret, and no argument: everybody on the host can read those
+                exit 2
+                exit 2
+                {"items":[],"rev":1}
+                exit 0
+
+                """, "\(output)")
+    }
+
     @Test func `advice names options and numbers, and a blob comes from standard input by itself`() throws {
         let output = try Self.run(
             """
