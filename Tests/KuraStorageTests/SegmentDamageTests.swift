@@ -48,6 +48,27 @@ import Testing
         return examination.lost
     }
 
+    /// The search for the next frame steps over blank pages: a frame that lies right behind one must not be stepped over with it.
+    @Test func `whatever stretch is blank, what lies behind it is found`() throws {
+        let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 16, recycled: nil)
+        var starts: [Int] = []
+        for rev in UInt64(1)...40 {
+            starts.append(segment.used)
+            try segment.append(settings: [rev], bytes: 900)
+        }
+        let whole = try #require(FileTree.contents(path))
+        for first in [3, 7] {
+            for last in first + 1..<36 {
+                let blank = starts[first]..<starts[last]
+                try TestDisk.write(path, [UInt8](repeating: 0, count: blank.count), at: blank.lowerBound)
+                let present = try Segment(opening: 1, in: directory.path).present
+                let lost = UInt64(first + 1)...UInt64(last)
+                #expect(present.missing(in: 1...40).ranges == [lost], "\(blank.count) bytes from row \(first)")
+                try TestDisk.write(path, Array(whole[blank]), at: blank.lowerBound)
+            }
+        }
+    }
+
     @Test func `a bit that is flipped loses the record that it is in, if any`() throws {
         let end = try fill()
         var lostBySome = 0

@@ -72,6 +72,25 @@ import Testing
             ], "\(found)")
     }
 
+    @Test func `a root key that opens no slot is an error`() throws {
+        guard Shell.has("jq") else { return }
+        let found = try run(
+            """
+            serve; kura secrets put mail ada -q <<<"s3cret"; stop
+            cd "$work/d/keys"; cp root.key ..
+            head -c 32 /dev/urandom >root.key; look
+            cp ../root.key .; printf x >>root.key; look
+            jq -r 'select(.check == "keys") | .message' "$work/out"
+            cp ../root.key .; look
+            """)
+        #expect(
+            found == [
+                "status 9", "error keys", "note backups", "warning daemon",
+                "status 9", "error keys", "note backups", "warning daemon", "keys/root.key has 33 bytes, not 32",
+                "status 8", "note backups", "note keys", "warning daemon",
+            ], "\(found)")
+    }
+
     @Test func `slots that are damaged or gone, and a key that is missing, are errors`() throws {
         guard Shell.has("jq") else { return }
         let found = try run(
