@@ -50,12 +50,18 @@ import Testing
 
     /// The search for the next frame steps over blank pages: a frame that lies right behind one must not be stepped over with it.
     @Test func `whatever stretch is blank, what lies behind it is found`() throws {
-        let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 16, recycled: nil)
+        // Where one row is blank, the next one lies as far behind as a step leads.
+        let probe = try Segment(creating: 2, in: directory.path, capacity: 1 << 16, recycled: nil)
+        let begin = probe.used
+        try probe.append(settings: [1], bytes: 900)
+        let bytes = 900 + 4104 - (probe.used - begin)
+        let segment = try Segment(creating: 1, in: directory.path, capacity: 1 << 18, recycled: nil)
         var starts: [Int] = []
         for rev in UInt64(1)...40 {
             starts.append(segment.used)
-            try segment.append(settings: [rev], bytes: 900)
+            try segment.append(settings: [rev], bytes: bytes)
         }
+        #expect(starts[1] - starts[0] == 4104)
         let whole = try #require(FileTree.contents(path))
         for first in [3, 7] {
             for last in first + 1..<36 {
