@@ -218,7 +218,7 @@ class Client:
             return
         replies = value if isinstance(value, list) else [value]
         ids = [identity(reply.get("id")) if isinstance(reply, dict) else NULL for reply in replies]
-        found = self.find(ids, isinstance(value, list))
+        found = self.find_unread(value, line) or self.find(ids, isinstance(value, list))
         if not found:
             raise Violation(f"client {self.serial}: nobody waits for {line[:300]!r}, but for {self.shown()}")
         for reply in replies:
@@ -240,6 +240,22 @@ class Client:
                 if not found:
                     del self.loose[tuple(ids)]
                 return one
+        return None
+
+    def find_unread(self, reply, line):
+        """Who has sent a line that could not be read, but for its id."""
+        if not isinstance(reply, dict) or reply.get("error", {}).get("data", {}).get("kind") not in ("parseError", "lineTooLong"):
+            return None
+        told = line.split(b'"id":', 1)[1].split(b',"error"', 1)[0]
+        waiting = [one for one in [*list(self.ordered)[:1], *self.loose.get((NULL,), [])] if one.ids == [NULL]]
+        # Replies under null are all alike: one of them may have been taken for this one's.
+        for one in [*(one for one in waiting if one.unread is not None and told in one.unread), *waiting]:
+            if self.ordered and one is self.ordered[0]:
+                return self.ordered.popleft()
+            self.loose[(NULL,)].remove(one)
+            if not self.loose[(NULL,)]:
+                del self.loose[(NULL,)]
+            return one
         return None
 
     def check_model(self, model, reply):

@@ -69,10 +69,14 @@ def identity(value):
 
 
 class Expectation:
-    """One output line that must come: a reply under an id, or a batch's replies under theirs."""
+    """One output line that must come: a reply under an id, or a batch's replies under theirs.
 
-    def __init__(self, ids, is_batch=False, is_loose=False, model=None):
+    `unread`: a line that the daemon cannot read. It is answered under null, or under the id that stands in it.
+    """
+
+    def __init__(self, ids, is_batch=False, is_loose=False, model=None, unread=None):
         self.ids = ids
+        self.unread = unread
         self.is_batch = is_batch
         self.is_loose = is_loose
         self.model = model
@@ -83,11 +87,11 @@ def expected(line, limits, out_of_band):
     if not line.strip(b" \t\r"):
         return None
     if len(line.removesuffix(b"\r")) > limits["lineBytes"]:
-        return Expectation([NULL])
+        return Expectation([NULL], unread=line)
     try:
         value = read(line.removesuffix(b"\r"))
     except NotWire:
-        return Expectation([NULL])
+        return Expectation([NULL], unread=line)
     if isinstance(value, list):
         if not value or len(value) > limits["batchItems"]:
             return Expectation([NULL])

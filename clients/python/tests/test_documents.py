@@ -28,7 +28,7 @@ def test_a_document_is_put_read_edited_and_deleted(client: kura.Kura) -> None:
     for whole in ("oops", 5, None, True):
         with pytest.raises(TypeError):
             notes.patch(put.id, whole)
-    assert notes.get(put.id).value == {"text": "two"}
+    assert notes.get_many([put.id])[put.id].value == {"text": "two"}
     assert notes.delete(put.id) and not notes.delete(put.id) and notes.get(put.id) is None
     with pytest.raises(KeyError):
         notes.edit(put.id, lambda value: value)
