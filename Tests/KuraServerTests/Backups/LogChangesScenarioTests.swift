@@ -89,6 +89,43 @@ import Testing
         #expect(base < newest)
     }
 
+    @Test func `newest is refused where the log has a gap, and what comes before it is restored`() throws {
+        try backup("base")
+        let base = try #require(try client.result("storage.status")["rev"]?.int)
+        for number in 1...20 { try put("notes", "\(number)", "\(number)") }
+        #expect(daemon.terminate() == 0)
+        let log = daemon.root + "/damaged"
+        try FileSystem.makeDirectory(log)
+        let wanted = UInt64(base + 10)
+        var damaged = 0
+        for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] {
+            guard let number = Segment.number(ofFile: name) else { continue }
+            try FileSystem.copy(daemon.data + "/log/" + name, to: log + "/" + name)
+            let segment = try Segment(opening: number, in: log)
+            var walk = segment.walk()
+            var start = walk.offset
+            while case .row(let row) = try walk.next() {
+                defer { start = walk.offset }
+                guard row.rev == wanted, row.previous == wanted - 1 else { continue }
+                let zeros = [UInt8](repeating: 0, count: walk.offset - start)
+                try zeros.withBytes { try FileSystem.write(segment.descriptor, $0, at: start, path: name) }
+                damaged += 1
+            }
+        }
+        #expect(damaged == 1)
+        let target = daemon.root + "/target"
+        do throws(BackupFault) {
+            try BackupRestore.restore(path("base"), into: target, changes: LogChanges(log: log, upTo: nil))
+            Issue.record("restored over a gap")
+        } catch {
+            #expect(error.description.contains("revision \(wanted) is not in the log"), "\(error)")
+            #expect(error.description.contains("'--at \(wanted - 1)'"), "\(error)")
+        }
+        let outcome = try BackupRestore.restore(
+            path("base"), into: target, changes: LogChanges(log: log, upTo: wanted - 1))
+        #expect(outcome.rev == wanted - 1)
+    }
+
     @Test func `what the log does not have without a gap is refused, and nothing is restored`() throws {
         try put("notes", "1", "1")
         try backup("base")
