@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// Requests that once were not answered, or ended the daemon. A read waits for a minute: without an answer the test fails.
@@ -75,6 +76,35 @@ import Testing
             let reply = try asking.call(method, params)
             #expect(reply["result"] != nil, "\(method): \(reply)")
         }
+    }
+
+    @Test func `when a sync fails, what was begun is answered outcomeUnknown and the rest shuttingDown`() throws {
+        let daemon = try TemporaryDaemon()
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        #expect(daemon.terminate() == 0)
+        try daemon.start(faults: "fold.slice:sleep=3000:1+,log.sync:fail:2")
+        let writer = try daemon.connect()
+        try writer.result("documents.put", "{\"collection\":\"c\",\"id\":\"b\",\"value\":1}")
+        let reader = try daemon.connect()
+        // The list waits for the fold, and the others behind it.
+        let get = "{\"domain\":\"d\",\"key\":\"k\"}"
+        reader.send(
+            Client.request("documents.list", "{\"collection\":\"c\"}", id: "1")
+                + Client.request("settings.get", get, id: "2")
+                + "[" + Client.request("settings.get", get, id: "3").dropLast() + "]\n")
+        let deadline = now() + 30
+        while try writer.result("storage.status")["requests"]?.int ?? 1 < 1, now() < deadline { usleep(1000) }
+        usleep(100_000)
+        let refused = try writer.call("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        #expect(refused["error"]?["data"]?["kind"]?.text == "outcomeUnknown", "\(refused)")
+        let first = try reader.reply()
+        #expect(first["id"]?.int == 1 && first["error"]?["data"]?["kind"]?.text == "outcomeUnknown", "\(first)")
+        let second = try reader.reply()
+        #expect(second["id"]?.int == 2 && second["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(second)")
+        let third = try reader.reply()
+        #expect(third[0]?["id"]?.int == 3 && third[0]?["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(third)")
+        #expect(try reader.line() == nil)
+        #expect(daemon.wait() == 1)
     }
 
     @Test(arguments: ["put", "setAttributes", "generate"])
