@@ -42,7 +42,7 @@ extension Int64 {
         return isTooMuch ? (span < 0 ? .min : .max) : sum
     }
 
-    /// What lies between an earlier moment and this one.
+    /// The span from an earlier moment to this one.
     @inlinable
     public func since(_ other: Int64) -> Int64 {
         let (difference, isTooMuch) = subtractingReportingOverflow(other)

@@ -93,7 +93,7 @@ private struct EnvelopeScan {
         while let byte = next, byte == 0x20 || (0x09...0x0D).contains(byte) { index += 1 }
     }
 
-    /// What stands between the quotes; nil when the second one is missing.
+    /// The bytes between two quotes; nil when the second quote is missing.
     private mutating func takeString() -> Bytes? {
         let start = index + 1
         index = start

@@ -335,7 +335,8 @@ extension Server {
         connection.waits.insert(.query)
         connection.state.wait = .answer(ticket)
         awaitingAnswer[ticket] = connection.token
-        if connection.patience.deadline > 0 { deadlines.add(connection.patience.deadline, ticket: ticket) }
+        guard connection.patience.deadline > 0 else { return }
+        deadlines.add(connection.patience.deadline, ticket: ticket) { awaitingAnswer[$0] != nil }
     }
 
     /// What there is of a long reply may show what the turn has changed.

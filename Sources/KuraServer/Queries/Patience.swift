@@ -37,7 +37,16 @@ struct RequestDeadlines {
     /// Nanoseconds between two looks: many requests end in between, and each look goes through all.
     private static let pause: UInt64 = 20_000_000
 
-    mutating func add(_ deadline: UInt64, ticket: UInt64) {
+    /// So many entries are looked through for those that nobody waits for any more.
+    private var pruneAt = 64
+
+    /// `isWaiting`: whether somebody still waits for a ticket.
+    mutating func add(_ deadline: UInt64, ticket: UInt64, _ isWaiting: (UInt64) -> Bool) {
+        if entries.count >= pruneAt {
+            // Most requests are answered long before: else a busy daemon would have seconds of them to go through at once.
+            entries.removeAll { !isWaiting($0.ticket) }
+            pruneAt = max(64, 2 * entries.count)
+        }
         entries.append((deadline, ticket))
         next = min(next, deadline.later(by: Self.pause))
     }
