@@ -16,6 +16,7 @@ public enum DoctorProgram {
                           else $XDG_STATE_HOME/kura]
           --config FILE   the daemon's configuration, which is checked as well
                           [$KURA_CONFIG]
+          --config-only   the configuration alone: what to ask before a restart
           --json          each finding as one line of JSON
           --help          this text
 
@@ -28,6 +29,7 @@ public enum DoctorProgram {
     private struct Options {
         var directory: String?
         var config = SocketPath.environment("KURA_CONFIG")
+        var isConfigOnly = false
         var isJSON = false
     }
 
@@ -44,6 +46,7 @@ public enum DoctorProgram {
                 print(help, to: STDOUT_FILENO)
                 return 0
             case "--json": options.isJSON = true
+            case "--config-only": options.isConfigOnly = true
             case "--data-dir", "--config":
                 guard let value = inline ?? words.popFirst() else { return refuse("\(parts[0]) needs a value") }
                 if parts[0] == "--config" { options.config = value } else { options.directory = value }
@@ -83,6 +86,10 @@ public enum DoctorProgram {
                         .error, "configuration", error.description,
                         advice: "mend it: kurad does not start with it, and SIGHUP leaves the old one in force"))
             }
+        }
+        guard !options.isConfigOnly else {
+            if findings.isEmpty { findings.append(Finding(.ok, "configuration", "none is given: the defaults hold")) }
+            return findings
         }
         let directory =
             options.directory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
