@@ -46,9 +46,27 @@ final class Ledger {
     var steadyNow: Int64 { steadyClock.time(now) }
     private var steadyClock = SteadyClock()
     /// What the client whose request is being handled calls itself.
-    var writer: [UInt8] = []
+    var writer: [UInt8] { client.name }
     /// The quotas that bind it; mostly none.
-    var writerAccounts: [QuotaAccount] = []
+    var writerAccounts: [QuotaAccount] { client.accounts }
+    private var client = Client()
+
+    /// Who changes something: what a client calls itself, and the quotas that bind it. The daemon itself has no name, and no quota binds it.
+    struct Client {
+        fileprivate var name: [UInt8] = []
+        fileprivate var accounts: [QuotaAccount] = []
+    }
+
+    func setWriter(_ name: [UInt8]) { client.name = name }
+    func setWriterAccounts(_ accounts: [QuotaAccount]) { client.accounts = accounts }
+
+    /// The daemon changes something by itself, maybe amid the requests of a client, to whom `giveBack` returns.
+    func takeOver() -> Client {
+        defer { client = Client() }
+        return client
+    }
+
+    func giveBack(to client: Client) { self.client = client }
     /// The turn is being repeated after its commit found the disk full: nothing may be staged.
     var isRefusingChanges = false
     /// The fold cannot write for want of space: when the overlay is full, waiting would not end.

@@ -262,7 +262,7 @@ public actor Storage {
     /// Names the client whose requests follow, for the log and the write bill.
     /// `number`: the client's on the bill (`WriteBill.number`).
     public func setWriter(_ name: [UInt8], _ number: UInt16) {
-        ledger.writer = name
+        ledger.setWriter(name)
         ledger.isRemoving = false
         ledger.bill.begin(writer: number)
     }

@@ -50,7 +50,7 @@ import Testing
     private func bind(items: Int? = nil, scopes: Int = 1000) -> QuotaAccount {
         let account = QuotaAccount(bytesLimit: nil, itemsLimit: items, scopesLimit: scopes)
         table.assignAccounts { Store.published.contains($0.store) ? [account] : [] }
-        ledger.writerAccounts = [account]
+        ledger.setWriterAccounts([account])
         return account
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(table.all.isEmpty && account.scopes == 0 && account.items == 0)
         #expect(slice() == nil)
         // Nor does a number go: those of the rows have room for eight million of them.
-        ledger.writerAccounts = []
+        ledger.setWriterAccounts([])
         try put("first")
         #expect(table.all.map(\.id) == [1])
     }
@@ -147,7 +147,7 @@ import Testing
         #expect(table.all.count == 3)
         // What is there may be used, and who has no quota is not bound.
         try put("app-1")
-        ledger.writerAccounts = []
+        ledger.setWriterAccounts([])
         try put("app-3")
         #expect(account.scopes == 4)
     }

@@ -84,8 +84,8 @@ final class Aging {
             found = nil
             return nil
         }
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         let end = min(position + Self.batch, query.found.count)
         while position < end {
             let document = query.found[position]

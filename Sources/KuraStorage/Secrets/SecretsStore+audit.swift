@@ -72,8 +72,8 @@ extension SecretsStore {
     }
 
     private func stageIntoLog(_ sealer: AuditSealer) throws(StoreError) {
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
             var head = try auditHead(sealer) ?? AuditHead()
             for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {

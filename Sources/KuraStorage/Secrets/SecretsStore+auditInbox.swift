@@ -59,8 +59,8 @@ extension SecretsStore {
             // Somebody has altered it.
             return trail.postpone(0)
         }
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
             makeInboxKey(number + 1)
             try stage(

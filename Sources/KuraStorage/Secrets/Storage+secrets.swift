@@ -10,8 +10,8 @@ extension Storage {
     func sweepSecrets() {
         secrets.follow()
         guard let at = secrets.nextExpiry, at <= ledger.steadyNow, admitsBulk else { return }
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
             // Nobody waits for it: it is tried again.
             if error == .cold { _ = warm() }
@@ -24,8 +24,8 @@ extension Storage {
         let time = monotonicNanoseconds()
         guard time >= rewrapAt else { return }
         _ = FaultPoints.hit(.rewrapSlice)
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         rewrapAt = time + Self.rewrapInterval
         do throws(StoreError) { try secrets.rewrapSome() } catch {
             // Nobody waits for it: the same again later.

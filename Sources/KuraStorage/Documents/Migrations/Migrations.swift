@@ -84,8 +84,8 @@ final class Migrations {
         }
         _ = FaultPoints.hit(.migrateSlice)
         nextAt = time + Self.interval
-        ledger.writer = []
-        ledger.writerAccounts = []
+        let client = ledger.takeOver()
+        defer { ledger.giveBack(to: client) }
         var next = position
         var cold = false
         do throws(StoreError) {
