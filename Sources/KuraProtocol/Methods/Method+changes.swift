@@ -50,7 +50,7 @@ extension Method {
                     "Longest to wait, in milliseconds; 30000 when absent."),
             ] + filter + [epoch],
             result: [changes, coveredRev, hasMore, lost],
-            errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded],
+            errors: [.compacted, .epochChanged, .tooManySubscriptions, .overloaded, .cancelled],
             example: "{\"afterRev\":0,\"timeoutMs\":1000,\"scope\":\"app\"}", outOfBand: true),
     ]
 

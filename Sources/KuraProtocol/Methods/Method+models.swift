@@ -16,7 +16,7 @@ extension Method {
                     "With `claim`, when it is missing and somebody else fetches it: wait for that, so long at most."),
                 lease,
             ],
-            result: modelResult, errors: [.quotaExceeded, .overloaded],
+            result: modelResult, errors: [.quotaExceeded, .overloaded, .cancelled, .shuttingDown],
             example: "{\"namespace\":\"feed\",\"key\":\"home\",\"claim\":true,\"waitMs\":5000}", outOfBand: true),
         Method(
             "models.getMany", .models, .read, needs: .scope(.read, "namespace"), "Reads several cached values.",

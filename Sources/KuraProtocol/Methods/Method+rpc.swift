@@ -10,12 +10,12 @@ extension Method {
             ]),
         Method(
             "rpc.cancel", .rpc, .read, needs: .nothing,
-            "Ends a query of this connection that is under way; its own reply is the error `cancelled`.",
+            "Ends a query, a transfer or a wait of this connection that is under way; its own reply is the error `cancelled`.",
             parameters: [Field("id", .json, required: true, "The request's id, written as it was.")],
             result: [
                 Field(
                     "cancelled", .boolean, required: true,
-                    "Whether such a query was under way; it may still be answered with what it has found.")
+                    "Whether there was something to end; the request may still be answered with what it has found.")
             ],
             example: "{\"id\":7}", outOfBand: true),
     ]

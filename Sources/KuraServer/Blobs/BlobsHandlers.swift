@@ -144,7 +144,8 @@ enum BlobsHandlers {
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let reader = call.reader
-        let after = try position(call)
+        let page = try call.page(cursor: 2, of: 0, 1)
+        let after = position(page)
         try call.awaitBlobs(storage)
         guard let listing = try call.contentAtHand(BlobListing.self) else {
             let limit = Int(reader.integer(3) ?? 100)
@@ -182,8 +183,7 @@ enum BlobsHandlers {
         }
         out.append("]")
         if isCut || listing.hasMore, let last {
-            out.append(",\"cursor\":")
-            (last.key + [0] + last.variant).withBytes { Cursor.append(key: $0, to: &out) }
+            (last.key + [0] + last.variant).withBytes { page.append(cursor: $0, to: &out) }
         }
         out.append("}")
     }
@@ -191,8 +191,8 @@ enum BlobsHandlers {
     private static let pageBytes = 1 << 20
 
     /// The key and variant behind which the page begins.
-    private static func position(_ call: Call) throws(Refusal) -> (key: [UInt8], variant: [UInt8]) {
-        guard let key = try Cursor.key(call, parameter: 2) else { return ([], []) }
+    private static func position(_ page: ListPage) -> (key: [UInt8], variant: [UInt8]) {
+        guard let key = page.after else { return ([], []) }
         let parts = key.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
         return (Array(parts[0]), parts.count > 1 ? Array(parts[1]) : [])
     }

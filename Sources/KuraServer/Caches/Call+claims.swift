@@ -80,12 +80,12 @@ extension Call {
 
     /// Answers a request that was parked with the members that `render` appends.
     func tell(_ waiter: CacheClaims.Waiter, _ render: (inout ByteBuffer) -> Void) {
-        parkedReplies.append(waiter, Self.text(render))
+        parkedReplies.append(waiter, .result(Self.text(render)))
     }
 
     /// The same of many, by their numbers: what they are told is rendered once.
     func tell(_ numbers: [UInt64], _ render: (inout ByteBuffer) -> Void) {
-        if !numbers.isEmpty { parkedReplies.append(numbers, Self.text(render)) }
+        if !numbers.isEmpty { parkedReplies.append(numbers, .result(Self.text(render))) }
     }
 
     private static func text(_ render: (inout ByteBuffer) -> Void) -> [UInt8] {

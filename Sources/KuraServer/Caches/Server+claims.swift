@@ -36,29 +36,21 @@ extension Server {
         var told = 0
         call.parkedReplies.releaseHeld()
         while told % Self.piece != 0 || told == 0 || monotonicNanoseconds() - start < Self.turnTime,
-            let (waiter, text) = call.parkedReplies.next(claims)
+            let (waiter, answer) = call.parkedReplies.next(claims)
         {
             told += 1
             guard let connection = connections[waiter.owner], !connection.isClosed else { continue }
             // Nothing comes into the middle of a batch's line.
             guard !connection.state.isComposing else {
-                call.parkedReplies.hold(waiter, text)
+                call.parkedReplies.hold(waiter, answer)
                 continue
             }
             // One that has hung up has none any more.
             connection.parked = max(connection.parked - 1, 0)
             supply(connection)
-            if text == ParkedReplies.shuttingDown {
-                waiter.request.withBytes { connection.output.append(error: RPCError(.shuttingDown), id: $0) }
-                connection.output.append("\n")
-            } else {
-                waiter.request.withBytes { connection.output.appendReplyHead(id: $0) }
-                connection.output.append("\"result\":{")
-                // Memory that is short is for those who have asked for something.
-                let isGiven = text.count <= 4096 || !facts.buffers.isTight
-                connection.output.append(isGiven ? text : ParkedReplies.miss)
-                connection.output.append("}}\n")
-            }
+            // Memory that is short is for those who have asked for something.
+            let isGiven = answer.count <= 4096 || !facts.buffers.isTight
+            waiter.request.withBytes { connection.output.append(isGiven ? answer : ParkedReplies.miss, id: $0) }
             settle(connection, storage.syncedRev)
         }
     }
@@ -70,7 +62,8 @@ extension Server {
                 case .won(let subject, let waiter, _), .timedOut(let subject, let waiter): (subject, waiter)
                 }
             guard drainDeadline == nil else {
-                call.parkedReplies.append(waiter, ParkedReplies.shuttingDown)
+                // A miss would have somebody fetch what others have.
+                call.parkedReplies.append(waiter, .refusal(.shuttingDown))
                 continue
             }
             switch ClaimRoom(rawValue: subject.room) {
@@ -86,5 +79,20 @@ extension Server {
         if drainDeadline != nil, storage.caches.claims.waiters > 0 { return 0 }
         guard let due = storage.caches.claims.nextDue else { return nil }
         return due > time ? due - time : 0
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func append(_ answer: ParkedReplies.Answer, id: Bytes) {
+        switch answer {
+        case .result(let text):
+            appendReplyHead(id: id)
+            append("\"result\":{")
+            append(text)
+            append("}}\n")
+        case .refusal(let kind):
+            append(error: RPCError(kind), id: id)
+            append("\n")
+        }
     }
 }

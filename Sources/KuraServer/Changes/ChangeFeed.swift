@@ -207,6 +207,17 @@ final class ChangeFeed {
         if isDone { left -= 1 } else { left = connections.count + 1 }
     }
 
+    /// Has a wait end with `cancelled`. It is only marked: the turn that asks for it may be taken back, and waits of the turn with it.
+    /// - Returns: whether there is such a wait.
+    func cancelWait(of connection: Connection, id: Bytes) -> Bool {
+        guard let position = connection.feed.waits.firstIndex(where: { $0.id.withBytes { $0.equals(id) } }) else {
+            return false
+        }
+        connection.feed.waits[position].isCancelled = true
+        wake()
+        return true
+    }
+
     /// Something is due at `time`.
     func schedule(_ time: UInt64) { dueAt = min(dueAt, time) }
 

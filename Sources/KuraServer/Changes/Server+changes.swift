@@ -177,6 +177,12 @@ extension Server {
         _ position: Int, _ connection: Connection, _ synced: UInt64, _ time: UInt64, _ storage: isolated Storage
     ) -> Bool {
         let wait = connection.feed.waits[position]
+        guard !wait.isCancelled else {
+            supply(connection)
+            wait.id.withBytes { connection.output.append(error: RPCError(.cancelled), id: $0) }
+            connection.output.append(0x0A)
+            return true
+        }
         var cursor = wait.cursor
         let body: Bytes?
         let lost: ClosedRange<UInt64>?

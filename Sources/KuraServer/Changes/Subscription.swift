@@ -88,6 +88,8 @@ struct ChangeWait {
     var cursor: UInt64
     /// On the clock of `monotonicNow`.
     let deadline: UInt64
+    /// `rpc.cancel` has named it.
+    var isCancelled = false
     /// Bytes that it takes.
     var footprint: Int { selector.footprint + id.count }
 }

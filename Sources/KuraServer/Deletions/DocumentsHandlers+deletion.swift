@@ -138,7 +138,7 @@ extension DocumentsHandlers {
     }
 
     private static func matching(_ call: Call, _ storage: isolated Storage) throws(Refusal) -> MatchedDocuments {
-        let identity = call.queryIdentity(Position.selector, in: storage)
+        let identity = call.queryIdentity([Position.selector], in: storage)
         if let known = call.connection?.answer?.query as? MatchedDocuments, known.identity != identity {
             _ = call.takeAnswer()
         }

@@ -19,19 +19,19 @@ extension DocumentsHandlers {
             call.shows(page.rev)
             return
         }
-        let identity = call.queryIdentity(in: storage)
+        let list = try call.queryPage(cursor: 1, in: storage)
         var after: [UInt8] = []
-        if case .id(let id)? = try call.queryPosition(1, of: identity) { after = id }
+        if case .id(let id)? = try call.position(of: list, 1) { after = id }
         try call.refuseWhenTight()
         let page = DocumentPage(
-            limit: Int(call.reader.integer(2) ?? 100), identity: identity,
+            limit: Int(call.reader.integer(2) ?? 100), list: list,
             byteLimit: min(DocumentPage.byteLimit, call.server.limits.replyBytes))
         let walk = storage.documents.walk(call.reader.string(0), in: .id, after: after) { [unowned page] in
             page.take($0)
         }
         guard let walk else {
             out.append("{\"documents\":[],\"rev\":")
-            out.append(unsigned: storage.rev)
+            out.append(unsigned: list.rev(storage.rev))
             out.append("}")
             call.shows(storage.rev)
             return
@@ -50,16 +50,15 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
 
     var walk: DocumentWalk!
     private let limit: Int
-    /// What its cursor stands for.
-    private let identity: UInt64
+    private let list: ListPage
     private let byteLimit: Int
     private var count = 0
     private var json = ByteBuffer()
     private var lastID = ByteBuffer()
 
-    init(limit: Int, identity: UInt64, byteLimit: Int) {
+    init(limit: Int, list: ListPage, byteLimit: Int) {
         self.limit = limit
-        self.identity = identity
+        self.list = list
         self.byteLimit = byteLimit
     }
 
@@ -96,10 +95,9 @@ private final class DocumentPage: TableQuery, @unchecked Sendable {
         out.append("{\"documents\":[")
         out.append(json.bytes)
         out.append("],\"rev\":")
-        out.append(unsigned: walk.rev)
+        out.append(unsigned: list.rev(walk.rev))
         if !walk.isAtEnd {
-            out.append(",\"cursor\":")
-            QueryPosition.id(Array(lastID.bytes)).encoded(for: identity).withBytes { Cursor.append(key: $0, to: &out) }
+            QueryPosition.id(Array(lastID.bytes)).encoded.withBytes { list.append(cursor: $0, rev: walk.rev, to: &out) }
         }
         out.append("}")
     }

@@ -153,7 +153,7 @@ extension SettingsHandlers {
         let domain = call.reader.string(0)
         let configured = storage.configurations
         let view = call.view(domain, storage)
-        let after = try Cursor.key(call, parameter: 2)
+        let page = try call.page(cursor: 2, of: 0)
         call.append(rev: configured.rev(.settings, domain), to: &out)
         if !call.reader.has(1), let schema = configured.get(.settings, domain, DomainItem.schema).item {
             out.append(",\"schema\":")
@@ -184,12 +184,9 @@ extension SettingsHandlers {
             append(description: key, layer, view?.domain, isFirst: &isFirst, to: &out)
             out.append("}")
         } else {
-            let hasMore = describeAll(domain, after, view, call, &out, storage)
+            let hasMore = describeAll(domain, page.after, view, call, &out, storage)
             out.append("}")
-            if hasMore {
-                out.append(",\"cursor\":")
-                Cursor.append(key: call.scratch.bytes, to: &out)
-            }
+            if hasMore { page.append(cursor: call.scratch.bytes, to: &out) }
         }
         out.append("}")
         call.shows(storage.rev)

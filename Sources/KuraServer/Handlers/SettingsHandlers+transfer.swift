@@ -7,7 +7,8 @@ extension SettingsHandlers {
     // MARK: Export
 
     static func export(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let place = try Cursor.key(call, parameter: 1).map { ExportPlace($0) }
+        let list = try call.page(cursor: 1, of: 0)
+        let place = list.after.map { ExportPlace($0) }
         var page = ExportPage(limit: Int(call.reader.integer(2) ?? Int64(WireLimits.listItems)), start: out.count, call)
         out.append("{\"values\":{")
         for (domain, isNamed) in try domains(call, storage) {
@@ -25,11 +26,8 @@ extension SettingsHandlers {
             if page.hasMore { break }
         }
         out.append("},\"rev\":")
-        out.append(unsigned: storage.rev)
-        if let last = page.cursor {
-            out.append(",\"cursor\":")
-            last.withBytes { Cursor.append(key: $0, to: &out) }
-        }
+        out.append(unsigned: list.rev(storage.rev))
+        if let last = page.cursor { last.withBytes { list.append(cursor: $0, rev: storage.rev, to: &out) } }
         out.append("}")
         call.shows(storage.rev)
     }

@@ -130,13 +130,13 @@ enum SettingsHandlers {
 
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let (domain, prefix) = (call.reader.string(0), call.reader.string(1))
-        let after = try Cursor.key(call, parameter: 2)
+        let list = try call.page(cursor: 2, of: 0, 1, 4)
         let isEffective = !call.reader.string(4).elementsEqual("app".utf8)
         var page = SettingsPage(
             explains: call.reader.boolean(5), limit: Int(call.reader.integer(3) ?? 1000), at: out.count, call)
-        var others = LayerMerge(isEffective ? call.view(domain, storage) : nil, prefix: prefix, after: after)
+        var others = LayerMerge(isEffective ? call.view(domain, storage) : nil, prefix: prefix, after: list.after)
         out.append("{\"values\":{")
-        let shown = storage.settings.list(domain, prefix: prefix, afterKey: after) { item in
+        let shown = storage.settings.list(domain, prefix: prefix, afterKey: list.after) { item in
             while let key = others.key, key.precedes(item.key) {
                 guard page.hasRoom(out.count), let value = others.take(key, app: nil) else { return false }
                 page.add(key, value.layer, value.value, &out, call)
@@ -152,11 +152,8 @@ enum SettingsHandlers {
         out.append("}")
         page.close(&out, call)
         out.append(",\"rev\":")
-        out.append(unsigned: storage.rev)
-        if page.hasMore {
-            out.append(",\"cursor\":")
-            Cursor.append(key: call.scratch.bytes, to: &out)
-        }
+        out.append(unsigned: list.rev(storage.rev))
+        if page.hasMore { list.append(cursor: call.scratch.bytes, rev: storage.rev, to: &out) }
         out.append("}")
     }
 

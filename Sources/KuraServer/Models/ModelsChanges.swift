@@ -56,7 +56,7 @@ extension ModelsHandlers {
         let isFull = call.parkedReplies.isFull
         call.tell(numbers) { out in
             // They ask again, and find it.
-            guard !isFull else { return out.append(ParkedReplies.miss) }
+            guard !isFull else { return out.append(ParkedReplies.missMembers) }
             out.append(state == .fresh ? "\"state\":\"fresh\",\"value\":" : "\"state\":\"stale\",\"value\":")
             out.append(value)
             if !etag.isEmpty {

@@ -101,12 +101,9 @@ enum ModelsHandlers {
     static func list(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         guard storage.models.isLoaded else { throw .query(ticket: storage.awaitModels()) }
         var after = 0
-        if let cursor = try Cursor.key(call, parameter: 1) {
-            guard cursor.count == 4 else {
-                throw .error(
-                    RPCError(
-                        .invalidParams, hint: "a cursor comes from an earlier page", parameter: call.reader.name(1)))
-            }
+        let page = try call.page(cursor: 1, of: 0)
+        if let cursor = page.after {
+            guard cursor.count == 4 else { throw call.refuseCursor(1) }
             after = cursor.withBytes { Int(UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self))) }
         }
         out.append("{\"entries\":[")
@@ -130,8 +127,7 @@ enum ModelsHandlers {
         if let next {
             var cursor = ByteBuffer(capacity: 4)
             cursor.append(littleEndian: next)
-            out.append(",\"cursor\":")
-            Cursor.append(key: cursor.bytes, to: &out)
+            page.append(cursor: cursor.bytes, to: &out)
         }
         out.append("}")
     }

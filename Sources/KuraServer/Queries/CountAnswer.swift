@@ -28,18 +28,18 @@ final class DistinctPage: DocumentsAnswer, @unchecked Sendable {
 
     private let path: FieldPath
     private let after: QueryPosition?
-    private let identity: UInt64
+    private let list: ListPage
     private let limit: Int
     private var found: ArraySlice<SmallestEntries.Entry> = []
     private var hasMore = false
 
     init(
-        _ query: DocumentQuery?, of path: FieldPath, limit: Int, after position: QueryPosition?, identity: UInt64,
+        _ query: DocumentQuery?, of path: FieldPath, limit: Int, after position: QueryPosition?, list: ListPage,
         emptyAsOf: UInt64
     ) {
         self.path = path
         after = position
-        self.identity = identity
+        self.list = list
         self.limit = limit
         super.init(query, emptyAsOf: emptyAsOf)
     }
@@ -75,8 +75,8 @@ final class DistinctPage: DocumentsAnswer, @unchecked Sendable {
             out.append(entry.value)
         }
         out.append("],\"rev\":")
-        out.append(unsigned: rev)
-        if hasMore, let last = found.last { try append(cursor: .sorted(last.key, row: 0), identity, to: &out) }
+        out.append(unsigned: list.rev(rev))
+        if hasMore, let last = found.last { try append(cursor: .sorted(last.key, row: 0), list, to: &out) }
         out.append(",")
         append(planTo: &out)
         out.append("}")

@@ -14,7 +14,7 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     /// Room that most pages do with, so that few are moved while they grow.
     private static let usualBytes = 16 << 10
 
-    private let identity: UInt64
+    private let list: ListPage
     private let fields: Projection?
     private let isSorted: Bool
     /// What its documents refer to and the reply is to bring along.
@@ -22,11 +22,11 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
     private var text = Text()
 
     init(
-        _ query: DocumentQuery?, identity: UInt64, fields: Projection?, isSorted: Bool, expansion: Expansion? = nil,
+        _ query: DocumentQuery?, list: ListPage, fields: Projection?, isSorted: Bool, expansion: Expansion? = nil,
         emptyAsOf: UInt64
     ) {
         self.expansion = expansion
-        self.identity = identity
+        self.list = list
         self.fields = fields
         self.isSorted = isSorted
         super.init(query, emptyAsOf: emptyAsOf)
@@ -98,8 +98,8 @@ final class FindPage: DocumentsAnswer, @unchecked Sendable {
         out.append("{\"documents\":[")
         out.append(text.json.bytes)
         out.append("],\"rev\":")
-        out.append(unsigned: rev)
-        if let query, query.hasMore { try append(cursor: query.position, identity, to: &out) }
+        out.append(unsigned: list.rev(rev))
+        if let query, query.hasMore { try append(cursor: query.position, list, to: &out) }
         out.append(",")
         append(planTo: &out, isSorted: isSorted)
         appendWarnings(to: &out)

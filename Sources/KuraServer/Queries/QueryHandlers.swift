@@ -44,14 +44,15 @@ enum QueryHandlers {
     private static func page(
         _ call: Call, expand: Int? = nil, _ storage: isolated Storage
     ) throws(Refusal) -> FindPage {
-        let identity = call.queryIdentity(1, 2, in: storage)
-        let position = try call.queryPosition(5, of: identity)
+        // An explanation is about a page of `find`.
+        let list = try call.queryPage(cursor: 5, of: 1, 2, method: "documents.find", in: storage)
+        let position = try call.position(of: list, 5)
         let shape = QueryShape(selector: try call.selector(1), sort: try call.sortFields(2), isPage: true)
         let fields = try call.paths(3)
         let query = try call.query(
             shape, limit: Int(call.reader.integer(4) ?? 100), after: position, allowScan: 6, timeout: 7, storage)
         return FindPage(
-            query, identity: identity, fields: call.reader.has(3) ? Projection(fields) : nil,
+            query, list: list, fields: call.reader.has(3) ? Projection(fields) : nil,
             isSorted: !shape.sort.isEmpty,
             expansion: try expand.flatMap { expand throws(Refusal) in try call.expansion(expand, storage) },
             emptyAsOf: storage.rev)
@@ -72,13 +73,13 @@ enum QueryHandlers {
 
     static func distinct(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let found: DistinctPage = try answer(call, storage) { (call, storage) throws(Refusal) in
-            let identity = call.queryIdentity(1, 2, in: storage)
-            let position = try call.queryPosition(4, of: identity)
+            let list = try call.queryPage(cursor: 4, of: 1, 2, in: storage)
+            let position = try call.position(of: list, 4)
             let path = try call.fieldPath(StoredValue(call.reader.json(1)), 1, "")
             let shape = QueryShape(selector: try call.selector(2), values: path)
             let query = try call.query(shape, allowScan: 5, timeout: 6, storage)
             return DistinctPage(
-                query, of: path, limit: Int(call.reader.integer(3) ?? 100), after: position, identity: identity,
+                query, of: path, limit: Int(call.reader.integer(3) ?? 100), after: position, list: list,
                 emptyAsOf: storage.rev)
         }
         try found.append(to: &out)
@@ -102,29 +103,35 @@ enum QueryHandlers {
             throw .error(
                 RPCError(.invalidParams, hint: "an id is a string, a number or null", parameter: call.reader.name(0)))
         }
-        var isUnderWay = false
-        if let query = call.connection?.query, query.id.withBytes({ $0.equals(call.reader.json(0)) }) {
-            storage.cancel(query: query.ticket)
-            isUnderWay = true
+        let isUnderWay = call.connection.map { cancel(call.reader.json(0), of: $0, call, storage) } ?? false
+        out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
+    }
+
+    /// Ends what a request waits for.
+    /// - Returns: whether there was something to end.
+    private static func cancel(
+        _ id: Bytes, of connection: Connection, _ call: Call, _ storage: isolated Storage
+    ) -> Bool {
+        if let query = connection.query, query.id.withBytes({ $0.equals(id) }), storage.cancel(query.ticket) {
+            return true
         }
-        if let connection = call.connection,
-            let transfer = connection.inPlace ?? connection.starting.first(where: { $0.ticket != nil }),
-            let work = transfer.work as? DocumentsDeletion,
-            transfer.id.withBytes({ $0.equals(call.reader.json(0)) })
+        if call.changes.cancelWait(of: connection, id: id) { return true }
+        if let waiter = storage.caches.claims.cancel(id, of: connection.token) {
+            call.parkedReplies.append(waiter, .refusal(.cancelled))
+            return true
+        }
+        if let transfer = connection.inPlace ?? connection.starting.first(where: { $0.ticket != nil }),
+            let work = transfer.work as? DocumentsDeletion, transfer.id.withBytes({ $0.equals(id) })
         {
             work.callOff()
             transfer.cancel()
-            isUnderWay = true
+            return true
         }
-        if let connection = call.connection,
-            let transfer = (connection.cancellable + connection.starting).first(where: { transfer in
-                transfer.work.isCancellable && transfer.id.withBytes { $0.equals(call.reader.json(0)) }
-            })
-        {
-            transfer.cancel()
-            isUnderWay = true
+        let transfer = (connection.cancellable + connection.starting).first { transfer in
+            transfer.work.isCancellable && transfer.id.withBytes { $0.equals(id) }
         }
-        out.append(isUnderWay ? "{\"cancelled\":true}" : "{\"cancelled\":false}")
+        transfer?.cancel()
+        return transfer != nil
     }
 
     /// What has been found; at first the query that `make` makes is begun, and the request waits.
@@ -252,16 +259,15 @@ class DocumentsAnswer: TableQuery, @unchecked Sendable {
     }
 
     /// `,"cursor":…`, when there is another page.
-    final func append(cursor position: QueryPosition?, _ identity: UInt64, to out: inout ByteBuffer) throws(Refusal) {
+    final func append(cursor position: QueryPosition?, _ page: ListPage, to out: inout ByteBuffer) throws(Refusal) {
         guard let position else { return }
-        let encoded = position.encoded(for: identity)
-        guard encoded.count * 2 < WireLimits.cursorBytes else {
+        let encoded = position.encoded
+        guard ListPage.cursorBytes(encoded) <= WireLimits.cursorBytes else {
             throw .error(
                 RPCError(
                     .replyTooLarge, hint: "the values to go on behind are longer than a cursor may be",
                     limit: WireLimits.cursorBytes))
         }
-        out.append(",\"cursor\":")
-        encoded.withBytes { Cursor.append(key: $0, to: &out) }
+        encoded.withBytes { page.append(cursor: $0, rev: rev, to: &out) }
     }
 }

@@ -89,25 +89,23 @@ extension Call {
         return QueryControl(milliseconds: milliseconds, nanoseconds: left)
     }
 
-    /// What tells this query from others, for its cursors. A collection that was dropped and made anew is another one.
-    func queryIdentity(_ parameters: Int..., in storage: isolated Storage) -> UInt64 {
+    /// What tells this query from others. A collection that was dropped and made anew is another one.
+    /// `method`: whose cursors it takes; nil for its own.
+    func queryIdentity(_ parameters: [Int], method: String? = nil, in storage: isolated Storage) -> UInt64 {
         let incarnation = UInt64(storage.documents.incarnation(reader.string(0)))
-        var identity = Hash.bytes(reader.string(0), seed: 0x6B75_7261 &+ incarnation << 32)
-        for parameter in parameters {
-            identity = Hash.bytes(reader.has(parameter) ? reader.json(parameter) : Bytes(), seed: identity)
-        }
-        return identity
+        return identity(of: [0] + parameters, method: method, seed: 0x6B75_7261 &+ incarnation << 32)
+    }
+
+    func queryPage(
+        cursor: Int, of parameters: Int..., method: String? = nil, in storage: isolated Storage
+    ) throws(Refusal) -> ListPage {
+        try ListPage(self, cursor: cursor, of: queryIdentity(parameters, method: method, in: storage))
     }
 
     /// Where the page begins; nil for the first.
-    func queryPosition(_ parameter: Int, of identity: UInt64) throws(Refusal) -> QueryPosition? {
-        guard let encoded = try Cursor.key(self, parameter: parameter) else { return nil }
-        guard let position = QueryPosition(encoded, for: identity) else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "a cursor comes from an earlier page of the same query",
-                    parameter: reader.name(parameter)))
-        }
+    func position(of page: ListPage, _ parameter: Int) throws(Refusal) -> QueryPosition? {
+        guard let encoded = page.after else { return nil }
+        guard let position = QueryPosition(encoded) else { throw refuseCursor(parameter) }
         return position
     }
 

@@ -38,8 +38,8 @@ enum SearchHandlers {
         // What the query means depends on how the collection is searched; without that there is nothing to say about it.
         let tokenizer = storage.documents.search(collection)?.definition.tokenizer
         let expression = try expression(call, tokenizer ?? .unicode61)
-        let identity = call.queryIdentity(Position.query, Position.filter, in: storage)
-        let position = try call.queryPosition(Position.cursor, of: identity)
+        let list = try call.queryPage(cursor: Position.cursor, of: Position.query, Position.filter, in: storage)
+        let position = try call.position(of: list, Position.cursor)
         let selector = try call.selector(Position.filter)
         let fields = try call.paths(Position.fields)
         let words = Int(call.reader.integer(Position.words) ?? 16)
@@ -56,7 +56,7 @@ enum SearchHandlers {
         let marks = SearchPage.Marks(
             start: mark(Position.markStart, "[", call), end: mark(Position.markEnd, "]", call))
         return SearchPage(
-            search, identity: identity, fields: call.reader.has(Position.fields) ? Projection(fields) : nil,
+            search, list: list, fields: call.reader.has(Position.fields) ? Projection(fields) : nil,
             marks: words > 0 ? marks : nil)
     }
 

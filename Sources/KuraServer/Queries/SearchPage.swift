@@ -14,7 +14,7 @@ final class SearchPage: TableQuery, @unchecked Sendable {
     }
 
     private let search: DocumentSearch
-    private let identity: UInt64
+    private let list: ListPage
     private let fields: Projection?
     private let marks: Marks?
     private var count = 0
@@ -25,9 +25,9 @@ final class SearchPage: TableQuery, @unchecked Sendable {
     private static let snippetBytes = 1024
 
     /// `marks`: nil for no snippets.
-    init(_ search: DocumentSearch, identity: UInt64, fields: Projection?, marks: Marks?) {
+    init(_ search: DocumentSearch, list: ListPage, fields: Projection?, marks: Marks?) {
         self.search = search
-        self.identity = identity
+        self.list = list
         self.fields = fields
         self.marks = marks
     }
@@ -114,10 +114,9 @@ final class SearchPage: TableQuery, @unchecked Sendable {
         out.append("{\"documents\":[")
         out.append(json.bytes)
         out.append("],\"rev\":")
-        out.append(unsigned: rev)
+        out.append(unsigned: list.rev(rev))
         if search.hasMore, let position = search.position {
-            out.append(",\"cursor\":")
-            position.encoded(for: identity).withBytes { Cursor.append(key: $0, to: &out) }
+            position.encoded.withBytes { list.append(cursor: $0, rev: rev, to: &out) }
         }
         out.append("}")
     }

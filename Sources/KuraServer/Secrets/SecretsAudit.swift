@@ -20,7 +20,8 @@ enum SecretsAudit {
             }
             since = time
         }
-        let position = try self.position(call, 3)
+        let page = try call.page(cursor: 3, of: 0)
+        let position = try self.position(page, call, 3)
         // What has been noted so far is shown as well.
         storage.stageAuditNow()
         out.append("{\"records\":[")
@@ -38,16 +39,14 @@ enum SecretsAudit {
             }
         }
         out.append("]")
-        if let next {
-            out.append(",\"cursor\":")
-            append(next, to: &out)
-        }
+        if let next { append(next, page, to: &out) }
         out.append("}")
         call.shows(storage.rev)
     }
 
     static func verify(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        let position = try self.position(call, 0)
+        let page = try call.page(cursor: 0)
+        let position = try self.position(page, call, 0)
         storage.stageAuditNow()
         let check = try call.run { () throws(StoreError) in
             try storage.secrets.verifyAudit(from: position?.block, most: blocks)
@@ -67,26 +66,25 @@ enum SecretsAudit {
             check.link.withBytes { Base64.encode($0, into: &out) }
             out.append("\"")
         }
-        if let next = check.next {
-            out.append(",\"cursor\":")
-            append(SecretsStore.AuditPosition(block: next, record: 0), to: &out)
-        }
+        if let next = check.next { append(SecretsStore.AuditPosition(block: next, record: 0), page, to: &out) }
         out.append("}")
         call.shows(storage.rev)
     }
 
     // MARK: Cursors
 
-    private static func append(_ position: SecretsStore.AuditPosition, to out: inout ByteBuffer) {
+    private static func append(_ position: SecretsStore.AuditPosition, _ page: ListPage, to out: inout ByteBuffer) {
         var key = ByteBuffer(capacity: 16)
         key.append(littleEndian: position.block)
         key.append(littleEndian: position.record)
-        Cursor.append(key: key.bytes, to: &out)
+        page.append(cursor: key.bytes, to: &out)
     }
 
-    private static func position(_ call: Call, _ parameter: Int) throws(Refusal) -> SecretsStore.AuditPosition? {
-        guard let key = try Cursor.key(call, parameter: parameter) else { return nil }
-        guard key.count == 16 else { throw call.refuse("a cursor comes from an earlier page", parameter) }
+    private static func position(
+        _ page: ListPage, _ call: Call, _ parameter: Int
+    ) throws(Refusal) -> SecretsStore.AuditPosition? {
+        guard let key = page.after else { return nil }
+        guard key.count == 16 else { throw call.refuseCursor(parameter) }
         return key.withBytes { key in
             SecretsStore.AuditPosition(
                 block: UInt64(littleEndian: key.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),

@@ -100,12 +100,10 @@ enum SecretsHandlers {
         let reader = call.reader
         let limit = Int(reader.integer(4) ?? 100)
         var after: SecretsStore.Position?
-        if reader.has(3) {
-            after = try Cursor.key(call, parameter: 3).flatMap { SecretsStore.Position(text: $0) }
-            guard after != nil else {
-                throw .error(
-                    RPCError(.invalidParams, hint: "a cursor comes from an earlier page", parameter: reader.name(3)))
-            }
+        let page = try call.page(cursor: 3, of: 0, 1, 2)
+        if let place = page.after {
+            after = SecretsStore.Position(text: place)
+            guard after != nil else { throw call.refuseCursor(3) }
         }
         let wanted = try call.attributes(1)
         let group = reader.has(2) ? reader.string(2) : nil
@@ -131,11 +129,8 @@ enum SecretsHandlers {
             }
         }
         out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
-        if let end {
-            out.append(",\"cursor\":")
-            end.text.withBytes { Cursor.append(key: $0, to: &out) }
-        }
+        out.append(unsigned: page.rev(storage.rev))
+        if let end { end.text.withBytes { page.append(cursor: $0, rev: storage.rev, to: &out) } }
         out.append("}")
         call.shows(storage.rev)
     }

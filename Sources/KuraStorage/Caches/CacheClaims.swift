@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 
 /// Rooms whose keys can be claimed, as `CacheClaims.Subject` has them.
 public enum ClaimRoom: UInt8 {
@@ -267,6 +267,12 @@ public final class CacheClaims {
         owners[wait.waiter.owner]?.waits.remove(number)
         forgetIfFree(wait.waiter.owner)
         return wait.waiter
+    }
+
+    /// Somebody waits no longer; nil when no request with this id does.
+    public func cancel(_ request: Bytes, of owner: UInt64) -> Waiter? {
+        let number = owners[owner]?.waits.first { waiting[$0]?.waiter.request.withBytes { $0.equals(request) } == true }
+        return number.flatMap { take($0) }
     }
 
     /// The winner gives up: the next that waits wins.

@@ -106,20 +106,25 @@ final class QueryPool: Sendable {
     }
 
     /// Ends a query whose client does not want it any more: it is answered with `.interrupted`, unless it has been answered.
-    func cancel(_ ticket: UInt64) {
-        let isDone = state.withLock { state in
-            state.running.first { $0.ticket == ticket }?.query.stop()
+    /// - Returns: whether there is such a query.
+    func cancel(_ ticket: UInt64) -> Bool {
+        let (isKnown, isDone) = state.withLock { state in
+            if let running = state.running.first(where: { $0.ticket == ticket }) {
+                running.query.stop()
+                return (true, false)
+            }
             guard
                 var answer = state.parked.first(where: { $0.ticket == ticket })
                     ?? state.pending.first(where: { $0.ticket == ticket })
-            else { return false }
+            else { return (false, false) }
             state.parked.removeAll { $0.ticket == ticket }
             state.pending.removeAll { $0.ticket == ticket }
             answer.error = .interrupted
             done.append(answer)
-            return true
+            return (true, true)
         }
         if isDone { wake() }
+        return isKnown
     }
 
     /// What has been answered; nil when nothing has.

@@ -20,11 +20,9 @@ public enum QueryPosition: Sendable, Equatable {
         }
     }
 
-    /// `query`: what tells this query from others; a position is of no use to another.
-    public func encoded(for query: UInt64) -> [UInt8] {
+    public var encoded: [UInt8] {
         var bytes = ByteBuffer()
         bytes.append(letter)
-        bytes.append(littleEndian: query)
         switch self {
         case .row(let row): bytes.append(littleEndian: row)
         case .id(let id): bytes.append(id)
@@ -39,23 +37,21 @@ public enum QueryPosition: Sendable, Equatable {
         return Array(bytes.bytes)
     }
 
-    /// Nil when the bytes are no position of this query.
-    public init?(_ encoded: [UInt8], for query: UInt64) {
+    /// Nil when the bytes are no position.
+    public init?(_ encoded: [UInt8]) {
         let position: QueryPosition? = encoded.withBytes { bytes in
-            guard bytes.count >= 9, bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self).littleEndian == query else {
-                return nil
-            }
+            guard !bytes.isEmpty else { return nil }
             func number(_ offset: Int) -> Int64? {
                 bytes.count >= offset + 8
                     ? bytes.loadUnaligned(fromByteOffset: offset, as: Int64.self).littleEndian : nil
             }
             switch bytes[0] {
-            case UInt8(ascii: "r"): return bytes.count == 17 ? number(9).map { .row($0) } : nil
-            case UInt8(ascii: "i"): return .id(Array(encoded[9...]))
+            case UInt8(ascii: "r"): return bytes.count == 9 ? number(1).map { .row($0) } : nil
+            case UInt8(ascii: "i"): return .id(Array(encoded[1...]))
             case UInt8(ascii: "k"):
-                guard let index = number(9), let row = number(17) else { return nil }
-                return .key(index: index, Array(encoded[25...]), row: row)
-            case UInt8(ascii: "s"): return number(9).map { .sorted(Array(encoded[17...]), row: $0) }
+                guard let index = number(1), let row = number(9) else { return nil }
+                return .key(index: index, Array(encoded[17...]), row: row)
+            case UInt8(ascii: "s"): return number(1).map { .sorted(Array(encoded[9...]), row: $0) }
             default: return nil
             }
         }

@@ -21,7 +21,12 @@ extension Storage {
     }
 
     /// Ends a query that nobody waits for any more.
-    public nonisolated func cancel(query ticket: UInt64) { queries.cancel(ticket) }
+    /// - Returns: whether it was under way.
+    @discardableResult
+    public nonisolated func cancel(query ticket: UInt64) -> Bool { queries.cancel(ticket) }
+
+    /// Ends what a ticket is waited for with, when it can be ended.
+    public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || rewrapWaits.cancel(ticket) }
 
     public func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []

@@ -21,6 +21,13 @@ struct RewrapWaits {
                 deadline: monotonicNanoseconds().later(by: .nanoseconds(milliseconds: milliseconds))))
     }
 
+    /// The wait ends: its request is told how far it is.
+    mutating func cancel(_ ticket: UInt64) -> Bool {
+        guard let position = waits.firstIndex(where: { $0.ticket == ticket }) else { return false }
+        waits[position].deadline = 0
+        return true
+    }
+
     /// Ends the waits that are over.
     /// - Returns: when the next one ends in any case.
     mutating func settle(_ secrets: SecretsStore, _ time: UInt64) -> UInt64 {
