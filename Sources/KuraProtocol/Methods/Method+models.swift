@@ -220,7 +220,7 @@ extension Method {
         Method(
             "models.describe", .models, .read, needs: .scope(.list, "namespace"),
             "Tells what a namespace is and holds.",
-            parameters: [namespace], result: fields(modelConfiguration, modelNumbers),
+            parameters: [namespace], result: fields(modelConfiguration, modelNumbers), errors: [.notFound],
             example: "{\"namespace\":\"feed\"}"),
         Method(
             "models.scopes", .models, .read, needs: .anywhere(.list), "Lists the namespaces with their sizes.",

@@ -1,0 +1,6 @@
+def run(*_):
+    return 0
+
+
+def again(*_):
+    return 0
