@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter, deque
 
+import contents
 import state
 from stranger import PATIENCE, Connection, Daemon, Ended, Found, Raw, Refused, Unanswered, text
 from values import LARGE, breaks, extremes, size
@@ -113,7 +114,7 @@ class Run:
                 if self.methods[name]["x-access"] == "write":
                     self.rooms[name].is_ready = False
                 for undo, given in state.undo(name, answer["result"]):
-                    state.told(connection.call, undo, **given)
+                    contents.told(connection.call, undo, **given)
             connection.call("storage.ping")
 
     def answer(self, connection, identifier, params):
@@ -155,9 +156,9 @@ class Run:
         with self.daemon.connect() as connection:
             state.clear(connection, name, scope)
             for prepared, given in state.prepare(self.methods[name], scope):
-                state.told(connection.call, prepared, **given)
+                contents.told(connection.call, prepared, **given)
             self.suspects.append((name, params))
-            state.told(connection.call, name, **params)
+            contents.told(connection.call, name, **params)
             for _ in range(3):
                 connection.call("storage.ping")
                 time.sleep(0.002)
@@ -166,18 +167,18 @@ class Run:
     def reborn(self, how):
         """Ends the daemon and starts it again; what was there must be there."""
         with self.daemon.connect() as connection:
-            before, cached = state.durable(connection), state.cached(connection)
+            before, cached = contents.durable(connection), contents.cached(connection)
         self.daemon.kill() if how == "kill -9" else self.daemon.stop()
         self.daemon.start()
         with self.daemon.connect() as connection:
-            after, kept = state.durable(connection), state.cached(connection)
+            after, kept = contents.durable(connection), contents.cached(connection)
         self.daemon.alive()
         for place in before.keys() | after.keys():
-            if state.fixed(before.get(place)) != state.fixed(after.get(place)):
-                raise Found(f"after {how} {place} is another: {state.fixed(before.get(place))[:300]} was, "
-                            f"{state.fixed(after.get(place))[:300]} is")
+            if contents.fixed(before.get(place)) != contents.fixed(after.get(place)):
+                raise Found(f"after {how} {place} is another: {contents.fixed(before.get(place))[:300]} was, "
+                            f"{contents.fixed(after.get(place))[:300]} is")
         for place in kept.keys() & cached.keys():
-            if state.fixed(kept[place]) != state.fixed(cached[place]):
+            if contents.fixed(kept[place]) != contents.fixed(cached[place]):
                 raise Found(f"after {how} {place} of a cache is another")
         self.suspects.clear()
         return len(before)
@@ -219,7 +220,7 @@ def trial(work, suspects, is_told=False):
             for name, params in suspects:
                 scope = next((params[one] for one in state.SCOPES if isinstance(params.get(one), str)), "s")
                 for prepared, given in state.prepare(methods[name], scope):
-                    state.told(connection.call, prepared, **given)
+                    contents.told(connection.call, prepared, **given)
                 if name in state.TAKEN:
                     taken = state.TAKEN[name][0]
                     params = params | {taken: state.sane(methods[name], scope, connection)[taken]}
@@ -232,12 +233,12 @@ def trial(work, suspects, is_told=False):
             for _ in range(3):
                 connection.call("storage.ping")
                 time.sleep(0.02)
-            before = state.durable(connection)
+            before = contents.durable(connection)
         daemon.kill()
         daemon.start()
         with daemon.connect() as connection:
             connection.call("storage.ping")
-            if state.fixed(sorted(map(str, before.items()))) != state.fixed(sorted(map(str, state.durable(connection).items()))):
+            if contents.fixed(sorted(map(str, before.items()))) != contents.fixed(sorted(map(str, contents.durable(connection).items()))):
                 return "something else is there after kill -9"
         daemon.alive()
         daemon.stop()

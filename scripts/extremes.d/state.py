@@ -1,11 +1,9 @@
-"""What is there before a request, and what is read back after a start: the sane parameters are the examples of the description."""
+"""What is there before a request: the sane parameters are the examples of the description."""
 
 import base64
-import json
 import os
-import time
 
-from stranger import Refused
+from contents import told
 
 SCOPES = ("domain", "collection", "service", "namespace")
 KEY = base64.b64encode(b"k" * 32).decode()
@@ -118,90 +116,3 @@ def descriptor():
     os.write(number, b'{"id":"r","value":{"name":"Peru"}}\n')
     os.lseek(number, 0, os.SEEK_SET)
     return number
-
-
-def pages(connection, method, member, **params):
-    """All elements of a list."""
-    found = []
-    while True:
-        result = connection.call(method, **params)
-        part = result[member]
-        found += part.items() if isinstance(part, dict) else part
-        if "cursor" not in result:
-            return found
-        params["cursor"] = result["cursor"]
-
-
-def told(call, *arguments, **named):
-    """A result, or the kind of the refusal."""
-    try:
-        return call(*arguments, **named)
-    except Refused as error:
-        return f"refused: {error.kind}"
-
-
-# What depends on the moment, or is done behind the replies.
-FLEETING = {"state", "done", "total", "entries", "bytes", "conflict", "migration", "search", "ageMs", "rewrapping", "tombstones", "head",
-            "attachmentBytes"}
-
-
-def lasting(value):
-    if isinstance(value, dict):
-        return {name: lasting(part) for name, part in value.items() if name not in FLEETING}
-    return [lasting(part) for part in value] if isinstance(value, list) else value
-
-
-def durable(connection):
-    """All that must be the same after kill -9, by what it is."""
-    found = {}
-    for scope in connection.call("settings.scopes")["scopes"]:
-        domain = scope["domain"]
-        found["settings", domain] = dict(pages(connection, "settings.list", "values", domain=domain))
-        found["settings.describe", domain] = lasting(connection.call("settings.describe", domain=domain))
-    for scope in connection.call("documents.scopes")["scopes"]:
-        collection = scope["collection"]
-        for one in pages(connection, "documents.list", "documents", collection=collection):
-            found["documents", collection, one["id"]] = one
-        found["documents.describe", collection] = described(connection, collection)
-        found["attachment", collection] = told(connection.call, "documents.attachment", collection=collection, id="7", name="front.png")
-    scopes = told(connection.call, "secrets.scopes")
-    found["secrets"] = scopes if isinstance(scopes, str) else scopes["scopes"]
-    if not isinstance(scopes, str):
-        for scope in scopes["scopes"]:
-            service = scope["service"]
-            found["secrets.describe", service] = lasting(told(connection.call, "secrets.describe", service=service))
-            for one in pages(connection, "secrets.list", "items", service=service):
-                name = {part: one[part] for part in ("service", "account", "accessGroup") if part in one}
-                found["secret", service, json.dumps(name)] = (
-                    one, told(connection.call, "secrets.get", **name), told(connection.call, "secrets.versions", **name))
-    return found
-
-
-def described(connection, collection):
-    """What a collection is, once its indexes are built: some of what is told of them is known from then on."""
-    until = time.monotonic() + 30
-    while True:
-        found = connection.call("documents.describe", collection=collection)
-        if time.monotonic() > until or all(index.get("state") != "building" for index in found.get("indexes", [])):
-            return lasting(found)
-        time.sleep(0.01)
-
-
-def cached(connection):
-    """What caches have: an entry may go, and is never another one."""
-    found = {}
-    for scope in connection.call("models.scopes")["scopes"]:
-        for one in pages(connection, "models.list", "entries", namespace=scope["namespace"]):
-            value = connection.call("models.get", namespace=scope["namespace"], key=one["key"]).get("value")
-            if value is not None:
-                found["model", scope["namespace"], one["key"]] = value
-    for scope in connection.call("blobs.scopes")["scopes"]:
-        for one in pages(connection, "blobs.list", "blobs", namespace=scope["namespace"]):
-            name = {part: one[part] for part in ("key", "variant") if part in one}
-            found["blob", scope["namespace"], json.dumps(name)] = [one["digest"], one["bytes"]]
-    return found
-
-
-def fixed(value):
-    """A text that two values have in common when they are the same, their numbers digit by digit."""
-    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,122 @@
+"""Part squatters: somebody else has made the directory of the default socket, and listens there."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+from stranger import Found
+
+# Nobody on this host has these numbers.
+VICTIM, SQUATTER = 54321, 54322
+SECRET = "hunter2-for-nobody"
+PYTHON = f"""
+import kura
+client = kura.connect()
+client.secrets["mail"]["ada"] = "{SECRET}"
+"""
+
+
+# Listens at the path of the first argument, answers all alike, and appends what it is told to the file of the second.
+TRAP = """
+import os, socket, sys, threading
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o777)
+server.listen(8)
+heard = open(sys.argv[2], "ab", buffering=0)
+print("listening", flush=True)
+def listen(peer):
+    while data := peer.recv(65536):
+        heard.write(data)
+        for line in data.splitlines():
+            identifier = line.split(b'"id":', 1)[-1].split(b",", 1)[0].strip(b"}")
+            peer.sendall(b'{"jsonrpc":"2.0","id":' + identifier + b',"result":{"rev":1,"version":1}}\\n')
+while True:
+    threading.Thread(target=listen, args=(server.accept()[0],), daemon=True).start()
+"""
+
+
+class Trap:
+    """The stranger's process."""
+
+    def __init__(self, python, path, note):
+        self.note = note
+        open(note, "wb").close()
+        os.chmod(note, 0o666)
+        self.process = subprocess.Popen([python, "-c", TRAP, path, note], user=SQUATTER, group=SQUATTER, extra_groups=[], cwd="/",
+                                        stdout=subprocess.PIPE)
+        if not self.process.stdout.readline():
+            raise Found("the stranger's process does not listen")
+
+    def heard(self):
+        with open(self.note, "rb") as reader:
+            return reader.read()
+
+    def forget(self):
+        os.truncate(self.note, 0)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def squatters(run):
+    if os.geteuid() != 0:
+        return "left out: only root can be two others"
+    place = f"/tmp/kura-{VICTIM}"
+    if os.path.lexists(place):
+        return f"left out: {place} is there"
+    source = os.path.join(os.getcwd(), "clients/python/src")
+    home = run.room("squatters")
+    os.chmod(home, 0o755)
+    # What the victim runs lies where it may read.
+    program, package = os.path.join(home, "kura"), os.path.join(home, "package")
+    shutil.copy(os.environ["KURA"], program)
+    shutil.copytree(source, package)
+    os.chmod(run.work, 0o755)
+    python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+    faces = {
+        "kura": [program, "secrets", "put", "mail", "ada", "--secret"],
+        "Python": [python, "-c", PYTHON],
+    }
+    done = 0
+    for kind in ("directory", "open directory", "link"):
+        real = place if kind != "link" else os.path.join(home, "elsewhere")
+        os.mkdir(real)
+        os.chmod(real, 0o777)
+        trap = None
+        try:
+            trap = Trap(python, os.path.join(real, "kura.sock"), os.path.join(home, "heard"))
+            os.chown(real, VICTIM if kind == "open directory" else SQUATTER, -1)
+            os.chmod(real, 0o777 if kind == "open directory" else 0o755)
+            if kind == "link":
+                os.symlink(real, place)
+                os.lchown(place, SQUATTER, -1)
+            for face, command in faces.items():
+                done += 1
+                trap.forget()
+
+                def attempt(command=command, trap=trap):
+                    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": package, "LANG": "C.UTF-8"}
+                    ended = subprocess.run(command, input=SECRET, text=True, capture_output=True, timeout=60, env=environment,
+                                           user=VICTIM, group=VICTIM, extra_groups=[], cwd="/", check=False)
+                    told = f"exit {ended.returncode}: {(ended.stdout + ended.stderr)[-300:]}"
+                    heard = trap.heard()
+                    if SECRET.encode() in heard:
+                        raise Found(f"the secret went to a stranger; {told}")
+                    if heard:
+                        raise Found(f"a stranger was asked: {heard[:200]}; {told}")
+                    if ended.returncode <= 0 or not ended.stderr.strip():
+                        raise Found(f"not refused with a word; {told}")
+
+                run.guard(attempt, f"squatted {kind}, {face}",
+                          f"as uid {VICTIM}, without XDG_RUNTIME_DIR, {place} a {kind} of uid {SQUATTER}: {' '.join(command[:5])}")
+        finally:
+            if trap:
+                trap.end()
+            if os.path.islink(place):
+                os.unlink(place)
+            shutil.rmtree(real, ignore_errors=True)
+    return f"{done} attempts of two clients at three kinds of squatted places"

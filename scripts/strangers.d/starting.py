@@ -1,0 +1,93 @@
+"""A start on a directory that somebody has spoilt: it serves all, or tells what is lost, or is refused with a reason."""
+
+import os
+import shutil
+import stat
+from collections import Counter
+
+import contents
+from stranger import Daemon, Ended, Found, ending
+
+
+class Spoilt:
+    """A directory with something of everything, copied for each start."""
+
+    def __init__(self, work, options=()):
+        self.work = work
+        self.options = options
+        origin = Daemon(work, "origin")
+        self.before = contents.fill(origin)
+        self.origin = origin.data
+        self.serial = 0
+        self.counts = Counter()
+        self.words = ""
+
+    def paths(self, is_file=True):
+        """What is in the directory, by relative path, in a fixed order."""
+        found = []
+        for place, directories, files in os.walk(self.origin):
+            found += [os.path.relpath(os.path.join(place, name), self.origin) for name in (files if is_file else directories)]
+        return sorted(found)
+
+    def start(self, spoil, limit=60):
+        """What comes of a start once `spoil(path of a copy)` has been there: whole, told, refused. Raises Found."""
+        self.serial += 1
+        daemon = Daemon(self.work, f"copy{self.serial}", self.options)
+        daemon.log = os.path.join(self.work, "log-of-copies")
+        copy(self.origin, daemon.data)
+        try:
+            spoil(daemon.data)
+            found = self.judge(daemon, limit)
+            self.counts[found] += 1
+            return found
+        finally:
+            daemon.kill()
+            # A directory without rights is nobody's but root's to remove.
+            shutil.rmtree(daemon.data, ignore_errors=True)
+
+    def judge(self, daemon, limit):
+        # What may pass is tried again, as a service manager does: the ladder then sets damage aside.
+        for _ in range(6):
+            daemon.launch()
+            code = daemon.settle(limit)
+            self.words = words = daemon.words()
+            if code != 1:
+                break
+        if code is not None:
+            if code not in (1, 2) or not words.strip():
+                raise Ended(f"the start ends with {ending(code)}: {words}")
+            return f"refused ({code})"
+        with daemon.connect() as connection:
+            after = contents.durable(connection)
+        daemon.alive()
+        words = daemon.words()
+        daemon.stop()
+        missing = [place for place, value in self.before.items() if contents.fixed(after.get(place)) != contents.fixed(value)]
+        if not missing:
+            return "whole"
+        if not any(f'"level":"{level}"' in words for level in ("warning", "error")):
+            raise Found(f"{missing[0]} is another, of {len(missing)}, and nothing is told: {words[-800:]}")
+        return "told"
+
+
+def copy(origin, place):
+    """A directory with its holes: the log's and the ballast's files are mostly nothing."""
+    for directory, _, files in os.walk(origin):
+        target = os.path.join(place, os.path.relpath(directory, origin))
+        os.makedirs(target, mode=0o700, exist_ok=True)
+        os.chmod(target, stat.S_IMODE(os.stat(directory).st_mode))
+        for name in files:
+            source = os.path.join(directory, name)
+            if not os.path.islink(source) and os.path.isfile(source):
+                sparse(source, os.path.join(target, name))
+
+
+def sparse(source, target):
+    with open(source, "rb") as reader, open(target, "wb") as writer:
+        while piece := reader.read(1 << 16):
+            if piece.count(0) == len(piece):
+                writer.seek(len(piece), os.SEEK_CUR)
+            else:
+                writer.write(piece)
+        writer.truncate(os.path.getsize(source))
+    os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))
