@@ -610,6 +610,8 @@ class ModelsMethods(Store):
         """Tells what a namespace is and holds.
 
         `namespace`: Which kind of value.
+
+        Raises NotFoundError.
         """
         sent: Dict[str, JSON] = {"namespace": namespace}
         result = self._caller.call("models.describe", sent, timeout)
@@ -1001,6 +1003,8 @@ class AsyncModelsMethods(Store):
         """Tells what a namespace is and holds.
 
         `namespace`: Which kind of value.
+
+        Raises NotFoundError.
         """
         sent: Dict[str, JSON] = {"namespace": namespace}
         result = await self._caller.call("models.describe", sent, timeout)
