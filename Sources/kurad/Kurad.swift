@@ -145,7 +145,8 @@ struct Kurad {
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.seedBundle = flags.seedBundle ?? configuration.seedBundle
         if flags.isEphemeral, flags.dataDirectory != nil {
-            throw Configuration.Refusal(description: "--ephemeral or --data-dir: what is in a temporary directory is gone at exit")
+            throw Configuration.Refusal(
+                description: "--ephemeral or --data-dir: what is in a temporary directory is gone at exit")
         }
         configuration.isEphemeral = flags.isEphemeral
         if let diskLimit {

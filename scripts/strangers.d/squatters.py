@@ -98,10 +98,19 @@ def squatters(run):
                 done += 1
                 trap.forget()
 
-                def attempt(command=command, trap=trap):
+                def attempt(command=command, trap=trap, real=real):
                     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": package, "LANG": "C.UTF-8"}
-                    ended = subprocess.run(command, input=SECRET, text=True, capture_output=True, timeout=60, env=environment,
-                                           user=VICTIM, group=VICTIM, extra_groups=[], cwd="/", check=False)
+
+                    def carry_out(more):
+                        return subprocess.run(command, input=SECRET, text=True, capture_output=True, timeout=60, env=environment | more,
+                                              user=VICTIM, group=VICTIM, extra_groups=[], cwd="/", check=False)
+
+                    # The control: whoever names the path, and no user, is believed.
+                    ended = carry_out({"KURA_SOCKET": os.path.join(real, "kura.sock")})
+                    if not trap.heard():
+                        raise Found(f"the client does not work here: {ended.stderr[-300:]}")
+                    trap.forget()
+                    ended = carry_out({})
                     told = f"exit {ended.returncode}: {(ended.stdout + ended.stderr)[-300:]}"
                     heard = trap.heard()
                     if SECRET.encode() in heard:
