@@ -117,7 +117,10 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .requestKeyReused:
             Facts(
                 name: "requestKeyReused", code: -32016, message: "Request key reused", retryable: false,
-                when: "`requestKey` has been used within a day for a write by another method. Nothing was written.",
+                when: """
+                    `requestKey` has been used within a day for another write: by another method, or with other parameters. \
+                    Nothing was written.
+                    """,
                 remedy: "Make a new key for each write, and repeat it only when the same write is sent again.")
         case .locked:
             Facts(

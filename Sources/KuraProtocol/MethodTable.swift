@@ -36,6 +36,8 @@ public final class MethodTable: @unchecked Sendable {
         var isExtensive: Bool
         /// Some parameter or result is a secret.
         var hasSecrets: Bool
+        /// Its store is that of secrets.
+        var isAboutSecrets: Bool
     }
 
     public let methods: [Method]
@@ -70,7 +72,8 @@ public final class MethodTable: @unchecked Sendable {
                     name: name, hash: hash, parameters: KeptRow(parameters), required: required,
                     requestKeyPosition: method.requestKeyPosition ?? -1, isOperation: method.isOperation,
                     isOutOfBand: method.isOutOfBand, isRead: method.access == .read,
-                    isExtensive: method.isExtensive, hasSecrets: method.hasSecrets))
+                    isExtensive: method.isExtensive, hasSecrets: method.hasSecrets,
+                    isAboutSecrets: method.store == .secrets))
             var slot = Int(truncatingIfNeeded: hash) & slotMask
             while slots[slot] >= 0 { slot = (slot + 1) & slotMask }
             slots[slot] = Int16(index)

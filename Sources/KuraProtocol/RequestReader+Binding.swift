@@ -116,6 +116,19 @@ extension RequestReader {
     /// The name of `requestKey`, for errors.
     public var requestKeyName: Bytes { name(table.entries[methodIndex].requestKeyPosition) }
 
+    /// Calls `body` with name and text, as it stands in the line, of each parameter that says what a write is to do: all that are there
+    /// but `requestKey`, and `timeoutMs`, which may be another one when the write is sent again.
+    public func forEachTerm(_ body: (_ name: Bytes, _ text: Bytes) -> Void) {
+        let entry = table.entries[methodIndex]
+        for position in 0..<entry.parameterCount where position != entry.requestKeyPosition && has(position) {
+            let name = name(position)
+            if !name.equals("timeoutMs") { body(name, raw(position)) }
+        }
+    }
+
+    /// Whether the method is about secrets: a record of what it was asked must not tell even their names.
+    public var isAboutSecrets: Bool { table.entries[methodIndex].isAboutSecrets }
+
     /// Whether the method may be answered ahead of what came before it.
     public var isOutOfBand: Bool { table.entries[methodIndex].isOutOfBand }
 

@@ -46,6 +46,10 @@ final class Call {
     var auditedParts = (0, 0)
     /// The request's key with its role.
     var keyOfRole = ByteBuffer()
+    /// The result as it is kept under a request key.
+    var recordedResult = ByteBuffer()
+    /// The request, or an operation of its transaction, is about secrets.
+    var isAboutSecrets = false
     /// The handlers in the order of the method table, for transactions.
     let handlers: ContiguousArray<Handler>
     /// The call of one operation within a transaction.

@@ -13,6 +13,8 @@ struct Recovery {
     let documents: DocumentsStore
     let writer: Connection
     let epoch: String
+    /// For `RequestDigests`.
+    let digestKey: [UInt8]
     /// Changes that were only in the log.
     let replayedChanges: Int
     /// Room had to be made for the start: the reserve is given up.
@@ -85,6 +87,7 @@ struct Recovery {
                 try tables.beginHistory(without: lost, in: configuration.tablesPath)
             })
         epoch = tables.epoch
+        digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment
         if let pristine = found.pristine, pristine.number >= highest {

@@ -171,7 +171,7 @@ public actor Storage {
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings
         documents = recovery.documents
-        requests = RequestKeys(ledger: ledger)
+        requests = RequestKeys(ledger: ledger, digestKey: recovery.digestKey)
         configurations = ConfigurationStore(ledger: ledger)
         let reader = recovery.documents.reader
         secrets = SecretsStore(

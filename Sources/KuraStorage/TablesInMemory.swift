@@ -1,5 +1,6 @@
 import KuraBytes
 import SQLite
+import Sodium
 
 /// The tables as a start takes them in: the revision that they are as of, the scopes, all settings, and the connection that
 /// goes on writing them.
@@ -7,6 +8,8 @@ struct TablesInMemory {
     let writer: Connection
     /// Names the history.
     private(set) var epoch: String
+    /// For `RequestDigests`.
+    let digestKey: [UInt8]
     /// Revisions that a damaged log has lost, as it was told.
     private(set) var lost = RevisionSet()
     /// Segments that are closed, in the order of their numbers.
@@ -34,6 +37,7 @@ struct TablesInMemory {
         do throws(SQLiteError) {
             let foldedRev: UInt64
             (epoch, foldedRev) = try Self.readMeta(writer)
+            digestKey = try Self.readDigestKey(writer)
             segments = try Self.readSegments(writer)
             let select = try writer.prepare("SELECT firstRev, lastRev FROM lost")
             while try select.step() {
@@ -122,8 +126,12 @@ struct TablesInMemory {
 
     private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (epoch: String, foldedRev: UInt64) {
         if try connection.scalar("SELECT count(*) FROM meta") == 0 {
-            let insert = try connection.prepare("INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1)")
+            let insert = try connection.prepare(
+                "INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1), ('digestKey', ?2)")
             try insert.bind(1, text: UUIDv7Generator.random())
+            try Randomness.bytes(LookupHash.Key.byteCount).withBytes { (key) throws(SQLiteError) in
+                try insert.bind(2, bytes: key)
+            }
             try insert.run()
             // The history's name is shown to clients, so it has to outlive a power cut from the first reply on.
             _ = try connection.checkpoint(.full)
@@ -133,6 +141,22 @@ struct TablesInMemory {
         let epoch = select.text(0)
         let foldedRev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0
         return (epoch, UInt64(foldedRev))
+    }
+
+    /// Made where there is none: tables of earlier versions, and those that a recovery has made.
+    private static func readDigestKey(_ connection: Connection) throws(SQLiteError) -> [UInt8] {
+        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'digestKey'")
+        if try select.step(), select.bytes(0).count == LookupHash.Key.byteCount { return [UInt8](select.bytes(0)) }
+        let key = Randomness.bytes(LookupHash.Key.byteCount)
+        do throws(SQLiteError) {
+            let insert = try connection.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('digestKey', ?1)")
+            try key.withBytes { (key) throws(SQLiteError) in try insert.bind(1, bytes: key) }
+            try insert.run()
+        } catch {
+            // On a full disk it lasts until the next start.
+            guard error.isFull else { throw error }
+        }
+        return key
     }
 
     private static func readSegments(_ connection: Connection) throws(SQLiteError) -> [Log.Closed] {

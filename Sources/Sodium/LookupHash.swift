@@ -1,7 +1,7 @@
 import CSodium
 public import KuraBytes
 
-/// BLAKE2b with 128 bits under a key that this process has drawn: stands for a name in an index. Without the key nobody can find two
+/// BLAKE2b with 128 bits under a random key: stands for a name in an index, or for a request. Without the key nobody can find two
 /// names that share one, so an index need not keep the names.
 ///
 /// Source: RFC 7693; libsodium, "Generic hashing" (`crypto_generichash`).
@@ -28,7 +28,19 @@ public struct LookupHash: Hashable, Sendable, BitwiseCopyable {
 
     /// What names are hashed under. It keeps nobody from reading anything: it only cannot be guessed from outside.
     public struct Key: Sendable {
+        /// Bytes of a key.
+        public static let byteCount = 32
+
         fileprivate let words: (UInt64, UInt64, UInt64, UInt64)
+
+        /// A key that was drawn earlier; `bytes`: `byteCount` of them.
+        public init(_ bytes: [UInt8]) {
+            precondition(bytes.count == Self.byteCount, "a key has \(Self.byteCount) bytes")
+            words = bytes.withBytes { bytes in
+                func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+                return (word(0), word(8), word(16), word(24))
+            }
+        }
 
         public init() {
             var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)

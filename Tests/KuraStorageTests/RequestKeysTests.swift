@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `a key is its user's own`() throws {
-        let keys = RequestKeys(ledger: ledger)
+        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32))
         try record(keys, "k", "1", user: 1)
         try record(keys, "k", "2", user: 2)
         #expect(found(keys, "k", user: 1) == "1")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `a result is forgotten after its day, and goes when others come`() throws {
-        let keys = RequestKeys(ledger: ledger)
+        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32))
         ledger.now = 1_000_000
         try record(keys, "old", "1")
         ledger.now += RequestKeys.lifetime - 1
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `the oldest give way to the newest when there are too many bytes`() throws {
-        let keys = RequestKeys(ledger: ledger)
+        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32))
         let value = String(repeating: "7", count: RequestKeys.resultLimit)
         for number in 0..<20 {
             try record(keys, "k\(number)", value)

@@ -78,6 +78,7 @@ enum TransactionHandlers {
             inner.reader.wipe()
             throw .error(error)
         }
+        if inner.reader.isAboutSecrets { call.isAboutSecrets = true }
         inner.begin(connection, replyAt: call.replyStart)
         defer {
             if inner.holdsSecrets {
@@ -105,31 +106,36 @@ extension Call {
         return keyOfRole.bytes
     }
 
-    /// Performs a write that carries a request key: answers the first result when the key is known, else records the
-    /// result with the changes it reports.
+    /// Performs a write that carries a request key: answers the first result when the key is known and the request is the
+    /// same, else records the result with the changes it reports.
     func performOnce(
         _ key: Bytes, _ out: inout ByteBuffer, _ storage: isolated Storage
     ) throws(Refusal) {
         if let permissions = connection?.permissions { try authorize(permissions, storage) }
         let user = connection?.peer?.uid ?? .max
         let key = requestKey(key)
+        let digests = storage.requests.digests
         let found = storage.requests.find(user, key)
         if let item = found.item {
             shows(found.shownRev)
             if let permissions = connection?.permissions { try authorizeOperations(permissions) }
-            guard let result = RecordedResult.result(in: item.value, of: reader) else {
-                throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName))
-            }
-            out.append(result)
+            guard let recorded = RecordedResult(item.value, method: reader.methodName),
+                recorded.digest.map({ RequestDigests.differs($0, from: digest(digests)) }) != true
+            else { throw .error(RPCError(.requestKeyReused, parameter: reader.requestKeyName)) }
+            out.append(recorded.result)
             return
         }
         let start = out.count
         let transaction = storage.beginTransaction()
+        isAboutSecrets = reader.isAboutSecrets
         do throws(Refusal) {
             try perform(&out, storage)
-            var record = ByteBuffer()
-            RecordedResult.append(Bytes(rebasing: out.bytes[start...]), of: reader, to: &record)
-            try run { () throws(StoreError) in try storage.requests.record(user, key, record.bytes) }
+            let digest = isAboutSecrets || holdsSecrets ? nil : digest(digests)
+            recordedResult.removeAll()
+            RecordedResult.append(
+                out.bytes(start..<out.count), method: reader.methodName, digest: digest, to: &recordedResult)
+            defer { if recordedResult.capacity > 1 << 16 { recordedResult.releaseMemory() } }
+            try run { () throws(StoreError) in try storage.requests.record(user, key, recordedResult.bytes) }
         } catch {
             storage.abandon(transaction)
             forgetsShown(above: storage.rev)
@@ -139,25 +145,42 @@ extension Call {
         // The reply must not leave before the record of it is durable, even when nothing else was changed.
         if let rev { shows(rev) }
     }
+
+    /// What the request asks for, as a digest. A descriptor's contents are no part of it.
+    private func digest(_ digests: RequestDigests) -> Bytes {
+        digests.begin(reader.methodName)
+        reader.forEachTerm { name, text in digests.add(name: name, text: text) }
+        return digests.finish()
+    }
 }
 
-/// A result as it is kept under its request key: `["method",result]`.
-private enum RecordedResult {
-    static func append(_ result: Bytes, of reader: RequestReader, to out: inout ByteBuffer) {
+/// A result as it is kept under its request key: `["digest","method",result]`. Without the digest when it is about secrets, or when
+/// an earlier version has recorded it: it is that of every request of its method then. An earlier version that reads one with a digest
+/// takes it for another method's, and refuses.
+private struct RecordedResult {
+    let digest: Bytes?
+    let result: Bytes
+
+    /// - Returns: nil when it is another method's.
+    init?(_ record: Bytes, method: Bytes) {
+        guard record.count > 4 else { return nil }
+        var rest = record.extracting(2..<record.count - 1)
+        digest = RequestDigests.leading(rest)
+        if let digest { rest = rest.extracting(min(rest.count, digest.count + 3)..<rest.count) }
+        guard rest.count > method.count + 2, rest.starts(with: method), rest[method.count] == UInt8(ascii: "\"")
+        else { return nil }
+        result = rest.extracting(method.count + 2..<rest.count)
+    }
+
+    static func append(_ result: Bytes, method: Bytes, digest: Bytes?, to out: inout ByteBuffer) {
         out.append("[\"")
-        out.append(reader.methodName)
+        if let digest {
+            out.append(digest)
+            out.append("\",\"")
+        }
+        out.append(method)
         out.append("\",")
         out.append(result)
         out.append("]")
-    }
-
-    /// The result, when it is one of the method that is being called; nil otherwise.
-    static func result(in record: Bytes, of reader: RequestReader) -> Bytes? {
-        let name = reader.methodName
-        let head = 2 + name.count
-        guard record.count > head + 3, record[head] == UInt8(ascii: "\""),
-            record[2..<head].elementsEqual(name)
-        else { return nil }
-        return Bytes(rebasing: record[(head + 2)..<(record.count - 1)])
     }
 }

@@ -8,6 +8,8 @@ public import KuraBytes
 /// same transaction. In memory whole. Belongs to the loop.
 public final class RequestKeys {
     private let ledger: Ledger
+    /// Tells whether what comes under a known key is the same request.
+    public let digests: RequestDigests
 
     /// Milliseconds for which a result is kept.
     public static let lifetime: Int64 = 86_400_000
@@ -20,8 +22,10 @@ public final class RequestKeys {
     /// Bytes of a key.
     public static let keyLimit = 128
 
-    init(ledger: Ledger) {
+    /// `digestKey`: for `RequestDigests`.
+    init(ledger: Ledger, digestKey: [UInt8]) {
         self.ledger = ledger
+        digests = RequestDigests(key: digestKey)
     }
 
     /// What was recorded under the key; nothing once its day is over.

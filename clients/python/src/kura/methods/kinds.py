@@ -162,7 +162,8 @@ class OutOfRangeError(ServerError):
 
 
 class RequestKeyReusedError(ServerError):
-    """`requestKey` has been used within a day for a write by another method. Nothing was written.
+    """`requestKey` has been used within a day for another write: by another method, or with other parameters. Nothing
+    was written.
     """
 
     kind = "requestKeyReused"
