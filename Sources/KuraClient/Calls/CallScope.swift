@@ -9,8 +9,8 @@
 /// stream of changes is no request: it lasts as long as somebody has it.
 public protocol CallScope: Sendable {
     /// The same with options for all of its calls; what they leave open is as it was.
-    /// - Parameter options: those that a call of its own has count more. A request key is for one write: everything that is written by the same method is taken for the same
-    ///   write, and done once. Reads, and writes that take none, go without it, and so does what saves by itself (`live`, `@Setting`).
+    /// - Parameter options: those that a call of its own has count more. A request key is for one write, which may be made again: any other write under it is refused
+    ///   (`requestKeyReused`). Reads, and writes that take none, go without it, and so does what saves by itself (`live`, `@Setting`).
     /// - Returns: a value, or a client that shares its connection; nothing is asked.
     func with(_ options: CallOptions) -> Self
 }

@@ -94,31 +94,32 @@ extension Kura {
             || rule.repeats
                 && (rule.isRead
                     || !params.withBytes { $0.contains(text: "\"token\":") || $0.contains(text: "\"ifAbsent\":") })
-        try await perform(call, Manner(method: method, rule: rule, key: key.name, isSafe: isSafe), timeout: timeout)
+        let manner = Manner(method: method, rule: rule, key: key.name, isNamed: key.isNamed, isSafe: isSafe)
+        try await perform(call, manner, timeout: timeout)
         return call
     }
 
     /// The key that a write goes under, and what has to be added to its parameters for that.
     private func requestKey(
         _ method: String, _ rule: MethodRule, _ params: [UInt8], _ options: CallOptions
-    ) throws(KuraError) -> (name: String?, added: String?) {
+    ) throws(KuraError) -> (name: String?, added: String?, isNamed: Bool) {
         guard rule.takesKey, params.first == UInt8(ascii: "{") else {
-            guard case .named = options.requestKey else { return (nil, nil) }
+            guard case .named = options.requestKey else { return (nil, nil, false) }
             throw KuraError(
                 .notEncodable, "the call cannot have a request key", method: method, advice: "Leave `requestKey` out.")
         }
         if params.withBytes({ $0.contains(text: "\"requestKey\":") }),
             let own = JSONObject(params)?.string("requestKey")
         {
-            return (own, nil)
+            return (own, nil, true)
         }
         switch options.requestKey {
-        case .none: return (nil, nil)
-        case .named(let name): return (name, name)
+        case .none: return (nil, nil, false)
+        case .named(let name): return (name, name, true)
         case .automatic:
-            guard link.options.requestKeys, !Self.goesWithoutKey(method, params) else { return (nil, nil) }
+            guard link.options.requestKeys, !Self.goesWithoutKey(method, params) else { return (nil, nil, false) }
             let name = nextKey()
-            return (name, name)
+            return (name, name, false)
         }
     }
 
@@ -158,6 +159,8 @@ extension Kura {
         var method: String
         var rule: MethodRule
         var key: String?
+        /// Somebody else has named the key than the client.
+        var isNamed = false
         /// Sent twice it is done once, or as if.
         var isSafe: Bool
     }
@@ -183,12 +186,23 @@ extension Kura {
                 .lineTooLong, "a request of \(bytes) bytes, where a line has \(limit) at most", method: manner.method,
                 advice: "Large contents are blobs or attachments, passed by descriptor.")
         }
+        let named = manner.isNamed ? manner.key : nil
+        let hash = named == nil ? 0 : session.spentKeys.hash(call.request.bytes)
+        if let named, session.spentKeys.isSpent(named, onOtherThan: hash) {
+            link.release(call)
+            throw KuraError(
+                .requestKeyReused, "the request key was spent on another call", method: manner.method, requestKey: named
+            )
+        }
         var reported: KuraError?
         for attempt in 0..<Self.attempts {
             // Patience is with a daemon that has gone, and begins when it goes.
             if attempt > 0 { call.queuedAt = Clock.now() }
             let outcome = await link.exchange(call)
-            if outcome == .result { return }
+            if outcome == .result {
+                if let named { session.spentKeys.spend(named, on: hash) }
+                return
+            }
             let again = try judge(outcome, call, manner, &reported, isLast: attempt == Self.attempts - 1)
             if again { await pause(attempt, until: call.deadline) }
         }

@@ -24,6 +24,7 @@ public final class Kura: Sendable {
         /// Names this client in its request keys.
         let keyPrefix: String
         let keyNumbers = KeyNumbers()
+        let spentKeys = SpentKeys()
 
         /// What has to be there as long as the client.
         private let companion: (any Sendable)?

@@ -49,7 +49,8 @@ public struct CallOptions: Sendable {
         case automatic
         /// None: it is sent once, and lost with its connection.
         case none
-        /// This one, 1 to 128 bytes: the same call under the same key is done once, whoever sends it, within a day.
+        /// This one, 1 to 128 bytes: the same call under the same key is done once, whoever sends it, within a day; another call under it
+        /// is refused (`requestKeyReused`). A `mutate` that is called again may be another call, since it writes what it makes of what it reads.
         case named(String)
     }
 

@@ -183,16 +183,19 @@ public struct ServiceSecrets: Sendable {
             call.request.append(string: key)
         }
         call.request.append("}}\n")
-        try await perform(call, method, key, options)
+        var isNamed = false
+        if case .named = options.over(kura.scope).requestKey { isNamed = true }
+        try await perform(call, method, key, isNamed: isNamed, options)
         defer { kura.link.release(call) }
         return try WireDecoder().decode(Done.self, from: call.reply.bytes)
     }
 
     private func perform(
-        _ call: PendingCall, _ method: String, _ key: String?, _ options: CallOptions
+        _ call: PendingCall, _ method: String, _ key: String?, isNamed: Bool = false, _ options: CallOptions
     ) async throws(KuraError) {
         let rule = MethodRule.of(method)
-        let manner = Kura.Manner(method: method, rule: rule, key: key, isSafe: rule.isRead || key != nil)
+        let manner = Kura.Manner(
+            method: method, rule: rule, key: key, isNamed: isNamed, isSafe: rule.isRead || key != nil)
         try await kura.perform(call, manner, timeout: kura.timeout(options))
     }
 

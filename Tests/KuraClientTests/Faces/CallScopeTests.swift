@@ -167,7 +167,7 @@ import Testing
         #expect(try await named.put(Card("1")) == rev, "the first result is told")
         #expect(try await named.get("1") == nil, "and a read has no name")
         try await kura.secrets["mail"].with(CallOptions(requestKey: .named("second"))).put("ada", Secret(text: "x"))
-        try await kura.secrets["mail"].with(CallOptions(requestKey: .named("second"))).put("ada", Secret(text: "y"))
+        try await kura.secrets["mail"].with(CallOptions(requestKey: .named("second"))).put("ada", Secret(text: "x"))
         #expect(try await kura.secrets["mail"].get("ada")?.secret.text == "x")
 
         let live = try named.live(saving: .immediate)
@@ -181,6 +181,42 @@ import Testing
         for value in 1...2 { try await Setting(SettingKey("a", default: 0), in: mirror).set(value) }
         #expect(try await kura.settings["app"].get("a") == 2)
         await kura.close()
+    }
+
+    @Test(arguments: Server.allCases) func `a named key is not spent on a second, different call`(server: Server)
+        async throws
+    {
+        let daemon = try await FaceDaemon(server)
+        let kura = try await daemon.client()
+        let cards = kura.documents("cards", of: Card.self)
+        let named = CallOptions(requestKey: .named("once"))
+        let rev = try await cards.with(named).put(Card("1"))
+        do {
+            try await cards.with(named).put(Card("2"))
+            Issue.record("another document under the same key")
+        } catch {
+            #expect(error.kind == .requestKeyReused && error.requestKey == "once" && !error.advice.isEmpty)
+        }
+        // Another client knows nothing of it: the daemon refuses.
+        let other = try await daemon.client()
+        let theirs = other.documents("cards", of: Card.self).with(named)
+        #expect(await kind { try await theirs.put(Card("2")) } == .requestKeyReused)
+        #expect(try await theirs.put(Card("1")) == rev)
+        #expect(try await cards.count() == 1)
+        // Of what is about secrets the daemon keeps no digest: the client refuses.
+        let mail = kura.secrets["mail"].with(CallOptions(requestKey: .named("second")))
+        try await mail.put("ada", Secret(text: "x"))
+        #expect(await kind { try await mail.put("ada", Secret(text: "y")) } == .requestKeyReused)
+        try await mail.put("ada", Secret(text: "x"))
+        #expect(try await mail.get("ada")?.secret.text == "x")
+        // A call that was refused has spent nothing.
+        let third = CallOptions(requestKey: .named("third"))
+        let app = kura.settings["app"].with(third)
+        #expect(await kind { try await app.put("a", 1, ifRev: 77) } == .conflict)
+        try await app.put("a", 2)
+        #expect(try await app.get("a", as: Int.self) == 2)
+        await kura.close()
+        await other.close()
     }
 
     @Test(arguments: Server.allCases) func `the connection is there as long as one of its clients is`(server: Server)
