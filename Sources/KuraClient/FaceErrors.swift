@@ -21,6 +21,16 @@ extension KuraError {
             .invalidParams, message, advice: "Put it under its own id; delete the other document if it is to go.")
     }
 
+    static var unsaved: KuraError {
+        KuraError(
+            .conflict, "some edits are not saved: others have changed the same, or the daemon refuses them",
+            advice: "Say what is kept with `resolve`, or edit what was refused, then `flush()`.")
+    }
+
+    static var keepsChanging: KuraError {
+        KuraError(.conflict, "the value has changed each time while it was edited", advice: "Do less in `update`.")
+    }
+
     static func unknownField(_ message: String) -> KuraError {
         KuraError(.invalidParams, message, advice: "Nothing was asked for.")
     }

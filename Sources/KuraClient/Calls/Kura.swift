@@ -25,6 +25,7 @@ public final class Kura: Sendable {
         let keyPrefix: String
         let keyNumbers = KeyNumbers()
         let spentKeys = SpentKeys()
+        let edits = PendingEdits()
 
         /// What has to be there as long as the client.
         private let companion: (any Sendable)?
@@ -84,10 +85,25 @@ public final class Kura: Sendable {
     /// Where the daemon listens.
     public var path: String { link.path }
 
-    /// Ends the connection. Calls that are under way throw `closed`, streams of changes end.
-    public func close() async {
+    /// Saves what was edited in live collections, and ends the connection. Calls that are under way throw `closed`, streams of changes end.
+    /// - Parameter patience: for how long it waits for a daemon that does not save the edits; none when the task is cancelled.
+    /// - Returns: whether all edits are saved; each collection's `lastProblem` tells what is not.
+    @discardableResult
+    public func close(patience: Duration = .seconds(5)) async -> Bool {
+        let isSaved = await withTaskCancellationHandler {
+            // A connection that is closed ends whatever a save waits for.
+            let end = Task {
+                try? await Task.sleep(for: patience)
+                if !Task.isCancelled { link.close() }
+            }
+            defer { end.cancel() }
+            return await session.edits.save()
+        } onCancel: {
+            link.close()
+        }
         await link.closed()
         await session.whenClosed?()
+        return isSaved
     }
 
     /// Every change of what is asked for, from `afterRev` on.

@@ -31,6 +31,21 @@ struct DocumentChange: Sendable {
     /// Whether both can be made, in any order, with the same outcome.
     func isDisjoint(from other: DocumentChange) -> Bool { names.isDisjoint(with: other.names) }
 
+    /// Members that both make the same of.
+    func agreeing(with other: DocumentChange) -> Set<String> {
+        let theirs = Dictionary(other.changed.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+        return Set(changed.filter { theirs[$0.name] == $0.value }.map(\.name))
+            .union(Set(removed).intersection(other.removed))
+    }
+
+    /// The same but for these members.
+    func without(_ names: Set<String>) -> DocumentChange {
+        var rest = self
+        rest.changed.removeAll { names.contains($0.name) }
+        rest.removed.removeAll { names.contains($0) }
+        return rest
+    }
+
     /// The operations of a JSON Patch (RFC 6902). `present`: what of `removed` is there, when that is known: removing what is not
     /// there would fail the patch.
     func jsonPatch(present: Set<String>) -> [UInt8] {

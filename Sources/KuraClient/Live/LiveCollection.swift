@@ -79,7 +79,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
     }
 
-    /// One value, by its id; nil when there is none. To set nil deletes it; a value with another id is refused (`lastProblem`).
+    /// One value, by its id; nil when there is none. To set nil deletes it; a value with another id is refused (`lastProblem`). What is changed in its place
+    /// (`live["7"]?.due = 3`) is written member by member, as by `put(_:editedFrom:)`.
     public subscript(id: Model.ID) -> Model? {
         get {
             registrar.access(self, keyPath: \.values)
@@ -88,8 +89,20 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         }
         set {
             guard let key = try? DocumentKey.text(id) else { return }
-            core.edit([(key, newValue)])
+            core.edit([(key, newValue, nil)])
         }
+        _modify {
+            let before = self[id]
+            var after = before
+            defer { replace(before, with: after, at: id) }
+            yield &after
+        }
+    }
+
+    private func replace(_ before: Model?, with after: Model?, at id: Model.ID) {
+        guard let key = try? DocumentKey.text(id) else { return }
+        guard let before, let after else { return core.edit([(key, after, nil)]) }
+        core.edit([(key, after, before)])
     }
 
     /// How many there are.
@@ -119,20 +132,49 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     // MARK: Editing
 
     /// Shows a value in the place of its id's, or as a new one, and saves it by and by.
+    ///
+    /// The whole value counts: what others have changed since it was read goes back to what it says. For a copy that somebody has edited for a while
+    /// there is `put(_:editedFrom:)`.
     public func put(_ value: Model) {
-        do throws(KuraError) { core.edit([(try DocumentKey.text(value.id), value)]) } catch {
+        do throws(KuraError) { core.edit([(try DocumentKey.text(value.id), value, nil)]) } catch {
+            core.tell(.refused(id: value.id, error))
+        }
+    }
+
+    /// Shows what an editor has made of a value, and saves it by and by: only members that differ between the two are written, and what others have changed of the
+    /// rest meanwhile stays.
+    ///
+    ///     let opened = cards["7"]!
+    ///     var form = opened                          // while it is edited, others may change the card
+    ///     form.title = "final"
+    ///     cards.put(form, editedFrom: opened)
+    ///
+    /// A member that both have changed is a conflict, as is a document that is gone: the edit is in sight, and `resolve` says what is kept. Where the other change is one of
+    /// this collection's own that is not saved yet, the newer one counts.
+    /// - Parameters:
+    ///   - value: what is to be.
+    ///   - original: what the editor began with; it has the same id.
+    public func put(_ value: Model, editedFrom original: Model) {
+        do throws(KuraError) { core.edit([(try DocumentKey.text(value.id), value, original)]) } catch {
             core.tell(.refused(id: value.id, error))
         }
     }
 
     /// Edits a value, not its id: that is refused (`lastProblem`).
-    /// - Returns: false when there is none, and `change` was not called.
+    ///
+    /// Reading and writing are one step: nothing that changes meanwhile is lost, whoever changes it. When the value has changed while `change` ran, it is
+    /// called again with the newer one, so it does nothing else than to change the value, and quickly.
+    /// - Returns: false when there is none, and `change` was not called; and when the value kept changing while `change` ran, a thousand times: nothing is edited then, and
+    ///   `lastProblem` tells it.
     @discardableResult
     public func update(_ id: Model.ID, _ change: (inout Model) -> Void) -> Bool {
-        guard var value = self[id] else { return false }
-        change(&value)
-        self[id] = value
-        return true
+        registrar.access(self, keyPath: \.values)
+        guard let key = try? DocumentKey.text(id) else { return false }
+        do throws(KuraError) { return try core.update(key, change) } catch {
+            core.tell(.refused(id: id, error))
+            // It is there, and the edit is refused.
+            return error.kind != .conflict
+        }
     }
 
     /// Deletes a value.
@@ -151,21 +193,24 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         let most = min(before.count, after.count)
         while start < most, Self.isSame(before[start], after[start]) { start += 1 }
         while end < most - start, Self.isSame(before[before.count - 1 - end], after[after.count - 1 - end]) { end += 1 }
-        var changed: [(key: String, value: Model?)] = []
-        var left: [String: [UInt8]] = [:]
+        var changed: [LiveCore<Model>.Edit] = []
+        var left: [String: (value: Model, text: [UInt8])] = [:]
         for value in before[start..<before.count - end] {
-            if let key = try? DocumentKey.text(value.id), let text = try? FaceCoding.encode(value) { left[key] = text }
+            if let key = try? DocumentKey.text(value.id), let text = try? FaceCoding.encode(value) {
+                left[key] = (value, text)
+            }
         }
         for value in after[start..<after.count - end] {
             do throws(KuraError) {
                 let key = try DocumentKey.text(value.id)
                 let text = try FaceCoding.encode(value)
-                if left.removeValue(forKey: key) != text { changed.append((key, value)) }
+                let old = left.removeValue(forKey: key)
+                if old?.text != text { changed.append((key, value, old?.value)) }
             } catch {
                 core.tell(.refused(id: value.id, error))
             }
         }
-        changed += left.keys.map { ($0, nil) }
+        changed += left.keys.map { ($0, nil, nil) }
         if !changed.isEmpty { core.edit(changed) }
     }
 
@@ -187,9 +232,11 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     public func flush() async throws(KuraError) -> Bool { try await core.flush() }
 
     /// Saves what is not saved yet, and follows no more; what is shown stays.
+    /// - Throws: why nothing could be saved; it is tried again. `conflict` when conflicts or refused values are left: `conflicts` and `lastProblem` tell which, and after
+    ///   `resolve` `flush()` saves them.
     public func close() async throws(KuraError) {
         core.stop()
-        _ = try await core.flush()
+        guard try await core.flush() else { throw .unsaved }
     }
 
     // MARK: Problems

@@ -3,6 +3,9 @@ import Synchronization
 extension LiveCore {
     /// Reads the documents, and goes on with what changes.
     func start() {
+        collection.kura.session.edits.add(ObjectIdentifier(self)) { [weak self] in
+            await self?.saveBeforeClosing() ?? true
+        }
         // It holds the core until `stop`.
         state.withLock { state in state.follower = Task { await follow() } }
     }

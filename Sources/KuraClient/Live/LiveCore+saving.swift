@@ -35,6 +35,15 @@ extension LiveCore {
         return state.withLock { $0.entries.isSaved }
     }
 
+    /// Saves what was edited, since the client is about to be closed; tells what cannot be saved.
+    /// - Returns: whether everything that is shown is saved.
+    func saveBeforeClosing() async -> Bool {
+        do throws(KuraError) { return try await flush() } catch {
+            await tellProblem(.notSaved(error), isolation: actor)
+            return false
+        }
+    }
+
     /// One save at a time; whoever comes while one is under way has another behind it.
     func save() async -> KuraError? {
         while true {
@@ -109,15 +118,18 @@ extension LiveCore {
                 guard var entry = state.entries[write.key] else { continue }
                 entry.isUnderWay = false
                 if let rev {
-                    entry.base = entry.sent.map { sent in
+                    let base = if case .conflict(let theirs) = entry.hold { theirs } else { entry.base }
+                    let saved = entry.sent.map { sent in
                         let text: [UInt8] =
-                            if case .patch = write.what, let base = entry.base,
+                            if case .patch = write.what, let base,
                                 let change = DocumentChange(from: base.text, to: sent.text),
                                 let whole = change.applied(to: base.row.text)
                             { whole } else { sent.text }
                         return Entry.Base(
                             row: DocumentRow(key: write.key, rev: rev, text: text), value: sent.value, text: sent.text)
                     }
+                    // What an editor has made of an earlier version since then is held against what is saved now.
+                    if case .conflict = entry.hold { entry.hold = .conflict(saved) } else { entry.base = saved }
                 }
                 entry.sent = nil
                 let isNothing = entry.base == nil && entry.shown == nil

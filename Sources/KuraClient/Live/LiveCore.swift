@@ -57,6 +57,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         state = Mutex(State(entries: LiveEntries(order: order)))
     }
 
+    deinit { collection.kura.session.edits.forget(ObjectIdentifier(self)) }
+
     func observe(_ observer: @escaping @Sendable (Aspect) -> Void) {
         self.observer.withLock { $0 = Observer(tell: observer) }
     }
@@ -73,7 +75,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     private func announce(_ aspect: Aspect, isolation: isolated (any Actor)) { announce(aspect) }
 
     /// Changes what is shown, and tells of it.
-    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, isSavedOrNot) = state.withLock { state in
             let wasSaved = state.entries.isSaved
             let result = body(&state)
@@ -87,38 +89,6 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
     // MARK: Looking
 
     var values: [Model] { state.withLock { $0.entries.values() } }
-
-    // MARK: Editing
-
-    /// Shows these values, and deletes the others of `keys`.
-    func edit(_ changed: [(key: String, value: Model?)]) {
-        var shown: [(key: String, shown: Entry.Shown?)] = []
-        for (key, value) in changed {
-            guard let value else {
-                shown.append((key, nil))
-                continue
-            }
-            do throws(KuraError) { shown.append((key, try show(value, key))) } catch {
-                tell(.refused(id: value.id, error))
-            }
-        }
-        guard !shown.isEmpty else { return }
-        let undone = change { state in
-            var undone: [String] = []
-            for (key, shown) in shown {
-                var entry = state.entries[key] ?? Entry()
-                let wasEdited = entry.isEdited
-                entry.shown = shown
-                if case .refused = entry.hold { entry.hold = nil }
-                let isNothing = entry.base == nil && shown == nil && entry.hold == nil && !entry.isUnderWay
-                state.entries[key] = isNothing ? nil : entry
-                if wasEdited, !isNothing, entry.isSettled { undone.append(key) }
-            }
-            return undone
-        }
-        test(undone)
-        schedule()
-    }
 
     func show(_ value: Model, _ key: String) throws(KuraError) -> Entry.Shown {
         let own = try DocumentKey.text(value.id)

@@ -31,6 +31,7 @@ struct LiveEntry<Model>: Sendable where Model: Codable & Identifiable & Sendable
     var sent: Shown?
 
     var isEdited: Bool { shown?.text != base?.text }
+    var isInConflict: Bool { if case .conflict = hold { true } else { false } }
     /// It can be saved: it is edited, and nothing forbids it.
     var isDue: Bool { hold == nil && isEdited }
     /// It is shown as the daemon has it, and nothing is under way.
@@ -54,6 +55,42 @@ struct LiveEntry<Model>: Sendable where Model: Codable & Identifiable & Sendable
         case (let base?, nil): return DocumentWrite(key: key, what: .delete, ifRev: base.row.rev)
         case (let base?, let shown?): return .change(key: key, from: base.text, to: shown.text, over: base.row)
         }
+    }
+
+    /// Shows what an editor has made of `original`, which may not be what is shown any more: members that the editor has changed are the editor's, the others stay.
+    /// Where others have changed the same members, or the document is gone, it is a conflict.
+    mutating func take(_ edited: Shown, editedFrom original: Shown, showing show: (Model) throws(KuraError) -> Shown) {
+        if edited.text == original.text { return }
+        guard let shown, shown.text != original.text else {
+            // One that was deleted here is put again. One that is gone was deleted by somebody else.
+            if shown == nil, base == nil, hold == nil { hold = .conflict(nil) }
+            return self.shown = edited
+        }
+        let isInConflict = isInConflict
+        func merged(_ change: DocumentChange, _ text: [UInt8]) -> Shown? {
+            guard let text = change.applied(to: text), let value = try? FaceCoding.decode(Model.self, from: text)
+            else { return nil }
+            return try? show(value)
+        }
+        let mine = DocumentChange(from: original.text, to: edited.text)
+        let since = DocumentChange(from: original.text, to: shown.text)
+        // What is not shown as the daemon has it was edited here: the newer edit counts. The rest was changed by others.
+        let own = base.map { DocumentChange(from: $0.text, to: shown.text) } ?? since
+        if let mine, let since,
+            isInConflict
+                || mine.isDisjoint(from: since.without((own?.names ?? []).union(mine.agreeing(with: since)))),
+            let both = merged(mine, shown.text)
+        {
+            self.shown = both
+            return
+        }
+        if !isInConflict, let base {
+            hold = .conflict(base)
+            self.base = Base(
+                row: DocumentRow(key: base.row.key, rev: 0, text: original.text), value: original.value,
+                text: original.text)
+        }
+        self.shown = own.flatMap { merged($0.without(mine?.names ?? []), edited.text) } ?? edited
     }
 
     /// What came of holding an edit against what somebody else has made of the document.

@@ -129,6 +129,13 @@ import Testing
         chores["2"] = nil
         // end
 
+        // snippet: LiveCollections.form
+        let opened = chores["1"]!
+        var form = opened
+        form.title = "water all plants"
+        chores.put(form, editedFrom: opened)
+        // end
+
         let follower = Task {
             // snippet: LiveCollections.follow
             for await shown in Observations({ chores.values }) { show(shown) }
