@@ -144,10 +144,6 @@ struct Kurad {
             flags.dataDirectory ?? SocketPath.environment("KURA_DATA_DIR") ?? configuration.dataDirectory
         if let socket = flags.socket ?? SocketPath.environment("KURA_SOCKET") { try configuration.listen(at: socket) }
         configuration.seedBundle = flags.seedBundle ?? configuration.seedBundle
-        if flags.isEphemeral, flags.dataDirectory != nil {
-            throw Configuration.Refusal(
-                description: "--ephemeral or --data-dir: what is in a temporary directory is gone at exit")
-        }
         configuration.isEphemeral = flags.isEphemeral
         if let diskLimit {
             configuration.diskLimit = try Configuration.diskLimit(diskLimit, isEphemeral: flags.isEphemeral)

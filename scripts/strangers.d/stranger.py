@@ -1,4 +1,4 @@
-"""A daemon as a process, and a connection to it: written for scripts/strangers and scripts/extremes alone, so that no fault is shared with the tests."""
+"""A daemon as a process, and a connection to it: for scripts/strangers and scripts/extremes alone; no fault is shared with the tests."""
 
 import array
 import json

@@ -95,7 +95,6 @@ import Testing
 
     @Test(arguments: [
         ["--disk-limit", "1000000"], ["--ephemeral", "--disk-limit", "much"], ["--ephemeral", "--disk-limit", "0"],
-        ["--ephemeral", "--data-dir", "/nowhere"],
     ])
     func `it is a number of bytes, for data that may be lost`(arguments: [String]) throws {
         let daemon = try TemporaryDaemon(starts: false)
