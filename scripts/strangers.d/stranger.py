@@ -1,6 +1,7 @@
 """A daemon as a process, and a connection to it: for scripts/strangers and scripts/extremes alone; no fault is shared with the tests."""
 
 import array
+import atexit
 import json
 import os
 import signal
@@ -132,6 +133,8 @@ class Daemon:
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("KURA_")} | {
             "SWIFT_BACKTRACE": "enable=no"} | (environment or {})
         self.process = None
+        # Whatever ends the script leaves no daemon behind.
+        atexit.register(self.kill)
 
     def launch(self):
         """Starts it and does not wait."""
