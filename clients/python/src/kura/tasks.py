@@ -15,6 +15,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Generator, Lis
 
 from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
+from .places import Peer
 from .sources import piece_of
 from .threads import forked, receive
 from .wire import Backlog, Exchange, Item, Request
@@ -144,13 +145,15 @@ class Connection:
         self._loop.add_reader(sock.fileno(), self._read)
 
     @classmethod
-    async def open(cls, path: str, deadline: Optional[float], decimals: bool = False) -> Connection:
-        """Connects. Raises OSError."""
+    async def open(cls, peer: Peer, deadline: Optional[float], decimals: bool = False) -> Connection:
+        """Connects, and looks who listens. Raises OSError, also as ServerGoneError."""
+        owner = peer.check_directory()
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
         try:
             seconds = None if deadline is None else max(0.001, deadline - time.monotonic())
-            await asyncio.wait_for(asyncio.get_running_loop().sock_connect(sock, path), seconds)
+            await asyncio.wait_for(asyncio.get_running_loop().sock_connect(sock, peer.path), seconds)
+            peer.check(sock, owner)
             return cls(sock, decimals)
         except asyncio.TimeoutError:
             sock.close()

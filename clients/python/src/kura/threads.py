@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Type
 
 from .descriptors import BytesLike
 from .errors import Lost, NoReplyError
+from .places import Peer
 from .sources import piece_of
 from .wire import Backlog, Exchange, Item, Request
 
@@ -110,12 +111,14 @@ class Connection:
         self._either.register(sock, select.POLLIN | select.POLLOUT)
 
     @classmethod
-    def open(cls, path: str, deadline: Optional[float], decimals: bool = False) -> Connection:
-        """Connects. Raises OSError."""
+    def open(cls, peer: Peer, deadline: Optional[float], decimals: bool = False) -> Connection:
+        """Connects, and looks who listens. Raises OSError, also as ServerGoneError."""
+        owner = peer.check_directory()
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             sock.settimeout(None if deadline is None else max(0.001, deadline - time.monotonic()))
-            sock.connect(path)
+            sock.connect(peer.path)
+            peer.check(sock, owner)
             return cls(sock, decimals)
         except BaseException:
             sock.close()

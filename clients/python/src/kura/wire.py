@@ -15,6 +15,8 @@ from .values import JSON, decoded, encoded, repeated_name
 # Changes that a subscription keeps for a client that does not ask for them; beyond, it is ended and begun again from
 # its place when somebody does.
 BACKLOG_CHANGES = 10_000
+# No line of the daemon's is longer (WireLimits.replyLineBytes of the daemon's source).
+LINE_BYTES = 128 << 20
 # Told how far something is, and of how much; the latter is None when nobody knows.
 Progress = Callable[[int, Optional[int]], object]
 
@@ -109,6 +111,8 @@ class Exchange:
         self.to_send: List[bytes] = []
         self._descriptors: Deque[int] = deque()
         self._parts: List[bytes] = []
+        # Bytes of `_parts`.
+        self._kept = 0
         self._last = 0
         self.failure: Optional[BaseException] = None
 
@@ -136,6 +140,10 @@ class Exchange:
         """The messages that are whole now. Descriptors that came along go to `descriptors` first."""
         cut = data.rfind(b"\n")
         if cut < 0:
+            self._kept += len(data)
+            if self._kept > LINE_BYTES:
+                self._parts = []
+                raise ProtocolError(f"more than {LINE_BYTES >> 20} MiB came without a line end, which no daemon sends: is this Kura's socket?")
             self._parts.append(data)
             return []
         lines = data[:cut]
@@ -143,6 +151,7 @@ class Exchange:
             self._parts.append(lines)
             lines = b"".join(self._parts)
             self._parts = []
+        self._kept = len(data) - cut - 1
         if cut + 1 < len(data):
             self._parts.append(data[cut + 1 :])
         messages: List[Dict[str, Any]] = []

@@ -8,7 +8,7 @@ import random
 import time
 import uuid
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from ..caller import Descriptor
 from ..descriptors import number_of
@@ -30,7 +30,7 @@ from ..methods.rpc import AsyncRpcMethods
 from ..methods.session import AsyncSessionMethods
 from ..methods.storage import AsyncStorageMethods
 from ..methods.table import METHODS, Method
-from ..places import default_socket, why_unreachable
+from ..places import Peer, default_socket, why_unreachable
 from ..tasks import Connection, Lock, forked, opened, sleep
 from ..values import JSON, UNSET, params_of, repeated_name
 from ..wire import Progress, Request
@@ -69,6 +69,9 @@ class AsyncKura:
     and loses its connection raises OutcomeUnknownError.
 
     `socket`: where the daemon listens; KURA_SOCKET, or its usual place, when left out.
+    `peer_uid`: the user, or users, of whom one has to listen there, by number; KURA_PEER_UID (numbers with commas between them) when left
+    out. Where neither names them the usual place is checked: its directory is this user's or root's and nobody else writes there, and
+    one of the two listens. Nothing is sent to anybody else (ServerGoneError).
     `name`, `version`: of the application, for the daemon's log and the write bill.
     `timeout`: seconds for which a call waits for its reply.
     `patience`: seconds for which a daemon that has gone away is waited for.
@@ -80,6 +83,7 @@ class AsyncKura:
         self,
         socket: Union[None, str, "os.PathLike[str]"] = None,
         *,
+        peer_uid: Union[None, int, Iterable[int]] = None,
         name: Optional[str] = None,
         version: Optional[str] = None,
         launch: bool = False,
@@ -90,6 +94,7 @@ class AsyncKura:
         decimals: bool = False,
     ) -> None:
         self.socket = os.fspath(socket) if socket else default_socket()
+        self._peer = Peer.of(self.socket, peer_uid)
         self.timeout = timeout
         self.patience = patience
         self.request_keys = request_keys
@@ -356,7 +361,9 @@ class AsyncKura:
         limit = time.monotonic() + self.timeout
         deadline = limit if deadline is None else min(deadline, limit)
         try:
-            connection = await Connection.open(self.socket, deadline, self.decimals)
+            connection = await Connection.open(self._peer, deadline, self.decimals)
+        except ServerGoneError:
+            raise
         except OSError as error:
             raise ServerGoneError(why_unreachable(self.socket, error)) from None
         try:
