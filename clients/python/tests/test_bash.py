@@ -88,3 +88,37 @@ def test_it_follows_and_ends_with_the_daemon(own_daemon: Daemon) -> None:
     worker.communicate(timeout=PATIENCE)
     assert worker.returncode != 0
     assert begin(own_daemon).wait(PATIENCE) != 0
+
+
+def test_it_sends_nothing_to_a_socket_that_others_have_made(own_daemon: Daemon) -> None:
+    """KURA_PEER_UID names whose the socket's file has to be; without a path the directory has to be one's own or root's."""
+    client = kura.Kura(own_daemon.socket, timeout=PATIENCE, patience=PATIENCE)
+    client.documents["notes"].put({"text": "first"}, "a")
+    script = f"KURA_PEER_UID={{}} exec {WORKER} --once"
+    environment = {**os.environ, "KURA_SOCKET": own_daemon.socket}
+
+    def outcome(uids: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["bash", "-c", script.format(uids)], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+
+    refused = outcome(str(os.geteuid() + 1))
+    assert refused.returncode != 0 and f"others may have made {own_daemon.socket}: nothing was sent" in refused.stderr
+    assert pictured(client) == [] and not client.settings["thumbnailer-notes"].get("place")
+    served = outcome(f"{os.geteuid() + 1},{os.geteuid()}")
+    assert served.returncode == 0 and pictured(client) == ["a"], served.stderr
+
+
+@pytest.mark.parametrize("mode, is_trusted", [(0o700, True), (0o755, True), (0o770, False), (0o777, False)])
+def test_its_usual_place_is_not_written_by_others(tmp_path: "os.PathLike[str]", mode: int, is_trusted: bool) -> None:
+    """The worker's own lines, in a directory for the usual place."""
+    lines = open(WORKER, encoding="utf-8").read().split("\nask()")[0]
+    folder = f"{tmp_path}/kura"
+    os.mkdir(folder)
+    os.chmod(folder, mode)
+    environment = {name: value for name, value in os.environ.items() if name not in ("KURA_SOCKET", "KURA_PEER_UID")}
+    script = f"{lines}\ndirectory={folder}; trusted && echo trusted || echo stranger"
+    told = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True).stdout
+    assert told == ("trusted\n" if is_trusted else "stranger\n")
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, 65534)
+        told = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True).stdout
+        assert told == "stranger\n"
