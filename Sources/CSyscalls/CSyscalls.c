@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -103,6 +104,26 @@ int csys_connect_unix(int socket, const char *path) {
     struct sockaddr_un address;
     if (unix_address(path, &address) != 0) return -1;
     return connect(socket, (struct sockaddr *)&address, sizeof address);
+}
+int csys_peer_user(int socket, uint32_t *uid) {
+#ifdef __linux__
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    *uid = credentials.uid;
+#else
+    uid_t user;
+    gid_t group;
+    if (getpeereid(socket, &user, &group) != 0) return -1;
+    *uid = user;
+#endif
+    return 0;
+}
+int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
+    struct stat information;
+    int result = follow ? stat(path, &information) : lstat(path, &information);
+    if (result == 0) { *mode = information.st_mode; *uid = information.st_uid; }
+    return result;
 }
 long csys_send(int socket, const void *bytes, size_t length) {
     return send(socket, bytes, length, WITHOUT_SIGNAL | MSG_DONTWAIT);
@@ -207,7 +228,6 @@ void csys_wipe(void *bytes, size_t length) {
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/vfs.h>
@@ -312,12 +332,6 @@ int csys_next_signal(int descriptor) {
     struct signalfd_siginfo information;
     long got = read(descriptor, &information, sizeof information);
     return got == (long)sizeof information ? (int)information.ssi_signo : 0;
-}
-int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow) {
-    struct stat information;
-    int result = follow ? stat(path, &information) : lstat(path, &information);
-    if (result == 0) { *mode = information.st_mode; *uid = information.st_uid; }
-    return result;
 }
 int csys_set_no_dump(void) { return prctl(PR_SET_DUMPABLE, 0); }
 int csys_set_no_core(void) {

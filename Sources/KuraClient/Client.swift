@@ -14,17 +14,27 @@ public struct Client: ~Copyable {
     /// Connects to the daemon that listens under `path`; nothing is sent.
     /// - Parameters:
     ///   - path: a Unix socket's, at most 100 bytes.
+    ///   - peerUIDs: the users of whom one has to listen there; nil: as `$KURA_PEER_UID` says. Where neither names them the usual place is
+    ///     checked (its directory, and that this user or root listens), and another path is not.
     ///   - timeoutMilliseconds: longest time until it is connected, and longest silence during a call; nil waits for ever.
+    ///   - environment: where variables are looked up; nil: this process's own.
     ///   - whileWaiting: called now and then while a daemon that listens takes no connection.
     /// - Returns: a client whose first request is the connection's first.
-    /// - Throws: `noDaemon`, `notAllowed`, `badPath`, `timedOut`.
+    /// - Throws: `noDaemon`, `notAllowed` (also when somebody else listens), `badPath`, `timedOut`.
     public static func connect(
-        to path: String, timeoutMilliseconds: Int32? = nil, whileWaiting: (() -> Void)? = nil
+        to path: String, peerUIDs: [UInt32]? = nil, timeoutMilliseconds: Int32? = nil,
+        environment: ((String) -> String?)? = nil, whileWaiting: (() -> Void)? = nil
     ) throws(ClientError) -> Client {
         Client(
             connection: try LineConnection.open(
-                path: path, timeoutMilliseconds: timeoutMilliseconds, tick: whileWaiting))
+                path: path,
+                check: try PeerCheck(path: path, named: peerUIDs, environment: environment ?? SocketPath.environment),
+                timeoutMilliseconds: timeoutMilliseconds, tick: whileWaiting))
     }
+
+    /// The users that a text names as `$KURA_PEER_UID` does: numbers with commas between them.
+    /// - Returns: nil when it is something else.
+    public static func users(_ text: String) -> [UInt32]? { PeerCheck.users(text) }
 
     private init(connection: consuming LineConnection) {
         self.connection = connection

@@ -5,7 +5,7 @@ public struct ClientError: Error, Equatable, CustomStringConvertible, Sendable {
     public enum Code: Sendable {
         /// Nobody listens under the path: no socket file, or one that a dead daemon left.
         case noDaemon
-        /// The socket is there and this user may not use it.
+        /// The socket is there and this user may not use it, or somebody else listens there than is expected.
         case notAllowed
         /// The path cannot be a socket's: too long, or another kind of file.
         case badPath
@@ -13,7 +13,7 @@ public struct ClientError: Error, Equatable, CustomStringConvertible, Sendable {
         case connectionLost
         /// No reply within the time allowed. Whether the daemon did what was asked is not known.
         case timedOut
-        /// What came back is no reply to the request: the other side is not a Kura daemon.
+        /// What came back is no reply to the request, or a line without an end: the other side is not a Kura daemon.
         case badReply
         /// The parameters are no JSON object or array; nothing was sent.
         case badParameters

@@ -6,6 +6,7 @@
     import Darwin
 #endif
 import KuraBytes
+import KuraProtocol
 import KuraSocket
 
 /// A connection that sends lines and waits for lines. It blocks the calling thread and belongs to one at a time.
@@ -22,20 +23,22 @@ public struct LineConnection: ~Copyable {
     /// Connects to the daemon that listens under `path`.
     /// - Parameters:
     ///   - path: a Unix socket's, at most 100 bytes.
+    ///   - check: who has to be at the other end; nil: as the path and the environment say.
     ///   - timeoutMilliseconds: longest time until it is connected, and longest silence while a line is sent or awaited; nil waits for ever.
     ///   - tick: called now and then while a daemon that listens takes no connection.
     /// - Returns: the connection, over which nothing has been sent.
     /// - Throws: `noDaemon` with a hint on how to start one, `notAllowed`, `badPath`, `timedOut`.
-    public static func open(
-        path: String, timeoutMilliseconds: Int32? = nil, tick: (() -> Void)? = nil
+    static func open(
+        path: String, check: PeerCheck? = nil, timeoutMilliseconds: Int32? = nil, tick: (() -> Void)? = nil
     ) throws(ClientError) -> LineConnection {
+        let check = if let check { check } else { try PeerCheck(path: path, named: nil) }
         let start = milliseconds()
         var wait: Int64 = 1
         while true {
-            do throws(SystemError) {
-                return LineConnection(
-                    try Socket.connect(to: path, waits: false), timeoutMilliseconds: timeoutMilliseconds)
+            do throws(PeerCheck.Failure) {
+                return LineConnection(try check.connect(to: path), timeoutMilliseconds: timeoutMilliseconds)
             } catch {
+                let error = try error.system()
                 // A daemon that is stopped takes none, and its queue of them is full. The kernel does not tell when there is room, so it is asked.
                 guard error.code == EAGAIN else { throw connectError(error, path: path) }
                 let left = timeoutMilliseconds.map { Int64($0) - (milliseconds() - start) } ?? wait
@@ -111,13 +114,14 @@ public struct LineConnection: ~Copyable {
         }
     }
 
-    /// Waits for the next line, however long it is.
+    /// Waits for the next line.
     /// - Parameters:
     ///   - isTimed: false waits as long as `limit` says, whatever time this connection allows.
     ///   - limit: milliseconds; -1 waits for ever.
     ///   - tick: called about ten times a second while nothing comes.
     /// - Returns: the line without its line end.
-    /// - Throws: `connectionLost` when the other side closes before the line ends, or `timedOut`.
+    /// - Throws: `connectionLost` when the other side closes before the line ends, `timedOut`, or `badReply` when it is longer than any of a
+    ///   daemon's: what has come of it is let go, and the connection is of no more use.
     public mutating func readLine(
         isTimed: Bool = true, within limit: Int32 = -1, tick: (() -> Void)? = nil
     ) throws(ClientError) -> [UInt8] {
@@ -130,9 +134,19 @@ public struct LineConnection: ~Copyable {
                 return line
             }
             scanned = received.count
+            guard scanned <= WireLimits.replyLineBytes else {
+                received.releaseMemory()
+                scanned = 0
+                socket.shutdown()
+                throw ClientError(.badReply, Self.endlessLine)
+            }
             try receive(within: isTimed ? timeout : limit, tick)
         }
     }
+
+    /// What a line is that does not end.
+    static let endlessLine =
+        "more than \(WireLimits.replyLineBytes >> 20) MiB came without a line end, which no daemon sends"
 
     /// The oldest descriptor that has come and was not taken yet, open for the caller, who closes it; nil when none has.
     public mutating func takeDescriptor() -> Int32? {

@@ -1,3 +1,4 @@
+import KuraClient
 import KuraProtocol
 
 /// The options that every command takes, wherever they stand.
@@ -8,6 +9,8 @@ struct GlobalOptions {
     enum Form { case standard, json, ndjson }
 
     private var givenSocket: String?
+    /// The users of whom one has to listen; nil: as `$KURA_PEER_UID` says.
+    private(set) var peerUIDs: [UInt32]?
     private(set) var form = Form.standard
     private(set) var isQuiet = false
     private(set) var color = Color.auto
@@ -19,6 +22,7 @@ struct GlobalOptions {
     /// Their places on the command line, values in capitals, and what they do.
     static let all: [(name: String, value: String?, summary: String)] = [
         ("socket", "PATH", "The daemon's socket, else $KURA_SOCKET."),
+        ("peer-uid", "UID", "Whose daemon it has to be, else $KURA_PEER_UID."),
         ("json", nil, "The whole result as one line of JSON."),
         ("ndjson", nil, "Lists as a line of JSON an item, as into pipes."),
         ("quiet", nil, "Print no result and no remarks."),
@@ -61,6 +65,11 @@ struct GlobalOptions {
         case "socket":
             guard !value.isEmpty else { throw .usage("--socket needs a path") }
             givenSocket = value
+        case "peer-uid":
+            guard let users = Client.users(value) else {
+                throw .usage("--peer-uid takes user numbers, such as 10001 or 0,10001, not '\(value)'")
+            }
+            peerUIDs = users
         case "color":
             guard let color = Color(rawValue: value) else {
                 throw .usage("--color takes auto, always or never, not '\(value)'")

@@ -116,15 +116,15 @@ public enum Kura {
             }
         case .command("call"): return try CallCommand(invocation.words, catalogue).run(options, console)
         case .command("bench"):
-            try BenchCommand.run(invocation.words, socket: options.socket(console.environment))
+            try BenchCommand.run(invocation.words, options, console)
         case .command("completions"):
             guard invocation.words.first == "next" else {
                 console.print(try Completions.script(invocation.words))
                 return .done
             }
-            let next = NextWord(Array(invocation.words.dropFirst()), catalogue) { wanted, prefix, socket in
+            let next = NextWord(Array(invocation.words.dropFirst()), catalogue) { wanted, prefix, given in
                 var options = options
-                if let socket { _ = try? options.take("socket", value: socket) }
+                for (name, value) in given where (try? options.take(name, value: value)) != true { return [] }
                 return wanted.read(prefix, options, console)
             }
             console.print(next.answer.text)

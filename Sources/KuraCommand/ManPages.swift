@@ -56,6 +56,10 @@ struct ManPages {
         for (name, meaning) in [
             ("KURA_SOCKET", "The daemon's socket, where --socket does not say it."),
             (
+                "KURA_PEER_UID",
+                "Numbers of the users of whom one has to listen at the socket, with commas between them, where --peer-uid does not say it."
+            ),
+            (
                 "XDG_RUNTIME_DIR",
                 "Where the socket is when neither says it: kura/kura.sock in there; root's is /run/kura/kura.sock."
             ),

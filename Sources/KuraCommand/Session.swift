@@ -17,7 +17,10 @@ struct Session: ~Copyable {
             let path = options.socket(console.environment)
             let timeout = options.timeoutMilliseconds ?? timeoutMilliseconds
             return Session(
-                client: try Client.connect(to: path, timeoutMilliseconds: timeout) { line.tick() }, console: console)
+                client: try Client.connect(
+                    to: path, peerUIDs: options.peerUIDs, timeoutMilliseconds: timeout,
+                    environment: console.environment
+                ) { line.tick() }, console: console)
         } catch {
             throw Failure(error)
         }

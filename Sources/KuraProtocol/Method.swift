@@ -191,4 +191,7 @@ public enum WireLimits {
     public static let tagBytes = 128
     public static let tags = 16
     public static let replyBytes = 32 << 20
+    /// No line of the daemon's is longer: a batch that is nearly full may end with an aggregation that is full itself, or with one long item.
+    /// Clients end a connection that brings more without a line end.
+    public static let replyLineBytes = 4 * replyBytes
 }

@@ -172,6 +172,13 @@ public enum Daemon {
                 return DaemonSocket(Listener(adopting: passed), rule)
             }
         }
+        // As the clients look at it, who would not come here.
+        if rule.path == SocketPath.usual(SocketPath.environment),
+            let objection = SocketDirectory(of: rule.path)?.objection(from: geteuid())
+        {
+            throw Configuration.Refusal(
+                description: "socket \(rule.path): \(objection): remove it, or name another place with --socket")
+        }
         try refuseLiveSocket(rule.path)
         do {
             let listener = try Listener.bind(path: rule.path, mode: rule.mode, owner: rule.owner, group: rule.group)

@@ -39,6 +39,13 @@ public struct Socket: ~Copyable {
         return Socket(owning: descriptor)
     }
 
+    /// The user who listens at the other end, or has connected to this one; nil when the kernel does not tell.
+    public var peerUser: UInt32? {
+        var user: UInt32 = 0
+        // Safety: the number is of the type that it writes.
+        return unsafe csys_peer_user(descriptor, &user) == 0 ? user : nil
+    }
+
     deinit {
         if isAccepted {
             // No more comes; descriptors in what was never read are closed with it.

@@ -98,8 +98,11 @@ final class FakeDaemon: @unchecked Sendable {
         }
     }
 
-    init(_ serve: @escaping @Sendable (Int, inout Connection) -> Void) throws {
-        path = "/tmp/kura-fake-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
+    init(
+        at path: String = "/tmp/kura-fake-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock",
+        _ serve: @escaping @Sendable (Int, inout Connection) -> Void
+    ) throws {
+        self.path = path
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

@@ -134,6 +134,11 @@ def strangers(sidecar, tally):
     tally.check("another group does not get in", outcome.get("gone") == "connect: Permission denied", outcome.get("gone"))
     outcome = client("call", APP, "storage.ping", user="65534:10001")
     tally.check("uid 65534 is nobody", kind(outcome) == "forbidden", kind(outcome))
+    watcher = ("docker", "exec", "-e", "KURA_PEER_UID=20001", f"{PROJECT}-watcher-1", "kura", "--socket", APP, "ping")
+    refused = run(*watcher, check=False)
+    tally.check("a client sends nothing to whom it does not expect", refused.returncode == 3 and "user 10001 listens" in refused.stderr,
+                refused.stderr.strip().split("\n")[0])
+    tally.check("and is served by whom compose.yml names", run(*watcher[:2], *watcher[4:], check=False).returncode == 0)
 
     listening = start(*command("10001:10001", "peer", "listen", "/run/kura/app/peer"))
     client("peer", "connect", "/run/kura/app/peer")

@@ -90,7 +90,7 @@ def as_a_pod(work, tally):
                "--security-opt", "no-new-privileges", "-v", f"{volume}:/var/lib/kura:nocopy",
                "--tmpfs", "/run/kura/app:mode=2777,gid=10001", "--tmpfs", "/run/kura/admin:mode=2777,gid=10001",
                "-v", f"{work}/pod/kura.json:/etc/kura/kura.json:ro", "-v", f"{work}/pod/kura.key:/run/kura-key/kura.key:ro",
-               "-e", "CREDENTIALS_DIRECTORY=/run/kura-key", "--no-healthcheck", "kura:test")
+               "-e", "CREDENTIALS_DIRECTORY=/run/kura-key", "-e", "KURA_PEER_UID=10001", "--no-healthcheck", "kura:test")
         probed = lambda: [run("docker", "exec", name, *probe, check=False).returncode for probe in probes]
         wait_for("the probes", lambda: probed() == [0, 0, 0])
         tally.check("as a pod's sidecar: startup, readiness and liveness", True)

@@ -21,6 +21,10 @@ int csys_stream_socket(void);
 int csys_no_pipe_signal(int socket);
 /// Connects to a path in the file system; -1 with ENAMETOOLONG when it does not fit into sun_path.
 int csys_connect_unix(int socket, const char *path);
+/// The user at the other end of a connected Unix socket, as of its listen(2) (SO_PEERCRED, getpeereid(3)); 0, or -1 with errno.
+int csys_peer_user(int socket, uint32_t *uid);
+/// A file's mode and owner, without `follow` those of a symbolic link itself; 0, or -1 with errno.
+int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
 /// Sends bytes, without waiting and without SIGPIPE; send's return value.
 long csys_send(int socket, const void *bytes, size_t length);
 /// The same with one descriptor beside them (SCM_RIGHTS); sendmsg's return value.
@@ -115,7 +119,6 @@ int csys_raise_descriptor_limit(uint64_t *limit);
 int csys_signal_descriptor(void);
 /// The next pending signal's number, 0 when there is none.
 int csys_next_signal(int descriptor);
-int csys_mode(const char *path, uint32_t *mode, uint32_t *uid, int follow);
 /// Nobody but root reads this process's memory or traces it, and it leaves no core (PR_SET_DUMPABLE 0).
 int csys_set_no_dump(void);
 /// No core dumps (RLIMIT_CORE 0).

@@ -42,7 +42,7 @@ public struct KuraError: Error, Sendable {
         // The client's own.
         /// No daemon answers at the socket.
         case serverGone
-        /// The socket is there and this user may not use it.
+        /// The socket is there and this user may not use it, or somebody else listens there than is expected: nothing was sent.
         case notAllowed
         /// The path cannot be a socket's.
         case badPath

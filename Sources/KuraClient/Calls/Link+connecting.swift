@@ -42,8 +42,11 @@ extension Link {
         let limit = Clock.deadline(after: timeout, from: Clock.now())
         var wait: Int64 = 1_000_000
         while true {
-            do throws(SystemError) { return try Socket.connect(to: path, waits: false) } catch {
-                guard error.code == EAGAIN else { throw Self.unreachable(error, path) }
+            do throws(PeerCheck.Failure) { return try check.connect(to: path) } catch {
+                switch error {
+                case .stranger(let error): throw KuraError(.notAllowed, error.message, advice: error.hint)
+                case .system(let error): guard error.code == EAGAIN else { throw Self.unreachable(error, path) }
+                }
             }
             // Calls wait for this connection, and not for longer than they were given.
             expire(Clock.now())
@@ -110,6 +113,7 @@ extension Link {
                 return text
             }
             scanned = received.count
+            try checkLine(scanned)
             try checkOpening(limit)
             let until = min(limit, lock.withLock { _ in sleepsUntil })
             if sleep(shared, until: until), !receive(shared) {

@@ -230,7 +230,7 @@ extension Link {
     }
 
     func forgetInput() {
-        received.removeAll()
+        if received.capacity > 4 << 20 { received.releaseMemory() } else { received.removeAll() }
         scanned = 0
         descriptors.removeAll()
     }
@@ -265,6 +265,13 @@ extension Link {
         }
         received.removeFirst(start)
         scanned -= start
+        try checkLine(scanned)
+    }
+
+    /// - Parameter bytes: what has come of a line that has not ended.
+    /// - Throws: `badReply` when no daemon's line is so long.
+    func checkLine(_ bytes: Int) throws(KuraError) {
+        guard bytes <= WireLimits.replyLineBytes else { throw KuraError(.badReply, LineConnection.endlessLine) }
     }
 
     /// Calls that have waited long enough are told, and subscriptions that were put off begun again.

@@ -22,6 +22,7 @@ final class Link: @unchecked Sendable {
     enum Phase { case apart, connected, closed }
 
     let path: String
+    let check: PeerCheck
     let options: ConnectOptions
     let timeout: Int64
     let patience: Int64
@@ -97,6 +98,9 @@ final class Link: @unchecked Sendable {
         options.maximumInFlight = min(max(1, options.maximumInFlight), 1 << 16)
         options.maximumOutputBytes = max(1, options.maximumOutputBytes)
         self.options = options
+        do throws(ClientError) { check = try PeerCheck(path: path, named: options.peerUIDs) } catch {
+            throw KuraError(.notAllowed, error.message, advice: error.hint)
+        }
         timeout = Clock.nanoseconds(options.timeout)
         patience = Clock.nanoseconds(options.patience)
         do throws(SystemError) { pipe = try WakePipe() } catch {

@@ -8,6 +8,10 @@ public struct ConnectOptions: Sendable {
     public var launch = false
     /// Which installation of the application this is: secrets of another one are not shown to it.
     public var installation: String?
+    /// The users of whom one has to listen at the socket, by number; nil: as `$KURA_PEER_UID` says (numbers with commas between them). Where
+    /// neither names them the usual place is checked: its directory is this user's or root's and nobody else writes there, and one of the two listens.
+    /// Nothing is sent to anybody else (`notAllowed`).
+    public var peerUIDs: [UInt32]?
     /// How long a call waits for its reply.
     public var timeout: Duration = .seconds(30)
     /// How long a call waits for a daemon that has gone away to come back.
@@ -27,13 +31,15 @@ public struct ConnectOptions: Sendable {
 
     public init(
         name: String? = nil, version: String? = nil, launch: Bool = false, installation: String? = nil,
-        timeout: Duration = .seconds(30), patience: Duration = .seconds(10), wait: Duration = .zero,
+        peerUIDs: [UInt32]? = nil, timeout: Duration = .seconds(30), patience: Duration = .seconds(10),
+        wait: Duration = .zero,
         requestKeys: Bool = true
     ) {
         self.name = name
         self.version = version
         self.launch = launch
         self.installation = installation
+        self.peerUIDs = peerUIDs
         self.timeout = timeout
         self.patience = patience
         self.wait = wait

@@ -151,7 +151,10 @@ struct NextWord {
             return .words(chosen(names.filter { !used.contains($0) }.map { (head + before + $0, "") }))
         case .names(let wanted):
             return .words(
-                chosen(stored(wanted, value, given.last { $0.name == "socket" }?.value).map { (head + $0, "") }))
+                chosen(
+                    stored(wanted, value, given.filter { ["socket", "peer-uid"].contains($0.name) }).map {
+                        (head + $0, "")
+                    }))
         }
     }
 

@@ -4,8 +4,8 @@ import KuraProtocol
 
 /// Names that the daemon has: its scopes, and the keys in one.
 struct StoredNames {
-    /// Asks for those that begin like `prefix`, at a socket that the line names.
-    typealias Reader = (_ wanted: StoredNames, _ prefix: String, _ socket: String?) -> [String]
+    /// Asks for those that begin like `prefix`, at a socket and of a user that the line names.
+    typealias Reader = (_ wanted: StoredNames, _ prefix: String, _ given: [(name: String, value: String)]) -> [String]
 
     /// What a noun's scope is called.
     static let scopes = [

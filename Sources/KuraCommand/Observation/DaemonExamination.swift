@@ -25,12 +25,14 @@ enum DaemonExamination {
                         advice: error.hint ?? "run this as the daemon's user")
                 ]
             }
+            // Whoever listens may be somebody else.
+            let isNone = error.status == .noDaemon && error.cause != .notAllowed
             return [
                 Finding(
                     .warning, "daemon",
-                    error.status == .noDaemon
+                    isNone
                         ? "none answers at \(path): \(error.message)" : "it cannot be asked: \(error.message)",
-                    advice: error.status == .noDaemon
+                    advice: isNone
                         ? "start kurad, or name its socket with --socket" : error.hint ?? "look at its log")
             ]
         }
