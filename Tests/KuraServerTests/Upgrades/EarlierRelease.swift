@@ -46,7 +46,7 @@ struct EarlierRelease: CustomTestStringConvertible, Sendable {
             let read = try JSON(String(line))
             return Read(
                 method: try #require(read["method"]?.text), params: try #require(read["params"]?.text),
-                result: try #require(read["reply"]?["result"]))
+                result: try #require(read["reply"]?["result"] ?? read["result"]))
         }
     }
 
