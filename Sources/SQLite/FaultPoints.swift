@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 public import Synchronization
 
@@ -16,7 +17,11 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case tendCommit = "tend.commit"
     case migrateScan = "migrate.scan"
     case migrateSlice = "migrate.slice"
+    case foldChange = "fold.change"
     case recoverCopy = "recover.copy"
+    case recoverChange = "recover.change"
+    case recoverItem = "recover.item"
+    case secretsExpiry = "secrets.expiry"
     case attachmentWrite = "attachment.write"
     case attachmentCopied = "attachment.copied"
     case attachmentLink = "attachment.link"
@@ -99,7 +104,8 @@ public enum FaultAction: Equatable, Sendable {
 /// Faults armed by a specification, for tests and proofs of durability.
 ///
 /// A specification is a comma-separated list of `point:action[:n]`. Actions are `kill` (SIGKILL to this process, at
-/// once), `fail` (EIO), `full` (ENOSPC), `skip` (sync points only) and `sleep=MS` (milliseconds, then go on). `n` is
+/// once), `trap` (a fault of the processor; `trap=REV`: only where the thread is at that revision), `fail` (EIO), `full` (ENOSPC),
+/// `skip` (sync points only) and `sleep=MS` (milliseconds, then go on). `n` is
 /// the hit that the fault strikes, counted from arming, 1 when left out; `n+` is that one and every later one. A VFS
 /// point takes the role of a file: `vfs.write@durable:full:3`; then only hits of that role count.
 ///
@@ -166,6 +172,7 @@ public enum FaultPoints {
             kill(getpid(), SIGKILL)
             // The signal is on its way; nothing after the point may happen.
             while true { pause() }
+        case .trap: csys_end_in_trap()
         case .sleep(let milliseconds):
             var left = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
             var time = left
@@ -177,7 +184,7 @@ public enum FaultPoints {
 
 private struct Rule: Sendable {
     enum Effect: Equatable, Sendable {
-        case act(FaultAction), kill, sleep(milliseconds: Int)
+        case act(FaultAction), kill, trap(rev: UInt64?), sleep(milliseconds: Int)
     }
 
     let point: FaultPoint
@@ -212,6 +219,7 @@ private struct Rule: Sendable {
     /// Counts the hit when it is this rule's, and says whether the fault strikes.
     mutating func strikes(_ point: FaultPoint, role: FileRole?) -> Bool {
         guard point == self.point, self.role == nil || self.role == role else { return false }
+        if case .trap(let rev?) = effect, rev != csys_work_rev() { return false }
         hits += 1
         return goesOn ? hits >= first : hits == first
     }
@@ -219,10 +227,12 @@ private struct Rule: Sendable {
     private static func effect(_ text: Substring, at point: FaultPoint) -> Effect? {
         switch text {
         case "kill": return .kill
+        case "trap": return .trap(rev: nil)
         case "fail": return .act(.fail)
         case "full": return .act(.full)
         case "skip": return point.canBeSkipped ? .act(.skip) : nil
         default:
+            if text.hasPrefix("trap="), let rev = decimal(text.dropFirst(5)) { return .trap(rev: UInt64(rev)) }
             guard text.hasPrefix("sleep="), let milliseconds = decimal(text.dropFirst(6)) else { return nil }
             return .sleep(milliseconds: milliseconds)
         }

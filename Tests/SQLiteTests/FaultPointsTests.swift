@@ -35,7 +35,8 @@ extension SQLiteModule {
             "log.comit:fail", "log.commit", "log.commit:fial", "log.commit:skip", "vfs.write:skip", "log.commit:fail:0",
             "log.commit:fail:-1", "log.commit:fail:+", "log.commit:fail:1:2", "log.commit@log:fail",
             "vfs.write@disk:fail",
-            "log.commit:sleep", "log.commit:sleep=", "log.commit:sleep=-1", "log.sync:fail,nonsense",
+            "log.commit:trap=", "log.commit:trap=-1", "log.commit:trapped", "log.commit:sleep", "log.commit:sleep=",
+            "log.commit:sleep=-1", "log.sync:fail,nonsense",
         ])
         func `a specification that is not understood is refused and changes nothing`(_ text: String) throws {
             defer { FaultPoints.disarm() }

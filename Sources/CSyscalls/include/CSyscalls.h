@@ -162,5 +162,35 @@ int csys_seal_memory_file(int descriptor);
 void csys_trim_heap(void);
 /// Blocks of `bytes` and more are given back when they are freed (M_MMAP_THRESHOLD of mallopt(3)), however many there have been.
 void csys_give_back_blocks(int bytes);
+/// What the handler of `csys_note_traps` writes: how a process has ended by a fault of its own.
+typedef struct {
+    char magic[8];
+    uint32_t format;
+    uint32_t signal;
+    /// Milliseconds since 1970.
+    int64_t at;
+    /// Milliseconds since the process began to serve; -1 before that.
+    int64_t served;
+    /// What the thread was at (`csys_at_work`).
+    uint64_t rev;
+    uint32_t work;
+    char thread[16];
+    /// CRC-32C of everything before it.
+    uint32_t sum;
+    /// No start has read it yet.
+    uint32_t isNew;
+} csys_trap;
+#define CSYS_TRAP_MAGIC "KURATRAP"
+/// Has SIGILL, SIGTRAP, SIGSEGV, SIGBUS and SIGABRT write a `csys_trap` to the front of a file, unless another process has sent them. Then they do
+/// what they did before. Once in a process, which keeps the descriptor open; the calling thread gets a stack for signals. 0, or -1 with errno.
+int csys_note_traps(int descriptor);
+/// The process serves from now on.
+void csys_traps_serving(void);
+/// What the calling thread does from now on, and to which revision: two plain stores.
+void csys_at_work(uint32_t kind, uint64_t rev);
+/// The revision that the calling thread has given last.
+uint64_t csys_work_rev(void);
+/// Ends the process by a fault, for tests.
+void csys_end_in_trap(void) __attribute__((noreturn));
 #endif // __linux__
 #endif
