@@ -70,6 +70,9 @@ struct StatusSummary {
             let more = damage.count > 1 ? " and \(damage.count - 1) more" : ""
             rows.append(["damage", "\(Visible.line(first))\(more): 'kura doctor' says what to do"])
         }
+        if let trap = status.object("lastTrap")?.string("line") {
+            rows.append(["last run", "ended in a trap: \(Visible.line(trap)); 'kura doctor' says what to do"])
+        }
         if let snapshots = SnapshotHealth(status, now: now) { rows.append(["snapshots", snapshots.line]) }
         return rows
     }

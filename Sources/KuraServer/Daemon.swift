@@ -76,7 +76,8 @@ public enum Daemon {
         let reload = Reload(try found(configuration, inherited, own)) { () throws(Configuration.Refusal) in
             try found(reread(), inherited, own)
         }
-        let storageConfiguration = configuration.storage(at: paths.data, keys)
+        var storageConfiguration = configuration.storage(at: paths.data, keys)
+        storageConfiguration.notesTraps = true
         let loop = try EventLoop(busyPollMicroseconds: configuration.busyPolling)
         loop.adoptThread()
         let storage = try Storage(

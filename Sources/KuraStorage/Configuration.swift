@@ -48,6 +48,8 @@ public struct StorageConfiguration: Sendable {
     public var compactionBytes = 16 << 20
     /// A file that stores which are absent begin with; nil: empty.
     public var seedBundle: String?
+    /// What the process ends by is noted in the data directory: its handlers of signals are the daemon's own.
+    public var notesTraps = false
     /// What a recovery starts from when the tables do not hold.
     var snapshots = SnapshotSource.backups
 
@@ -125,6 +127,8 @@ public struct StorageConfiguration: Sendable {
     var cleanStopPath: String { dataDirectory + "/clean" }
     /// How far a start has come.
     var bootPath: String { dataDirectory + "/boot.json" }
+    /// How the last run ended, when it ended in a trap.
+    var trapPath: String { dataDirectory + "/trap" }
     /// What has been recovered, until somebody acknowledges it.
     var recoveredPath: String { dataDirectory + "/recovered.json" }
     /// Which bundle the tables began with.

@@ -247,6 +247,8 @@ struct Recovery {
             }
             newest = max(newest, record.rev)
             changes += 1
+            Work.at(.replaying, record.rev)
+            _ = FaultPoints.hit(.recoverChange)
             switch record.store {
             case .settings, .requests, .configuration: ledger.replay(resident: record, at: at)
             case .secrets: ledger.replay(secret: record, at: at)
@@ -256,6 +258,7 @@ struct Recovery {
             case .documents, .attachments: try documents.replay(record, at: at, reader: reader)
             }
         }
+        Work.at(.other)
         return changes
     }
 }

@@ -9,6 +9,8 @@ extension Storage {
     /// - Returns: nanoseconds until it wants to be called again; 0 for at once, nil when only a change or a wake can
     ///   give it work.
     public func upkeep(at time: UInt64) -> UInt64? {
+        Work.at(.upkeep)
+        defer { Work.at(.other) }
         quickTables?.endTurn()
         let wait = keepUp(time)
         var due = indexWaits.settle(documents, time)

@@ -39,11 +39,7 @@ struct TablesInMemory {
             (epoch, foldedRev) = try Self.readMeta(writer)
             digestKey = try Self.readDigestKey(writer)
             segments = try Self.readSegments(writer)
-            let select = try writer.prepare("SELECT firstRev, lastRev FROM lost")
-            while try select.step() {
-                let (first, last) = (select.int64(0), select.int64(1))
-                if first > 0, last >= first { lost.insert(UInt64(first)...UInt64(last)) }
-            }
+            lost = try RevisionSet(lostIn: writer)
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
             ledger.seededRev = UInt64(
                 try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
@@ -202,7 +198,10 @@ struct TablesInMemory {
                 WHERE scope IN (SELECT id FROM scopes WHERE store = ?1) ORDER BY rev)
             """)
         try select.bind(1, Int64(Store.requests.rawValue))
+        defer { Work.at(.other) }
         while try select.step() {
+            Work.at(.loading, UInt64(clamping: select.int64(3)))
+            _ = FaultPoints.hit(.recoverItem)
             ledger.load(
                 resident: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
                 updatedAt: select.int64(4),

@@ -159,6 +159,12 @@ enum DaemonExamination {
                         advice: "look at it, then 'kura storage acknowledge'"))
             }
         }
+        if let trap = status.object("lastTrap") {
+            findings.append(
+                Finding(
+                    .warning, "trap", "the run before this one ended in a trap: \(trap.string("line") ?? "?")",
+                    advice: trap.string("help") ?? ""))
+        }
         findings += judgeDamage(status)
         if let snapshots = SnapshotHealth(status, now: now) {
             findings.append(

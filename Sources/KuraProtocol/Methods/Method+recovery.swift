@@ -56,6 +56,17 @@ extension Method {
         Field("problems", .count, "How many problems it has found."),
     ]
 
+    /// How the run before this one ended, when it ended in a trap.
+    static let lastTrap: [Field] = [
+        Field("at", .timestamp, required: true, "When it ended."),
+        Field("signal", .text(maxBytes: 16), required: true, "The signal, `SIGILL` and the like."),
+        Field("thread", .text(maxBytes: 16), required: true, "The thread that trapped."),
+        Field("servedMilliseconds", .count, "How long that run had served; left out when it did not come so far."),
+        Field("rev", .revision, "The change that the thread was at; left out when it was none in particular."),
+        Field("line", .text(maxBytes: 4096), required: true, "All of that, for people."),
+        Field("help", .text(maxBytes: 4096), required: true, "What to do about it."),
+    ]
+
     /// Damage that anything has met while the daemon serves.
     static let damage: [Field] = [
         Field("file", .text(maxBytes: 256), required: true, "The file, below the data directory."),

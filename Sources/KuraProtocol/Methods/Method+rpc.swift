@@ -116,6 +116,9 @@ extension Method {
                     "What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing."
                 ),
                 Field(
+                    "lastTrap", .object(lastTrap),
+                    "How the run before this one ended, when it ended by a fault of its own; left out when it did not."),
+                Field(
                     "check", .object(lastCheck),
                     "What has come of looking through everything last (`storage.check`, or by itself); left out before the first."
                 ),

@@ -62,6 +62,21 @@ enum RecoveryHandlers {
         out.append("]")
     }
 
+    /// What the run before this one ended by, as `storage.status` tells it.
+    static func append(_ trap: TrapNote, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
+        object.name("lastTrap", &out)
+        var inner = ObjectWriter(&out)
+        inner.name("at", &out)
+        out.append(timestamp: trap.at)
+        inner.text("signal", trap.signal, &out)
+        inner.text("thread", trap.thread, &out)
+        if let served = trap.served { inner.number("servedMilliseconds", Int(served), &out) }
+        if let rev = trap.rev { inner.number("rev", Int(clamping: rev), &out) }
+        inner.text("line", trap.line, &out)
+        inner.text("help", trap.advice, &out)
+        out.append("}")
+    }
+
     /// What the seed bundle was to this start, as `storage.status` tells it.
     static func append(_ seed: SeedStatus, to object: inout ObjectWriter, _ out: inout ByteBuffer) {
         object.name("seedBundle", &out)

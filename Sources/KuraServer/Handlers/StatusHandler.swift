@@ -33,6 +33,7 @@ enum StatusHandler {
         let settings = storage.settings
         object.number("pid", Int(getpid()), &out)
         RecoveryHandlers.append(storage.recovered, to: &object, &out)
+        if let trap = storage.boot.lastTrap { RecoveryHandlers.append(trap, to: &object, &out) }
         append(check: storage.boot.lastCheck, isRunning: call.server.isChecking, to: &object, &out)
         append(storage.damage, to: &object, &out)
         append(call.server.backupHealth, to: &object, &out)

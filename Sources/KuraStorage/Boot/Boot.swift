@@ -1,10 +1,11 @@
+import CSyscalls
 import KuraBytes
 import SQLite
 import Synchronization
 
 /// A start, phase by phase, held against those before it, so that starting succeeds in the end.
 ///
-/// boot.json says how far a start has come. Whoever finds another phase there than `ended` knows that the start before it did not
+/// boot.json says how far a start has come, and DATA/trap whether the process has ended by a fault of its own (`TrapNote`). Whoever finds another phase there than `ended` knows that the start before it did not
 /// outlive that phase. Caches are dropped after `bootAttempts` such starts; tables and log are set aside after two that failed in a phase
 /// of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons counts as nothing and moves
 /// nothing.
@@ -20,11 +21,13 @@ public final class Boot: Sendable {
         /// Which bundle the tables of a recovery begin with, when they are the data.
         var seedRecord: SeedRecord?
         var isOfThisKernel = false
+        var lastTrap: TrapNote?
     }
     private let state: Guarded<State>
     private let configuration: StorageConfiguration
     private let recoveredFile: RecoveredFile
-    private let report: @Sendable (String) -> Void
+    private let trapFile: TrapFile
+    let report: @Sendable (String) -> Void
     /// Notices have come or gone, and nobody has been told.
     private let news = Atomic<Bool>(false)
     /// Some caches have not been read yet.
@@ -45,6 +48,7 @@ public final class Boot: Sendable {
         self.report = report
         seedStatus = Guarded(configuration.seedBundle.map { SeedStatus(file: $0) })
         recoveredFile = RecoveredFile(configuration)
+        trapFile = TrapFile(configuration)
         state = Guarded(State(file: BootFile(configuration)))
     }
 
@@ -54,7 +58,8 @@ public final class Boot: Sendable {
     /// - Throws: what keeps that from being done; nothing is lost then.
     func begin() throws(StorageFault) {
         let last = state.withLock { $0.file.read() } ?? BootRecord()
-        var record = Self.judge(last)
+        let trap = trapFile.read().flatMap { $0.isNew ? $0.note : nil }
+        var record = Self.judge(last, trap)
         record.attempts = min(last.attempts + 1, 1 << 30)
         record.starts = (last.starts + 1) % (1 << 30)
         record.kernel = Kernel.boot
@@ -63,42 +68,29 @@ public final class Boot: Sendable {
             state.isOfThisKernel = !Kernel.boot.isEmpty && last.kernel == Kernel.boot
             state.record = record
             state.notices = notices
+            state.lastTrap = trap
         }
         // What the next starts act on is durable before anything is done about it.
-        let hasFailed = record.durableFailures != last.durableFailures || record.cacheFailures != last.cacheFailures
+        let hasFailed =
+            record.durableFailures != last.durableFailures || record.cacheFailures != last.cacheFailures
+            || record.trapFailures > last.trapFailures
         note(isDurable: hasFailed) { $0.phase = .lock }
+        if let trap { report("THE LAST RUN ENDED IN A TRAP: \(trap.line)") }
+        do throws(StorageFault) { try trapFile.begin() } catch { report("traps are not noted: \(error)") }
         try strike(.lock)
         if let limit = cacheLimit(last), record.cacheFailures >= limit { try dropCaches(last) }
         if notices.contains(where: { $0.step != .done }) {
             try recover(after: last)
-        } else if record.durableFailures >= Self.durableAttempts {
+        } else if isToSetAside(record, notices) {
             var notice = RecoveredNotice(
                 at: nowMilliseconds(), what: .durable, phase: record.failedPhase, reason: record.reason)
+            if record.trapFailures >= Self.durableAttempts, record.trapRev > 0 { notice.without = [record.trapRev] }
             notice.step = .moving
             notice.quarantine = try Quarantine.freshName(configuration, at: notice.at)
             try Rebuilding.checkRoom(configuration)
             try keep(notice)
             try recover(after: last)
         }
-    }
-
-    /// What has become of the last start, by what it has left.
-    static func judge(_ last: BootRecord) -> BootRecord {
-        var record = last
-        record.openingCache = ""
-        record.readingCaches = []
-        if last.phase.isDurable {
-            record.durableFailures += 1
-            record.failedPhase = last.phase.rawValue
-            record.reason = "the process ended while it was in phase \(last.phase.rawValue)"
-        }
-        if last.phase == .serving { record.isUnclean = true }
-        record.isSeeding = false
-        if last.isSeeding { record.seedFailures += 1 }
-        if !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
-            record.cacheFailures += 1
-        }
-        return record
     }
 
     private func readNotices() throws(StorageFault) -> [RecoveredNotice] {
@@ -114,6 +106,7 @@ public final class Boot: Sendable {
 
     /// The start has come to a phase.
     func enter(_ phase: BootPhase) throws(StorageFault) {
+        Work.at(.other)
         note { $0.phase = phase }
         try strike(phase)
     }
@@ -180,8 +173,9 @@ public final class Boot: Sendable {
             record.attempts = 0
             record.durableFailures = 0
             record.isUnclean = false
-            (record.failedPhase, record.reason) = ("", "")
+            if record.trapFailures == 0 { (record.failedPhase, record.reason) = ("", "") }
         }
+        csys_traps_serving()
     }
 
     /// A fold has met damage that it cannot pass: the next start sets tables and log aside.
@@ -202,6 +196,7 @@ public final class Boot: Sendable {
             record.isSeeding = false
         }
         state.withLock { $0.file.close() }
+        trapFile.end()
     }
 
     /// Writes what has changed, if anything has.
@@ -358,6 +353,9 @@ public final class Boot: Sendable {
 
     // MARK: Notices
 
+    /// How the run before this one ended, when it ended in a trap.
+    public var lastTrap: TrapNote? { state.withLock { $0.lastTrap } }
+
     /// What has been recovered, and not acknowledged.
     public var recovered: [RecoveredNotice] { state.withLock { $0.notices.filter { $0.step == .done } } }
 
@@ -418,7 +416,7 @@ public final class Boot: Sendable {
         guard var notice = pending else { return }
         // From here on the notice says what has failed.
         note(isDurable: true) { record in
-            record.durableFailures = 0
+            (record.durableFailures, record.trapFailures, record.trapRev) = (0, 0, 0)
             // It is set aside; what is made of it has been looked through.
             (record.damagedFile, record.checkProblems) = ("", 0)
         }
@@ -427,8 +425,13 @@ public final class Boot: Sendable {
             notice.step = .rebuilding
             try keep(notice)
         } else if last.phase.isDurable {
-            noteFailedRecovery(isSure: false)
-            notice = pending ?? notice
+            if let rev = lastTrap?.rev, !notice.without.contains(rev) {
+                notice.without.append(rev)
+                try keep(notice)
+            } else {
+                noteFailedRecovery(isSure: false)
+                notice = pending ?? notice
+            }
         }
         try enter(.rebuild)
         var rebuilding = Rebuilding(configuration, notice, report: report)

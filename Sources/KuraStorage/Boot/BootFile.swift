@@ -15,6 +15,9 @@ struct BootRecord: Equatable, Sendable {
     var damagedFile = ""
     /// Failed starts in a phase of tables and log, one after the other.
     var durableFailures = 0
+    /// Starts that a trap has ended soon, one after the other, and the change that was at work each time; 0 when it was none in particular.
+    var trapFailures = 0
+    var trapRev: UInt64 = 0
     /// The same of caches: those that the process has not outlived while a cache was opened or read.
     var cacheFailures = 0
     /// The cache's file that is being opened now.
@@ -54,6 +57,8 @@ struct BootRecord: Equatable, Sendable {
         checkProblems = note.count("checkProblems")
         damagedFile = note.text("damagedFile")
         durableFailures = note.count("durableFailures")
+        trapFailures = note.count("trapFailures")
+        trapRev = note.rev("trapRev")
         cacheFailures = note.count("cacheFailures")
         openingCache = note.text("openingCache")
         readingCaches = note.texts("readingCaches")
@@ -75,6 +80,8 @@ struct BootRecord: Equatable, Sendable {
         text.append(note: "damagedFile", String(damagedFile.prefix(64)))
         text.append(note: "phase", phase.rawValue)
         text.append(note: "durableFailures", Int64(durableFailures))
+        text.append(note: "trapFailures", Int64(trapFailures))
+        text.append(note: "trapRev", Int64(clamping: trapRev))
         text.append(note: "cacheFailures", Int64(cacheFailures))
         text.append(note: "openingCache", String(openingCache.prefix(64)))
         text.append(note: "readingCaches", readingCaches)

@@ -12,6 +12,9 @@ import SQLite
 /// 3. When that leaves something out, the tables are read around their damage (`TablesSalvage`), and what was read is the start state
 ///    if less is missing so. It lies in the quarantine besides.
 ///
+/// Revisions that starts have trapped at (`RecoveredNotice.without`) are in none of these: in the log they are passed over as if they were lost, and
+/// of the tables everything is taken but their rows.
+///
 /// Everything is copied: what lies in the quarantine stays as it was found. When starts fail with what was made, the next one leaves more
 /// out (`RecoveredNotice.Rung`). Done again from the beginning after a kill.
 struct Rebuilding {
@@ -58,6 +61,7 @@ struct Rebuilding {
         if notice.rung == .all, let found = try takeTables() {
             rev = found
             notice.origin = .tables
+            if try tablesHaveWithout() { rev = try leaveOut() }
         } else if notice.rung != .nothing, let snapshot = try takeSnapshot() {
             rev = snapshot.rev
             (notice.origin, notice.snapshot, notice.leftOut) = (.snapshot, snapshot.name, snapshot.leftOut)
@@ -83,6 +87,7 @@ struct Rebuilding {
             from: log, scratch: scratch, to: configuration, after: rev,
             isTaking: notice.rung == .all || notice.rung == .withoutTables, report: report)
         salvage.passesOverLoss = true
+        salvage.without = Set(notice.without)
         salvage.belongsToStart = notice.origin == .tables || notice.origin == .salvage
         salvage.acknowledged = try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0
         try salvage.run()
@@ -121,6 +126,38 @@ struct Rebuilding {
         notice.rung = .withoutTables
         defer { notice.rung = rung }
         notice = try run()
+    }
+
+    /// Whether the tables that were copied have rows of revisions that are to be left out.
+    private func tablesHaveWithout() throws(StorageFault) -> Bool {
+        guard !notice.without.isEmpty else { return false }
+        let revs = notice.without.map(String.init).joined(separator: ",")
+        do throws(SQLiteError) {
+            let connection = try Connection(path: configuration.tablesPath, mode: .readOnly)
+            defer { connection.close() }
+            let count = try connection.scalar(
+                """
+                SELECT EXISTS(SELECT 1 FROM settings WHERE rev IN (\(revs)))
+                OR EXISTS(SELECT 1 FROM documents WHERE rev IN (\(revs)))
+                """)
+            return count == 1
+        } catch { throw .database(error, file: configuration.tablesPath) }
+    }
+
+    /// Makes the tables anew, without the rows of these revisions.
+    private mutating func leaveOut() throws(StorageFault) -> UInt64 {
+        let directory = String(tables.dropLast("/durable/kura.sqlite".count)) + "/without"
+        // Pages get their seals below a directory of this name.
+        let path = directory + "/durable/kura.sqlite"
+        try FileSystem.removeDirectory(directory)
+        for path in [directory, directory + "/durable"] { try FileSystem.makeDirectory(path) }
+        let salvage = try TablesSalvage(
+            of: configuration.tablesPath, into: path, names: directory + "/missing.jsonl", without: Set(notice.without))
+        try clear()
+        try FileSystem.copy(path, to: configuration.tablesPath)
+        try FileSystem.removeDirectory(directory + "/durable")
+        notice.leftOut = salvage.lost
+        return try adopt()
     }
 
     /// The start that follows does not miss them.

@@ -62,6 +62,8 @@ public struct RecoveredNotice: Equatable, Sendable {
     public var newestRev: UInt64 = 0
     /// What is missing between the two, when the log was damaged.
     public var missing: [Missing] = []
+    /// Revisions that are left out, since starts have trapped at them.
+    public var without: [UInt64] = []
     var step = Step.done
     /// How much is left out, since starts with it have failed too.
     var rung = Rung.all
@@ -108,6 +110,7 @@ public struct RecoveredNotice: Equatable, Sendable {
                 store: store.isEmpty ? nil : store, scope: scope.isEmpty ? nil : scope, fromRev: note.rev("fromRev"),
                 toRev: note.rev("toRev"))
         }
+        without = note.objects("without").map { $0.rev("rev") }
         rung = Rung(rawValue: note.count("rung")) ?? .nothing
         failures = note.count("failures")
     }
@@ -144,6 +147,16 @@ public struct RecoveredNotice: Equatable, Sendable {
             text.append("}")
         }
         text.append("]")
+        if !without.isEmpty {
+            text.append(noteName: "without")
+            text.append("[")
+            for (position, rev) in without.enumerated() {
+                text.append(position > 0 ? ",{\"format\":1" : "{\"format\":1")
+                text.append(note: "rev", Int64(clamping: rev))
+                text.append("}")
+            }
+            text.append("]")
+        }
         text.append(note: "step", step.rawValue)
         text.append(note: "rung", Int64(rung.rawValue))
         text.append(note: "failures", Int64(failures))
@@ -163,12 +176,17 @@ public struct RecoveredNotice: Equatable, Sendable {
         case .durable:
             "tables and log were set aside to quarantine/\(quarantine) after failed starts (\(reason)). "
                 + startLine + lossLine
+                + (without.isEmpty
+                    ? ""
+                    : "; REVISION \(without.map(String.init).joined(separator: ", ")) IS LEFT OUT: the starts trapped at it")
         }
     }
 
     /// What to do about it, for people.
     var advice: String {
         switch what {
+        case .durable where !without.isEmpty:
+            "report the trap; 'kura secrets verify' tells whether services refuse since; then 'kura storage acknowledge'"
         case .durable: "look at what lies in quarantine/\(quarantine), then 'kura storage acknowledge'"
         case .caches: "caches fill again by themselves: 'kura storage acknowledge'"
         case .log where missing.contains { $0.store == Store.secrets.roomName }:

@@ -40,8 +40,11 @@ struct TablesSalvage {
     ///   - damaged: is only read.
     ///   - path: of the new tables; nothing is there.
     ///   - names: of the file that gets the names of lost documents, one JSON object a line; there is none when no name is known.
+    ///   - without: revisions whose rows are not taken.
     /// - Throws: why nothing can be made of them: no name of a scope can be read, or the disk is full.
-    init(of damaged: String, into path: String, names: String) throws(StorageFault) {
+    init(
+        of damaged: String, into path: String, names: String, without: Set<UInt64> = []
+    ) throws(StorageFault) {
         let pages = try TablePages(damaged)
         var facts = Facts()
         pages.each { (row) throws(Never) in Self.learn(row, &facts) }
@@ -58,7 +61,8 @@ struct TablesSalvage {
             }
             try pages.each { (row) throws(BackupFault) in
                 guard let (id, record) = Self.record(row), let scope = scopes[id],
-                    scope.store.isResident == (row.number == nil)
+                    scope.store.isResident == (row.number == nil),
+                    !without.contains(record.rev) || SecretRecords.holdsKeys(scope.store, record.key)
                 else { return }
                 if !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
                 try Self.apply(record, of: scope, to: target)

@@ -9,6 +9,7 @@ extension StorageCheck {
 
     /// Reads a copy of each closed segment: its rows, and whether each change comes next to the one before it.
     func lookAtLog() throws(StorageFault) {
+        let lost = try knownLost()
         let scratch = configuration.temporaryDirectory + "/check-\(UInt64.random(in: 0...UInt64.max))"
         try FileSystem.makeDirectory(scratch)
         defer { try? FileSystem.removeDirectory(scratch) }
@@ -21,7 +22,7 @@ extension StorageCheck {
             defer { for name in names { FileSystem.tryToRemove(scratch + "/" + name) } }
             do throws(StorageFault) {
                 for (path, name) in zip(paths, names) { try FileSystem.copy(path, to: scratch + "/" + name) }
-                try look(at: try LogFiles.open(segment.number, in: scratch), listed: segment, name, &newest)
+                try look(at: try LogFiles.open(segment.number, in: scratch), listed: segment, name, lost, &newest)
             } catch {
                 // Retention lets segments go while this is looking.
                 guard LogFiles.exists(segment.number, in: directory), !error.isFull else {
@@ -35,8 +36,18 @@ extension StorageCheck {
         }
     }
 
+    /// Revisions that are missing, and told of.
+    private func knownLost() throws(StorageFault) -> RevisionSet {
+        do throws(SQLiteError) {
+            let connection = try Connection(path: configuration.tablesPath, mode: .readOnly)
+            defer { connection.close() }
+            try connection.setBusyTimeout(milliseconds: 5000)
+            return try RevisionSet(lostIn: connection)
+        } catch { throw .database(error, file: configuration.tablesPath) }
+    }
+
     private func look(
-        at segment: any ReadableSegment, listed: Log.Closed, _ name: String, _ newest: inout UInt64
+        at segment: any ReadableSegment, listed: Log.Closed, _ name: String, _ lost: RevisionSet, _ newest: inout UInt64
     ) throws(StorageFault) {
         var reached = newest
         var changes = 0
@@ -55,7 +66,8 @@ extension StorageCheck {
                 inRow = max(inRow, record.rev)
                 // Copies of a recovery have what others have as well.
                 guard record.rev > reached else { continue }
-                if reached > 0, record.rev != reached + 1, !RelaxedDurability.raises(record, from: reached), hole == nil
+                if reached > 0, record.rev != reached + 1, !RelaxedDurability.raises(record, from: reached),
+                    !lost.contains(reached + 1...record.rev - 1), hole == nil
                 {
                     hole = "revision \(record.rev) follows \(reached)"
                 }

@@ -133,11 +133,17 @@ public struct DirectoryExamination {
     // MARK: Starts
 
     private mutating func lookAtStarts() {
+        if let trap = TrapFile(configuration).read()?.note {
+            add(
+                .warning, "trap", "a run ended in a trap on \(Quarantine.name(at: trap.at)): \(trap.line)",
+                advice: trap.advice)
+        }
         if let record = BootFile(configuration).read() {
-            if record.durableFailures > 0 || record.cacheFailures > 0 {
+            let failures = record.durableFailures + record.cacheFailures + record.trapFailures
+            if failures > 0 {
                 add(
                     .warning, "starts",
-                    "\(record.durableFailures + record.cacheFailures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
+                    "\(failures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
                     advice: "look at the daemon's log; after two the next start sets tables and log aside")
             } else {
                 add(.ok, "starts", "the last start came to phase \(record.phase.rawValue)")

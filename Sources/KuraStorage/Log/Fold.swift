@@ -246,6 +246,8 @@ final class Folder: @unchecked Sendable {
 
     /// `sparing`: there is no room to do it as usual: nothing is zeroed that need not be, and deletions keep no last value.
     private func fold(_ slice: FoldSlice, sparing: Bool = false) throws(SQLiteError) {
+        Work.at(.folding)
+        defer { Work.at(.other) }
         if let code = FaultPoints.hit(.foldSlice)?.errno { throw .injected(code) }
         let before = CountingVFS.count(.durable, .wal).bytesWritten
         let newest = Self.newestOfEachKey(slice.items)
@@ -283,6 +285,8 @@ final class Folder: @unchecked Sendable {
 
     /// A piece of what is not urgent.
     private func tend() {
+        Work.at(.upkeep)
+        defer { Work.at(.other) }
         let before = CountingVFS.count(.durable, .wal).bytesWritten
         let failure = perform { () throws(SQLiteError) in
             try zeroes(!pace.isFull)

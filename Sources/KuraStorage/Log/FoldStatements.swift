@@ -81,6 +81,8 @@ final class FoldStatements {
 
     func write(_ slice: FoldSlice, _ newest: ContiguousArray<ItemRef>) throws(SQLiteError) {
         // First of all: a new collection may have a dropped one's name.
+        Work.at(.folding)
+        defer { Work.at(.other) }
         let dropped = try drop(slice)
         for scope in slice.newScopes where !dropped.contains(scope.id) {
             try addScope.bind(1, Int64(scope.id))
@@ -100,6 +102,8 @@ final class FoldStatements {
         }
         uses.begin()
         for item in newest {
+            Work.at(.folding, item.pointee.rev)
+            _ = FaultPoints.hit(.foldChange)
             switch item.pointee.store {
             case .settings, .requests, .configuration, .secrets: try write(setting: item)
             case .documents:
@@ -114,6 +118,7 @@ final class FoldStatements {
             case .secretVersions: try write(version: item)
             }
         }
+        Work.at(.folding)
         try indexes.finish(confirmed: slice.confirmed)
         try searches.finish()
         try addUp(slice.items)

@@ -15,6 +15,8 @@ struct LogSalvage {
     var passesOverLoss = false
     /// The log went with the start state: what is missing right behind that was in the log.
     var belongsToStart = false
+    /// Revisions that are left out: they are passed over as if they were lost.
+    var without: Set<UInt64> = []
     /// What the note says that was acknowledged.
     var acknowledged: UInt64 = 0
     /// Everything up to here is in the start state or was copied, but for what is lost.
@@ -129,9 +131,52 @@ struct LogSalvage {
         let isWhole = end.bytes == row.records.count
         row.records = part
         if !isWhole { row.rev = end.rev }
-        try copy.append(row)
+        try append(row, into: &copy)
         savedRev = row.rev
         return isWhole
+    }
+
+    /// Appends a row without what is left out: in two where a whole revision is, which the start then knows as lost.
+    private mutating func append(_ row: SegmentRow, into copy: inout SegmentCopy) throws(StorageFault) {
+        guard !without.isEmpty else { return try copy.append(row) }
+        var partly: Set<UInt64> = []
+        var offset = 0
+        while let record = try LogRecord.next(in: row.records, at: &offset) {
+            if without.contains(record.rev), !isLeftOut(record) { partly.insert(record.rev) }
+        }
+        var piece = row
+        var kept = ByteBuffer()
+        offset = 0
+        while true {
+            let start = offset
+            guard let record = try LogRecord.next(in: row.records, at: &offset) else { break }
+            guard isLeftOut(record) else {
+                kept.append(row.records.extracting(start..<offset))
+                piece.rev = record.rev
+                continue
+            }
+            lostRecords.append(.init(rev: record.rev, store: record.store, scope: Array(record.scope)))
+            guard !partly.contains(record.rev), !lost.contains(record.rev...record.rev) else { continue }
+            lost.insert(record.rev...record.rev)
+            try append(piece, &kept, into: &copy)
+            piece.previous = record.rev
+        }
+        try append(piece, &kept, into: &copy)
+    }
+
+    private func append(
+        _ piece: SegmentRow, _ kept: inout ByteBuffer, into copy: inout SegmentCopy
+    ) throws(StorageFault) {
+        guard kept.count > 0 else { return }
+        var piece = piece
+        piece.records = kept.bytes
+        try copy.append(piece)
+        kept.removeAll()
+    }
+
+    /// A service's keys stay: without them all of its secrets would be lost.
+    private func isLeftOut(_ record: LogRecord) -> Bool {
+        without.contains(record.rev) && !SecretRecords.holdsKeys(record.store, record.key)
     }
 
     /// Bytes of a row's changes up to the limit, and the last of these.

@@ -1,8 +1,19 @@
+import SQLite
+
 /// A set of revisions, as ranges: in order, none touching the next.
 struct RevisionSet: Equatable, Sendable {
     private(set) var ranges: [ClosedRange<UInt64>] = []
 
     init(_ ranges: ClosedRange<UInt64>...) { for range in ranges { insert(range) } }
+
+    /// What the tables say is missing of the log.
+    init(lostIn connection: Connection) throws(SQLiteError) {
+        let select = try connection.prepare("SELECT firstRev, lastRev FROM lost")
+        while try select.step() {
+            let (first, last) = (select.int64(0), select.int64(1))
+            if first > 0, last >= first { insert(UInt64(first)...UInt64(last)) }
+        }
+    }
 
     var isEmpty: Bool { ranges.isEmpty }
 

@@ -43,7 +43,10 @@ struct Place: Equatable, Sendable {
             Place(name: "cache/blobs", kind: .directory, stake: .none),
             Place(name: "cache/clean", kind: .file, stake: .none),
         ]
-        + ["lock", "boot.json", "recovered.json", "clean", "acknowledged", "ballast", "audit", "writes", "seed.json"]
+        + [
+            "lock", "boot.json", "recovered.json", "clean", "acknowledged", "ballast", "audit", "writes", "seed.json",
+            "trap",
+        ]
         .map {
             Place(name: $0, kind: .file, stake: .none)
         }

@@ -147,4 +147,7 @@ enum SecretRecords {
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.
     static let standardVersions = 10
+
+    /// Whether an item is no secret but what others need to be opened and checked: a service's record with its keys, the store's, the audit's.
+    static func holdsKeys(_ store: Store, _ key: Bytes) -> Bool { store == .secrets && NameHash(text: key) == nil }
 }

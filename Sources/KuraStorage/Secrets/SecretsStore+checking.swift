@@ -86,17 +86,17 @@ extension SecretsStore {
             service.sorted.insert(item)
             do throws(StoreError) {
                 try head.open(item.value, scope: name, key: item.key, vault.sealer)
-                noteExpiry(of: item.key, service, vault)
+                noteExpiry(of: item.key, item.pointee.rev, service, vault)
                 noteAccessibility(of: item.key, service, vault)
             } catch { service.isDamaged = true }
         }
     }
 
     /// `head` is that of the item.
-    func noteExpiry(of key: Bytes, _ service: OpenService, _ vault: Vault) {
+    func noteExpiry(of key: Bytes, _ rev: UInt64, _ service: OpenService, _ vault: Vault) {
         let at = head.nextExpiry
         guard at > 0, let item = NameHash(text: key) else { return }
-        vault.expiries.insert(ExpiryQueue.Entry(at: at, service: service.hash, item: item))
+        vault.expiries.insert(ExpiryQueue.Entry(at: at, service: service.hash, item: item, rev: rev))
     }
 
     /// Goes on with what nobody has asked for yet. Called between turns.

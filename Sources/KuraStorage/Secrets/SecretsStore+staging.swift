@@ -120,7 +120,7 @@ extension SecretsStore {
             place.vault.sealer.seal(row: plaintext.bytes, .head, scope: scope, key: rowKey.bytes, to: &row)
         }
         plaintext.removeAll()
-        noteExpiry(of: rowKey.bytes, place.service, place.vault)
+        noteExpiry(of: rowKey.bytes, ledger.rev + 1, place.service, place.vault)
         noteAccessibility(of: rowKey.bytes, place.service, place.vault)
         try stage(row.bytes, isTombstone: false, old, of: service, place)
     }
@@ -320,6 +320,7 @@ extension SecretsStore {
         var left = most
         while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1
+            Work.at(.expiry, entry.rev)
             try sweep(entry, vault)
             vault.expiries.removeFirst()
             swept.append(entry)

@@ -96,8 +96,8 @@ public final class SecretsStore {
         return coldLook
     }
 
-    /// When something of an item expires next, milliseconds since 1970; nil when nothing is known to.
-    var nextExpiry: Int64? { vault?.expiries.first?.at }
+    /// What of an item expires next; nil when nothing is known to.
+    var nextExpiry: ExpiryQueue.Entry? { vault?.expiries.first }
 
     // MARK: Opening
 

@@ -9,7 +9,9 @@ extension Storage {
     /// Lets go of what was opened with keys that are gone, and removes what has expired.
     func sweepSecrets() {
         secrets.follow()
-        guard let at = secrets.nextExpiry, at <= ledger.steadyNow, admitsBulk else { return }
+        guard let next = secrets.nextExpiry, next.at <= ledger.steadyNow, admitsBulk else { return }
+        Work.at(.expiry, next.rev)
+        defer { Work.at(.other) }
         let client = ledger.takeOver()
         defer { ledger.giveBack(to: client) }
         do throws(StoreError) { try secrets.sweep(most: Self.sweepItems) } catch {
@@ -66,9 +68,12 @@ extension Storage {
         let auditDue = secrets.auditDueAt ?? .max
         isRewrapping = secrets.canRewrap
         if isRewrapping { return min(auditDue, admitsBulk ? max(rewrapAt, time) : time + Self.rewrapInterval) }
-        guard let at = secrets.nextExpiry else { return auditDue }
+        guard let next = secrets.nextExpiry else { return auditDue }
+        Work.at(.expiry, next.rev)
+        defer { Work.at(.upkeep) }
+        _ = FaultPoints.hit(.secretsExpiry)
         // Not again at once when it could not be done.
-        return min(auditDue, time.later(by: .nanoseconds(milliseconds: max(at.since(ledger.steadyNow), 1))))
+        return min(auditDue, time.later(by: .nanoseconds(milliseconds: max(next.at.since(ledger.steadyNow), 1))))
     }
 
     /// The keys are about to go: what waits is sealed with them. What finds no room then is lost.

@@ -62,6 +62,8 @@ struct ExpiryQueue {
         var at: Int64
         var service: NameHash
         var item: NameHash
+        /// Of the change that has told it, for the note of a trap.
+        var rev: UInt64
     }
     /// A binary heap.
     private var entries: ContiguousArray<Entry> = []

@@ -49,6 +49,7 @@ import Testing
         ("lock", false, .setAside), ("boot.json", false, .setAside), ("boot.json.new", false, .setAside),
         ("recovered.json", false, .setAside), ("clean", false, .setAside), ("ballast", false, .setAside),
         ("audit", false, .setAside), ("writes", false, .setAside), ("seed.json", false, .setAside),
+        ("trap", false, .setAside),
     ]
 
     static let rows: [Row] = places.flatMap { place, isDirectory, outcome in

@@ -83,6 +83,26 @@ class StorageStatusResultRecovered(_StorageStatusResultRecovered, total=False):
     missing: List[StorageStatusResultRecoveredMissing]
 
 
+class _StorageStatusResultLastTrap(TypedDict):
+    # When it ended.
+    at: str
+    # The signal, `SIGILL` and the like.
+    signal: str
+    # The thread that trapped.
+    thread: str
+    # All of that, for people.
+    line: str
+    # What to do about it.
+    help: str
+
+
+class StorageStatusResultLastTrap(_StorageStatusResultLastTrap, total=False):
+    # How long that run had served; left out when it did not come so far.
+    servedMilliseconds: int
+    # The change that the thread was at; left out when it was none in particular.
+    rev: int
+
+
 class _StorageStatusResultCheck(TypedDict):
     # Whether one is under way that nobody has asked for.
     running: bool
@@ -187,6 +207,8 @@ class StorageStatusResult(_StorageStatusResult, total=False):
     pid: int
     # What starts have had to set aside or drop, until `storage.acknowledge`; left out when there is nothing.
     recovered: List[StorageStatusResultRecovered]
+    # How the run before this one ended, when it ended by a fault of its own; left out when it did not.
+    lastTrap: StorageStatusResultLastTrap
     # What has come of looking through everything last (`storage.check`, or by itself); left out before the first.
     check: StorageStatusResultCheck
     # Files that last and were found damaged since the start, by whatever read them; left out when none was.

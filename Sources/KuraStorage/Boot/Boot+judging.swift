@@ -1,0 +1,45 @@
+/// What the starts before this one come to.
+extension Boot {
+    /// Whether enough starts have failed for tables and log to be set aside. What traps while it serves, and did so with a copy that was made for
+    /// that reason, does so for another one: no more copies are made.
+    func isToSetAside(_ record: BootRecord, _ notices: [RecoveredNotice]) -> Bool {
+        if record.durableFailures >= Self.durableAttempts { return true }
+        guard record.trapFailures >= Self.durableAttempts else { return false }
+        let isTried = notices.contains { notice in
+            guard notice.what == .durable else { return false }
+            return record.trapRev > 0
+                ? notice.without.contains(record.trapRev) : notice.phase == BootPhase.serving.rawValue
+        }
+        if isTried { report("starts end in traps, also without what was set aside for that: nothing more is") }
+        return !isTried
+    }
+
+    /// What has become of the last start, by what it has left.
+    static func judge(_ last: BootRecord, _ trap: TrapNote? = nil) -> BootRecord {
+        var record = last
+        record.openingCache = ""
+        record.readingCaches = []
+        if last.phase.isDurable {
+            record.durableFailures += 1
+            record.failedPhase = last.phase.rawValue
+            record.reason = "the process ended while it was in phase \(last.phase.rawValue)"
+        }
+        if let trap, trap.countsAsFailedStart {
+            record.trapFailures = trap.rev ?? 0 == last.trapRev ? last.trapFailures + 1 : 1
+            record.trapRev = trap.rev ?? 0
+            record.failedPhase = last.phase.rawValue
+            record.reason = trap.line
+        } else {
+            (record.trapFailures, record.trapRev) = (0, 0)
+        }
+        if last.phase == .serving { record.isUnclean = true }
+        record.isSeeding = false
+        if last.isSeeding { record.seedFailures += 1 }
+        // What has trapped at what lasts has not done so for what caches hold.
+        let isElsewhere = trap.map { $0.work != .other } ?? false
+        if !isElsewhere, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {
+            record.cacheFailures += 1
+        }
+        return record
+    }
+}
