@@ -387,7 +387,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
                     A win token is not one that counts here; `data.reason` says why. `unknown`: this daemon has not given it since it started. \
                     `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past. \
                     `lost`: it cannot be renewed, since its time was over, or somebody else brought a value. Nothing was changed. To put with \
-                    such a token is no error: what comes is stored as stale.
+                    such a token is no error: what comes is stored as stale, and a blob is declined.
                     """,
                 remedy:
                     "Get the value again, with `claim`; put what you have without a token if it is to count as fresh.")

@@ -41,7 +41,7 @@ import Testing
             "scopes", "import", "export", "drop", "purge",
         ]
         let others: Set<String> = [
-            "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing",
+            "blobs.stat", "blobs.statMany", "blobs.touch", "blobs.findMissing", "blobs.renew",
             "blobs.beginUpload", "blobs.appendUpload", "blobs.commitUpload", "blobs.abortUpload", "models.touch",
             "models.fail", "models.renew", "models.invalidate", "storage.stats", "storage.sweep", "storage.diskWrites",
             "storage.resolveReport", "storage.slow",

@@ -211,6 +211,10 @@ import Testing
         case "models.fail", "models.renew":
             let claimed = try client.result("models.get", "{\"namespace\":\"feed\",\"key\":\"home\",\"claim\":true}")
             return example.replacing(String(repeating: "0", count: 64), with: try #require(claimed["token"]?.text))
+        case "blobs.renew":
+            let claimed = try client.result(
+                "blobs.get", "{\"namespace\":\"thumbnails\",\"key\":\"a\",\"variant\":\"small\",\"claim\":true}")
+            return example.replacing(String(repeating: "0", count: 64), with: try #require(claimed["token"]?.text))
         case "blobs.appendUpload", "blobs.commitUpload":
             let begun = try client.result("blobs.beginUpload", "{\"namespace\":\"thumbnails\",\"key\":\"b\"}")
             return example.replacing("0123456789abcdef0123456789abcdef", with: try #require(begun["upload"]?.text))

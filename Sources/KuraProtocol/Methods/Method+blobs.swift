@@ -23,7 +23,7 @@ extension Method {
                 ),
                 Field(
                     "leaseSeconds", .integer(1...86_400),
-                    "With `claim`: how long nobody else gets a token; it outlives the connection. Without: half a minute, or as long as the connection."
+                    "With `claim`: how long nobody else gets a token; it outlives the connection. Without: half a minute, or as long as the connection. `blobs.renew` prolongs either."
                 ),
             ],
             result: [
@@ -63,6 +63,24 @@ extension Method {
                 """
                 {"namespace":"thumbnails","key":"https://example.org/a.png","contentType":"image/png","fd":true}
                 """, apart: true),
+        Method(
+            "blobs.renew", .blobs, .write, needs: .scope([.create, .update], "namespace"),
+            "Has a token of a `get` with `claim` last longer: whoever is still making the blob says so, and nobody else begins.",
+            parameters: [
+                .blobNamespace, .blobKey,
+                Field("token", .name(maxBytes: 128), required: true, "From a `get` with `claim`."),
+                Field(
+                    "leaseSeconds", .integer(1...86_400), required: true,
+                    "How long it is good from now on, whatever was left; it ends with its connection if it did before."),
+                .blobVariant,
+            ],
+            result: [
+                Field("expiresAt", .timestamp, required: true, "When it ends, unless it is renewed again.")
+            ],
+            errors: [.tokenInvalid],
+            example:
+                "{\"namespace\":\"thumbnails\",\"key\":\"a\",\"variant\":\"small\",\"token\":\"\(String(repeating: "0", count: 64))\",\"leaseSeconds\":60}",
+            apart: true),
         Method(
             "blobs.stat", .blobs, .read, needs: .scope(.read, "namespace"),
             "Tells what a blob is without reading it.",

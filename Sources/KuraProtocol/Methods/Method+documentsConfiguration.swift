@@ -28,8 +28,8 @@ extension Method {
                     "indexes", .json,
                     """
                     All its indexes, a list of at most 64 objects `{name, fields, unique, where}`: 1 to 16 paths, whether no two \
-                    documents have the same values there, and a selector of the documents that it is about. Null or `[]` takes \
-                    them away. They are built in the background; one that has failed is built anew.
+                    documents have the same values there, and a selector of the documents that it is about. Those that are not \
+                    in the list are dropped; null or `[]` drops all. They are built in the background; one that has failed is built anew.
                     """),
                 Field(
                     "schema", .json,

@@ -4,8 +4,8 @@ import KuraStorage
 
 /// Win tokens of blobs: of many who miss a variant one makes it. The others are not kept waiting: they take its parent, or ask again.
 extension Call {
-    private func claimed() -> CacheClaims.Subject {
-        let name = blobName()
+    private func claimed(variant: Int = 2) -> CacheClaims.Subject {
+        let name = blobName(variant: variant)
         // None of the names has a zero in it.
         let key = Array(name.namespace) + [0] + Array(name.key) + [0] + Array(name.variant)
         return .init(room: ClaimRoom.blobs.rawValue, scope: 0, key: key)
@@ -31,6 +31,13 @@ extension Call {
         guard reader.has(parameter) else { return true }
         if case .winner = try standing(parameter, for: claimed(), storage) { return true }
         return false
+    }
+
+    /// Has the claim of a token last for so many seconds from now on.
+    /// `variant`: the position of the parameter.
+    /// - Throws: `tokenInvalid`; then nothing has changed.
+    func renewBlobClaim(_ parameter: Int, variant: Int, seconds: Int64, _ storage: isolated Storage) throws(Refusal) {
+        _ = try renew(parameter, of: claimed(variant: variant), seconds: seconds, storage)
     }
 
     /// The put with the token has come to its end, whatever that was.

@@ -8,7 +8,7 @@ import KuraTransport
 /// waits, and is begun again when its content is there.
 enum BlobsHandlers {
     static let all: [String: Handler] = [
-        "blobs.get": get, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
+        "blobs.get": get, "blobs.renew": renew, "blobs.stat": stat, "blobs.statMany": statMany, "blobs.list": list,
         "blobs.findMissing": findMissing, "blobs.scopes": BlobsNamespaces.scopes,
         "blobs.describe": BlobsNamespaces.describe, "blobs.put": BlobsPut.put,
         "blobs.touch": BlobsPut.touch, "blobs.delete": BlobsPut.delete, "blobs.deleteMany": BlobsPut.deleteMany,
@@ -66,6 +66,15 @@ enum BlobsHandlers {
             storage.caches.claims.append(token, to: &out)
             out.append("\"")
         }
+        out.append("}")
+    }
+
+    static func renew(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let seconds = call.reader.integer(3) ?? 30
+        try call.keepTurn()
+        try call.renewBlobClaim(2, variant: 4, seconds: seconds, storage)
+        out.append("{\"expiresAt\":")
+        out.append(timestamp: storage.now.later(by: .milliseconds(seconds: seconds)))
         out.append("}")
     }
 
@@ -200,9 +209,11 @@ enum BlobsHandlers {
 
 extension Call {
     /// The blob that the first three parameters name.
-    func blobName() -> BlobName {
+    /// `variant`: the position of the parameter.
+    func blobName(variant: Int = 2) -> BlobName {
         BlobName(
-            namespace: reader.string(0), key: reader.string(1), variant: reader.has(2) ? reader.string(2) : Bytes())
+            namespace: reader.string(0), key: reader.string(1),
+            variant: reader.has(variant) ? reader.string(variant) : Bytes())
     }
 
     /// Goes on when all blobs that there are are known.

@@ -276,6 +276,62 @@ import Testing
         #expect(try World.read(first, "b", ",\"variant\":\"x\"") == nil)
     }
 
+    private func claim(_ client: Client, _ key: String, _ more: String = "") throws -> String? {
+        try client.result("blobs.get", World.params(key, ",\"variant\":\"x\",\"claim\":true\(more)"))["token"]?.text
+    }
+
+    private func renewal(_ token: String, _ seconds: Int, of key: String = "a") -> String {
+        World.params(key, ",\"variant\":\"x\",\"token\":\"\(token)\",\"leaseSeconds\":\(seconds)")
+    }
+
+    @Test func `a token that is renewed is good for as long as it was renewed for, and its put is stored`() throws {
+        let world = try BlobWorld()
+        let (first, second) = (try world.connect(), try world.connect())
+        try World.put(first, "a", [1])
+        let began = now()
+        let token = try #require(try claim(first, "a", ",\"leaseSeconds\":2"))
+        // By another connection as well: that of a script is one request.
+        let renewed = try second.result("blobs.renew", renewal(token, 3600))
+        #expect(renewed["expiresAt"]?.text?.count == 24, "\(renewed)")
+        // Long after the two seconds nobody else makes it, and what comes with it is in time.
+        while now() - began < 3 { usleep(100_000) }
+        #expect(try claim(second, "a") == nil)
+        let stored = try World.put(first, "a", [5], ",\"variant\":\"x\",\"token\":\"\(token)\"")
+        #expect(stored["stored"]?.bool == true, "\(stored)")
+        #expect(try second.refusal("blobs.renew", renewal(token, 60))["reason"]?.text == "spent")
+    }
+
+    @Test func `a renewed token without a lease still ends with its connection, and a lost one renews nothing`() throws
+    {
+        let world = try BlobWorld()
+        var holder: Client? = try world.connect()
+        let other = try world.connect()
+        try World.put(other, "a", [1])
+        let token = try #require(try claim(holder!, "a"))
+        _ = try holder!.result("blobs.renew", renewal(token, 3600))
+        #expect(try claim(other, "a") == nil)
+        for (wrong, key, reason) in [
+            (String(repeating: "0", count: 64), "a", "unknown"), (token, "b", "ofAnotherKey"),
+        ] {
+            let refused = try other.refusal("blobs.renew", renewal(wrong, 60, of: key))
+            #expect(refused["kind"]?.text == "tokenInvalid" && refused["reason"]?.text == reason, "\(refused)")
+        }
+        for seconds in [0, 86_401] {
+            let refused = try other.refusal("blobs.renew", renewal(token, seconds))
+            #expect(refused["kind"]?.text == "invalidParams" && refused["parameter"]?.text == "leaseSeconds")
+        }
+        // A token of a model is none of a blob, whatever they are called.
+        let model = try #require(
+            try other.result("models.get", World.params("a", ",\"claim\":true"))["token"]?.text)
+        #expect(try other.refusal("blobs.renew", renewal(model, 60))["reason"]?.text == "ofAnotherKey")
+        holder = nil
+        let deadline = now() + 60
+        var next: String?
+        while next == nil, now() < deadline { next = try claim(other, "a") }
+        #expect(next != nil && next != token)
+        #expect(try other.refusal("blobs.renew", renewal(token, 60))["reason"]?.text == "lost")
+    }
+
     @Test func `variants go with their parent, and are stored with it only`() throws {
         let world = try BlobWorld()
         let client = try world.connect()

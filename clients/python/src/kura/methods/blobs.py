@@ -75,6 +75,11 @@ class BlobsPutResult(_BlobsPutResult, total=False):
     expiresAt: str
 
 
+class BlobsRenewResult(TypedDict):
+    # When it ends, unless it is renewed again.
+    expiresAt: str
+
+
 class _BlobsStatResult(TypedDict):
     # Whether there is such a blob; the rest is left out when not.
     found: bool
@@ -311,7 +316,7 @@ class BlobsMethods(Store):
         `claim`: When it is not there: the first who asks so gets a `token`, makes it, and puts it; the others get
             none.
         `lease_seconds`: With `claim`: how long nobody else gets a token; it outlives the connection. Without: half
-            a minute, or as long as the connection.
+            a minute, or as long as the connection. `blobs.renew` prolongs either.
 
         Raises OverloadedError, PathDeniedError, RangeNotSatisfiableError, ShuttingDownError, ValueTooLargeError.
         """
@@ -392,6 +397,34 @@ class BlobsMethods(Store):
             sent["token"] = token
         result = self._caller.call("blobs.put", sent, timeout, descriptor=fd)
         return cast(BlobsPutResult, result)
+
+    def renew(
+        self,
+        namespace: str,
+        key: str,
+        token: str,
+        lease_seconds: int,
+        *,
+        variant: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> BlobsRenewResult:
+        """Has a token of a `get` with `claim` last longer: whoever is still making the blob says so, and nobody else
+        begins.
+
+        `namespace`: Which kind of blob.
+        `key`: The blob's name.
+        `token`: From a `get` with `claim`.
+        `lease_seconds`: How long it is good from now on, whatever was left; it ends with its connection if it did
+            before.
+        `variant`: Which of the blobs derived from it; it goes with the blob.
+
+        Raises TokenInvalidError.
+        """
+        sent: Dict[str, JSON] = {"namespace": namespace, "key": key, "token": token, "leaseSeconds": lease_seconds}
+        if variant is not None:
+            sent["variant"] = variant
+        result = self._caller.call("blobs.renew", sent, timeout)
+        return cast(BlobsRenewResult, result)
 
     def stat(
         self,
@@ -712,7 +745,7 @@ class AsyncBlobsMethods(Store):
         `claim`: When it is not there: the first who asks so gets a `token`, makes it, and puts it; the others get
             none.
         `lease_seconds`: With `claim`: how long nobody else gets a token; it outlives the connection. Without: half
-            a minute, or as long as the connection.
+            a minute, or as long as the connection. `blobs.renew` prolongs either.
 
         Raises OverloadedError, PathDeniedError, RangeNotSatisfiableError, ShuttingDownError, ValueTooLargeError.
         """
@@ -793,6 +826,34 @@ class AsyncBlobsMethods(Store):
             sent["token"] = token
         result = await self._caller.call("blobs.put", sent, timeout, descriptor=fd)
         return cast(BlobsPutResult, result)
+
+    async def renew(
+        self,
+        namespace: str,
+        key: str,
+        token: str,
+        lease_seconds: int,
+        *,
+        variant: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> BlobsRenewResult:
+        """Has a token of a `get` with `claim` last longer: whoever is still making the blob says so, and nobody else
+        begins.
+
+        `namespace`: Which kind of blob.
+        `key`: The blob's name.
+        `token`: From a `get` with `claim`.
+        `lease_seconds`: How long it is good from now on, whatever was left; it ends with its connection if it did
+            before.
+        `variant`: Which of the blobs derived from it; it goes with the blob.
+
+        Raises TokenInvalidError.
+        """
+        sent: Dict[str, JSON] = {"namespace": namespace, "key": key, "token": token, "leaseSeconds": lease_seconds}
+        if variant is not None:
+            sent["variant"] = variant
+        result = await self._caller.call("blobs.renew", sent, timeout)
+        return cast(BlobsRenewResult, result)
 
     async def stat(
         self,

@@ -1277,7 +1277,8 @@ class DocumentsMethods(Store):
         `collection`: Which kind of document.
         `indexes`: All its indexes, a list of at most 64 objects `{name, fields, unique, where}`: 1 to 16 paths,
             whether no two documents have the same values there, and a selector of the documents that it is about.
-            Null or `[]` takes them away. They are built in the background; one that has failed is built anew.
+            Those that are not in the list are dropped; null or `[]` drops all. They are built in the background;
+            one that has failed is built anew.
         `schema`: JSON Schema (draft-07) of its documents; null takes it away. At most 65,536 bytes. Writes are held
             against it.
         `schema_mode`: What a document meets that breaks the schema: nothing, a warning in the reply, a refusal. At
@@ -2251,7 +2252,8 @@ class AsyncDocumentsMethods(Store):
         `collection`: Which kind of document.
         `indexes`: All its indexes, a list of at most 64 objects `{name, fields, unique, where}`: 1 to 16 paths,
             whether no two documents have the same values there, and a selector of the documents that it is about.
-            Null or `[]` takes them away. They are built in the background; one that has failed is built anew.
+            Those that are not in the list are dropped; null or `[]` drops all. They are built in the background;
+            one that has failed is built anew.
         `schema`: JSON Schema (draft-07) of its documents; null takes it away. At most 65,536 bytes. Writes are held
             against it.
         `schema_mode`: What a document meets that breaks the schema: nothing, a warning in the reply, a refusal. At

@@ -610,7 +610,7 @@ class TokenInvalidError(ServerError):
     """A win token is not one that counts here; `data.reason` says why. `unknown`: this daemon has not given it since
     it started. `ofAnotherKey`: it was given for another one. `spent`: its holder has used it, or it is long past.
     `lost`: it cannot be renewed, since its time was over, or somebody else brought a value. Nothing was changed. To
-    put with such a token is no error: what comes is stored as stale.
+    put with such a token is no error: what comes is stored as stale, and a blob is declined.
     """
 
     kind = "tokenInvalid"

@@ -138,6 +138,7 @@ METHODS: Dict[str, Method] = {
     "models.scopes": Method(True, False, True, False),
     "blobs.get": Method(True, False, True, False),
     "blobs.put": Method(False, False, True, False),
+    "blobs.renew": Method(False, False, False, False),
     "blobs.stat": Method(True, False, True, False),
     "blobs.statMany": Method(True, False, True, False),
     "blobs.touch": Method(False, False, True, False),
