@@ -14,11 +14,12 @@ struct ResultView {
     /// - Parameters:
     ///   - result: an object's JSON text.
     ///   - asked: the request's parameters.
-    /// - Returns: `absent` when a value was asked for that is not there; what a shortfall says, which is told besides.
+    /// - Returns: `absent` when a value was asked for that is not there, and nobody was told to make it; what a shortfall says, which is told
+    ///   besides.
     func show(_ result: [UInt8], asked: Parameters) -> ExitCode {
         let object = JSONObject(result)
         let shortfall = object.flatMap { Shortfall(method, $0, asked: asked) }
-        let status = object.map(isMiss) ?? false ? .absent : shortfall?.status ?? health(object)
+        let status = isAbsent(object, asked) ? .absent : shortfall?.status ?? health(object)
         if console.isQuiet { return status }
         // For programs, the reply says it.
         defer { if form == .standard, let shortfall { console.tell(shortfall) } }
@@ -47,6 +48,12 @@ struct ResultView {
     func isMiss(_ result: JSONObject) -> Bool {
         if showsBareValue { return result["value"] == nil }
         return ["get", "stat"].contains(method.verb) && result.boolean("found") == false
+    }
+
+    /// A miss that brings the token to make the value is no miss: the token was asked for.
+    private func isAbsent(_ result: JSONObject?, _ asked: Parameters) -> Bool {
+        guard let result, isMiss(result) else { return false }
+        return result["token"] == nil || asked["claim"] != Array("true".utf8)
     }
 
     /// `storage health` is asked by those that only look at the status.

@@ -116,8 +116,12 @@ struct VerbCommand {
 
     /// There is no content to write: the file is not touched, and standard output, when it is the content's, stays empty.
     private func miss(_ object: JSONObject, _ result: [UInt8], _ target: String) -> ExitCode {
-        guard target == "-" else { return view.show(result, asked: parameters) }
-        console.remark("nothing is there" + (object.string("token").map { "; token \($0)" } ?? ""))
+        if target == "-" {
+            console.remark("nothing is there" + (object.string("token").map { "; token \($0)" } ?? ""))
+        } else {
+            _ = view.show(result, asked: parameters)
+        }
+        // With a token, too: whoever goes on with the file would find none.
         return .absent
     }
 

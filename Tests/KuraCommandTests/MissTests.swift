@@ -59,7 +59,14 @@ import Testing
         #expect(old.status == .done && old.output == "rain\n" && old.errors.hasPrefix("kura: stale: "))
         let won = FakeServer { [$0.result(#"{"state":"miss","ageMs":0,"token":"t1"}"#)] }
         let claim = pipe.run("models", "get", "weather", "kyoto", "--claim", on: won)
-        #expect(claim.status == .absent && claim.output == #"{"state":"miss","ageMs":0,"token":"t1"}"# + "\n")
+        // Whoever is told to fetch it has got what was asked for; who is not has not.
+        #expect(claim.status == .done && claim.output == #"{"state":"miss","ageMs":0,"token":"t1"}"# + "\n")
+        let wonBlob = FakeServer { [$0.result(#"{"found":false,"token":"t1"}"#)] }
+        let blobClaim = pipe.run("blobs", "get", "images", "a", "--claim", on: wonBlob)
+        #expect(blobClaim.status == .done && blobClaim.output == #"{"found":false,"token":"t1"}"# + "\n")
+        let others = FakeServer { [$0.result(#"{"state":"miss","ageMs":0}"#)] }
+        let told = pipe.run("models", "get", "weather", "kyoto", "--claim", "--wait-ms", "5", on: others)
+        #expect(told.status == .absent && told.output == #"{"state":"miss","ageMs":0}"# + "\n")
         let found = FakeServer { [$0.result(#"{"found":true,"bytes":2,"data":"aGk="}"#)] }
         let blob = pipe.run("blobs", "get", "images", "a", on: found)
         #expect(blob.status == .done && blob.output == #"{"found":true,"bytes":2,"data":"aGk="}"# + "\n")
