@@ -40,12 +40,13 @@ enum HelpTopic: String, CaseIterable {
                         .joined(separator: "; ") + ".",
                     "A value is JSON when it is JSON, else text, as everywhere: see 'kura help values'. FIELD may be a path: "
                         + "capital.name looks into an object, and _id is the document's id. Other words keep their places: 'kura docs "
-                        + "find tasks done=false due' sorts by due. With an option of its name it is given several times: --where a=1 "
+                        + "find tasks done=false due' sorts by due, as --sort due does; --sort due:desc is the other way round. With an option of its name it is given several times: --where a=1 "
                         + "--where b=2.",
                     "What is more than that ($or, $in, $exists) is written as a selector: proto-docs/queries.md.",
                 ], width: width,
                 examples: [
                     "kura docs find countries continent=Asia 'area>=300000' name",
+                    "kura docs find tasks done=false --sort due:desc",
                     "kura docs count tasks done=false 'due<2026-12-01'",
                     "kura docs delete-many notes --where isDone=true --dry-run",
                 ])

@@ -51,7 +51,9 @@ struct Parameters {
         let implied = verb.parameters.first { candidate in
             candidate.isImplied && !given.contains { $0.parameter.field.name.hasPrefix(candidate.field.name) }
         }
-        given += try Self.place(invocation.words, of: verb, apartFrom: given.map(\.parameter))
+        let placed = try Self.place(invocation.words, of: verb, apartFrom: given.map(\.parameter))
+        if !invocation.takesText { try MisplacedWords.check(placed: placed, named: given, of: verb) }
+        given += placed
         // When all else is right.
         let read =
             try wanted.isEmpty

@@ -26,7 +26,13 @@ struct ValueReader {
             if words == ["-"] { return try list(try text(), of: element, name) }
             if words.count == 1, let array = whole(words[0], opening: "[") { return array }
             var elements: [[UInt8]] = []
-            for word in words { elements.append(try value(word, element, parameter.elementPlaceholder)) }
+            for word in words {
+                if parameter.isSort, !takesText, let sort = SortWord(word) {
+                    elements.append(sort.json)
+                } else {
+                    elements.append(try value(word, element, parameter.elementPlaceholder))
+                }
+            }
             return JSONElements.array(elements)
         case .map(let element):
             if words == ["-"] {

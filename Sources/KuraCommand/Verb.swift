@@ -49,6 +49,18 @@ struct Verb {
             return false
         }
 
+        /// What to sort by: fields, each with a direction or without.
+        var isSort: Bool {
+            if case .list = field.type { return field.name == "sort" }
+            return false
+        }
+
+        /// Paths within documents.
+        var isFieldList: Bool {
+            if case .list(of: .text(maxBytes: WireLimits.pathBytes), maxItems: _) = field.type { return true }
+            return false
+        }
+
         /// It says what is to become of a document: JSON, or members.
         var isPatch: Bool { field.name == "mergePatch" }
 
@@ -222,6 +234,7 @@ extension Verb.Parameter {
         if case .map = field.type { return "NAME=VALUE" }
         if isSelector { return "CONDITION" }
         if isPatch { return "NAME=VALUE" }
+        if isSort || isFieldList { return "FIELD" }
         guard case .list(let element, _) = field.type else { return placeholder }
         if options.count > 1 { return options[1].uppercased() }
         return switch element {

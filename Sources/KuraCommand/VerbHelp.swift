@@ -61,6 +61,7 @@ struct VerbHelp {
             return parameter.field.summary
                 + " A JSON object, or conditions such as 'area>=1000': see 'kura help conditions'."
         }
+        if parameter.isSort { return described(parameter.field) + " As an option, FIELD:desc is one of the latter." }
         return described(parameter.field)
     }
 

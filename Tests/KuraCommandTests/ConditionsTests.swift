@@ -53,8 +53,8 @@ import Testing
         #expect(
             try asked("docs", "delete-many", "c", "--where", "a=1", "--where", "b<2")
                 == #"{"collection":"c","where":{"a":1,"b":{"$lt":2}}}"#)
-        // Ids are ids, whatever signs are in them.
-        #expect(try asked("docs", "delete-many", "c", "a=1") == #"{"collection":"c","ids":["a=1"]}"#)
+        // Ids are ids, whatever signs are in them; where a condition may be meant they are named as such.
+        #expect(try asked("docs", "delete-many", "c", "--id", "a=1") == #"{"collection":"c","ids":["a=1"]}"#)
         #expect(try asked("docs", "get", "c", "a=1") == #"{"collection":"c","id":"a=1"}"#)
     }
 
