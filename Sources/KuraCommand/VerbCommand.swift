@@ -76,6 +76,7 @@ struct VerbCommand {
         guard verb.opensSubscription else {
             let status = view.show(result, asked: parameters)
             if status == .done, let remark = Self.passing[verb.method.name] { console.remark(remark) }
+            if AbsentScope.isEmpty(result, of: verb.method) { remarkAbsentScope(&session) }
             return status
         }
         var subscription = Subscription(
@@ -112,6 +113,12 @@ struct VerbCommand {
             let name = parameters["collection"].flatMap(JSONObject.string)
         else { return }
         console.remark("there are no documents in '\(name)'; 'kura docs scopes' names the collections")
+    }
+
+    /// Beside an empty list or a count of nothing.
+    private func remarkAbsentScope(_ session: inout Session) {
+        guard !options.isQuiet, let remark = AbsentScope(verb.method, parameters)?.remark(&session) else { return }
+        console.remark(remark)
     }
 
     /// There is no content to write: the file is not touched, and standard output, when it is the content's, stays empty.
@@ -192,6 +199,7 @@ struct VerbCommand {
             asked["cursor"] = cursor
         }
         progress.erase()
+        defer { if count == 0 { remarkAbsentScope(&session) } }
         guard isTogether, !console.isQuiet else { return .done }
         if options.form == .json {
             console.print(line: listing.joined(pages))
