@@ -110,6 +110,8 @@ public enum Kura {
             case "secrets export": return try SecretsExport.run(arguments, options, console, catalogue)
             case "docs edit", "settings edit":
                 return try EditCommand.run(arguments, options, console, catalogue)
+            case "docs add-index", "docs drop-index":
+                return try IndexCommand.run(arguments, options, console, catalogue)
             case "import": return try ImportCommand.run(arguments, options, console, catalogue)
             case "man": return try ManCommand.run(arguments, console, catalogue)
             default: return try SecretsIdentity.run(arguments, console)

@@ -31,6 +31,9 @@ struct VerbCommand {
         let passed = verb.writesFile ? (parameters.file == nil ? nil : draft.descriptor) : source.descriptor
         var session = try Session.open(options, console)
         if wantsAll { return try followCursor(&session) }
+        let dropped =
+            verb.method.name == "documents.configure" && !console.isQuiet
+            ? try IndexCommand.dropped(by: parameters, &session) : []
         let progress = ProgressLine(console, title: verb.path)
         let result: [UInt8]
         do throws(Failure) {
@@ -76,6 +79,11 @@ struct VerbCommand {
         guard verb.opensSubscription else {
             let status = view.show(result, asked: parameters)
             if status == .done, let remark = Self.passing[verb.method.name] { console.remark(remark) }
+            if status == .done, !dropped.isEmpty {
+                console.remark(
+                    "dropped: \(dropped.map(\.title).joined(separator: ", ")); --indexes takes all that are to stay, "
+                        + "'kura docs add-index' adds one to them")
+            }
             if AbsentScope.isEmpty(result, of: verb.method) { remarkAbsentScope(&session) }
             return status
         }

@@ -73,7 +73,7 @@ struct Tool {
         SecretsAuditVerify.tool, BackupCommand.tool, RestoreCommand.tool, BundleCommand.tool, PathsCommand.tool,
         TopCommand.tool,
         MetricsCommand.tool, DoctorCommand.tool,
-        EditCommand.documents, EditCommand.settings,
+        EditCommand.documents, EditCommand.settings, IndexCommand.add, IndexCommand.drop,
         ImportCommand.tool,
         ManCommand.tool,
     ]
