@@ -15,7 +15,9 @@ import Testing
                 let words = verb.method.summary.split(separator: " ").prefix(2).joined(separator: " ")
                 #expect(page.contains("\n\(words.replacing("-", with: "\\-"))"), "\(verb.path)")
             }
-            for tool in Tool.verbs(of: noun.name) { #expect(page.contains("\n.SS \"\(tool.path)"), "\(tool.path)") }
+            for tool in Tool.verbs(of: noun.name) {
+                #expect(page.contains("\n.SS \"\(tool.path.replacing("-", with: "\\-"))"), "\(tool.path)")
+            }
         }
         for tool in Tool.all where tool.noun == nil { #expect(pages.page(named: "kura-\(tool.word)") != nil) }
         let general = try #require(pages.page(named: "kura"))
