@@ -85,6 +85,8 @@ import Testing
         let daemon = try TemporaryDaemon()
         let (reader, writer) = (try Self.make(daemon), try daemon.connect())
         for number in 0..<50 { try Self.put(writer, list.store, "k\(number)", number) }
+        // The index of a search is built beside.
+        try reader.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":60000}")
         var random = SplitMix(state: seed)
         var (names, rev, pages) = try Self.read(reader, list) {
             for _ in 0..<6 {

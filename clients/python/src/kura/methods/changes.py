@@ -236,7 +236,7 @@ class ChangesMethods:
         `values`: Return the values too.
         `epoch`: The history that the revision comes from; another one is refused.
 
-        Raises CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
+        Raises CancelledError, CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
         """
         sent: Dict[str, JSON] = {"afterRev": after_rev}
         if timeout_ms is not None:
@@ -375,7 +375,7 @@ class AsyncChangesMethods:
         `values`: Return the values too.
         `epoch`: The history that the revision comes from; another one is refused.
 
-        Raises CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
+        Raises CancelledError, CompactedError, EpochChangedError, OverloadedError, TooManySubscriptionsError.
         """
         sent: Dict[str, JSON] = {"afterRev": after_rev}
         if timeout_ms is not None:

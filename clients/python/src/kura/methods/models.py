@@ -264,7 +264,7 @@ class ModelsMethods(Store):
         `lease_seconds`: How long a token that is won is good, connection or not. Without it: while the connection
             lasts, 30 seconds at most. `models.renew` prolongs either.
 
-        Raises OverloadedError, QuotaExceededError.
+        Raises CancelledError, OverloadedError, QuotaExceededError, ShuttingDownError.
         """
         sent: Dict[str, JSON] = {"namespace": namespace, "key": key}
         if max_age_seconds is not None:
@@ -657,7 +657,7 @@ class AsyncModelsMethods(Store):
         `lease_seconds`: How long a token that is won is good, connection or not. Without it: while the connection
             lasts, 30 seconds at most. `models.renew` prolongs either.
 
-        Raises OverloadedError, QuotaExceededError.
+        Raises CancelledError, OverloadedError, QuotaExceededError, ShuttingDownError.
         """
         sent: Dict[str, JSON] = {"namespace": namespace, "key": key}
         if max_age_seconds is not None:

@@ -20,7 +20,7 @@ class RpcDiscoverResult(TypedDict):
 
 
 class RpcCancelResult(TypedDict):
-    # Whether such a query was under way; it may still be answered with what it has found.
+    # Whether there was something to end; the request may still be answered with what it has found.
     cancelled: bool
 
 
@@ -40,7 +40,8 @@ class RpcMethods:
         return cast(RpcDiscoverResult, result)
 
     def cancel(self, id: JSON, *, timeout: Optional[float] = None) -> RpcCancelResult:
-        """Ends a query of this connection that is under way; its own reply is the error `cancelled`.
+        """Ends a query, a transfer or a wait of this connection that is under way; its own reply is the error
+        `cancelled`.
 
         `id`: The request's id, written as it was.
         """
@@ -65,7 +66,8 @@ class AsyncRpcMethods:
         return cast(RpcDiscoverResult, result)
 
     async def cancel(self, id: JSON, *, timeout: Optional[float] = None) -> RpcCancelResult:
-        """Ends a query of this connection that is under way; its own reply is the error `cancelled`.
+        """Ends a query, a transfer or a wait of this connection that is under way; its own reply is the error
+        `cancelled`.
 
         `id`: The request's id, written as it was.
         """
