@@ -14,7 +14,9 @@ struct AbsentScope {
     ///   - parameters: of the request.
     init?(_ method: Method, _ parameters: Parameters) {
         let isCount = method.access == .read && method.result.first?.name == "count"
+        // What is about a scope, and not just about its name, as the audit is.
         guard Listing(method) != nil || isCount, let field = StoredNames.scopes[method.noun],
+            case .scope(_, field, _) = method.need,
             let name = parameters[field].flatMap(JSONObject.string),
             let scopes = Method.all.first(where: { $0.name == "\(method.noun).scopes" })
         else { return nil }
