@@ -260,6 +260,7 @@ import Testing
                 kura: log is no identity
                 hint: 'kura secrets identity FILE' makes one
                 status 2
+                kura: 'kura secrets scopes' names no service 'copy'
                 kura: 3 secrets of copy stored
                 {"user":"u"}x
                 y

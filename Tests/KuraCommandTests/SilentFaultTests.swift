@@ -106,7 +106,8 @@ import Testing
                 kura: each document gets a new id; --id id takes the member 'id' that they have
                 {"from":"ndjson","into":"documents/cards","stored":1,"leftOut":0}
                 {"from":"ndjson","into":"documents/whole","stored":1,"leftOut":0}
-                \(told)\(told)
+                \(told)\(told)kura: 'kura settings scopes' names no domain 'app'
+
                 """, "\(output)")
     }
 
@@ -237,6 +238,7 @@ import Testing
                 exit 2
                 exit 2
                 {"items":[],"rev":1}
+                kura: 'kura secrets scopes' names no service 's'
                 exit 0
 
                 """, "\(output)")
