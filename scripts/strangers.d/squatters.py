@@ -105,8 +105,8 @@ def squatters(run):
                         return subprocess.run(command, input=SECRET, text=True, capture_output=True, timeout=60, env=environment | more,
                                               user=VICTIM, group=VICTIM, extra_groups=[], cwd="/", check=False)
 
-                    # The control: whoever names the path, and no user, is believed.
-                    ended = carry_out({"KURA_SOCKET": os.path.join(real, "kura.sock")})
+                    # The control: the user who is named is believed.
+                    ended = carry_out({"KURA_SOCKET": os.path.join(real, "kura.sock"), "KURA_PEER_UID": str(SQUATTER)})
                     if not trap.heard():
                         raise Found(f"the client does not work here: {ended.stderr[-300:]}")
                     trap.forget()

@@ -176,7 +176,7 @@ def test_an_unknown_outcome_is_reported_with_its_key_when_the_daemon_stays_away(
     key = caught.value.request_key
     assert key is not None and "request_key" in str(caught.value)
     for _ in range(2):
-        assert client.settings.increment("unknown", "n", request_key=key)["value"] == 2
+        assert client.settings.increment("unknown", "n", by=1, request_key=key)["value"] == 2
 
 
 def test_keys_are_not_made_where_they_would_do_harm(daemon: Daemon) -> None:
