@@ -47,7 +47,9 @@ import Testing
             (#"a=" x""#, #"{"a":" x"}"#), ("a b=c d ", #"{"a b":"c d "}"#), (#"a="=x""#, #"{"a":"=x"}"#),
         ] {
             _ = CapturedConsole().run("docs", "count", "c", word, on: server)
-            #expect(server.requests.last { $0 != "documents.scopes" } == "documents.count {\"collection\":\"c\",\"where\":\(selector)}")
+            #expect(
+                server.requests.last { $0 != "documents.scopes" }
+                    == "documents.count {\"collection\":\"c\",\"where\":\(selector)}")
         }
     }
 
