@@ -15,11 +15,20 @@ public func monotonicNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_MONOTONIC) 
 #endif
 
 /// Milliseconds since 1970, by the system's clock.
-public func nowMilliseconds() -> Int64 { Int64(clamping: nanoseconds(of: CLOCK_REALTIME) / 1_000_000) }
+public func nowMilliseconds() -> Int64 {
+    let time = look(at: CLOCK_REALTIME)
+    return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+}
 
+// The kernel keeps its clocks in 63 bits of nanoseconds.
 private func nanoseconds(of clock: clockid_t) -> UInt64 {
+    let time = look(at: clock)
+    return UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
+}
+
+private func look(at clock: clockid_t) -> timespec {
     var time = timespec()
     // Safety: the kernel fills one `timespec`, which is ours.
     unsafe clock_gettime(clock, &time)
-    return UInt64.nanoseconds(seconds: time.tv_sec).later(by: UInt64(time.tv_nsec))
+    return time
 }

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Whom files are counted for: a daemon that is one of several in a process has its own counts, and faults that are armed in the process are none of its.
+/// Whom files are counted for: a daemon that is one of several in a process has its own counts, and its own faults.
 ///
 /// It holds for the threads that say so, and for the files that they open. Every other thread's counts are the process's.
 ///
 /// Safety: what a thread keeps is a pointer to a scope that whoever called `run` holds until that returns.
 public final class CountingScope: Sendable {
     let counters = Counter.makeAll()
+    let faults = ArmedFaults()
 
     public init() {}
 
@@ -24,11 +25,16 @@ public final class CountingScope: Sendable {
     }
 
     /// Has the calling thread count for `scope` until `body` returns; nil: as it does.
-    public static func run(_ scope: CountingScope?, _ body: () -> Void) {
-        guard let scope else { return body() }
+    public static func run<Result, Failure: Error>(
+        _ scope: CountingScope?, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let scope else { return try body() }
         let before = unsafe pthread_getspecific(key)
         unsafe pthread_setspecific(key, Unmanaged.passUnretained(scope).toOpaque())
-        defer { unsafe pthread_setspecific(key, before) }
-        withExtendedLifetime(scope) { body() }
+        defer {
+            unsafe pthread_setspecific(key, before)
+            withExtendedLifetime(scope) {}
+        }
+        return try body()
     }
 }

@@ -109,19 +109,18 @@ public enum FaultAction: Equatable, Sendable {
 /// the hit that the fault strikes, counted from arming, 1 when left out; `n+` is that one and every later one. A VFS
 /// point takes the role of a file: `vfs.write@durable:full:3`; then only hits of that role count.
 ///
-/// Any thread may call anything here. While nothing is armed, `hit` costs one relaxed load.
-///
-/// Safety: `rules` is only touched under the lock.
+/// A fault is armed where the calling thread is, in its `CountingScope` or in the process, and strikes there alone. Any thread may call anything here. While
+/// nothing is armed, `hit` costs one relaxed load.
 public enum FaultPoints {
     public enum ParseError: Error, Equatable {
         /// The part of the specification that was not understood.
         case invalid(String)
     }
 
-    @usableFromInline static let isArmed = Atomic<Bool>(false)
-    private static let lock = Lock()
-    // Safety: only touched while `lock` is held.
-    private nonisolated(unsafe) static var rules: [Rule] = []
+    /// How many have something armed: the process, scopes.
+    @usableFromInline static let armed = Atomic<Int>(0)
+    private static let ofProcess = ArmedFaults()
+    private static var current: ArmedFaults { CountingScope.current?.faults ?? ofProcess }
 
     /// Replaces what is armed; an empty specification arms nothing.
     ///
@@ -132,14 +131,10 @@ public enum FaultPoints {
             guard let rule = Rule(part) else { throw .invalid(String(part)) }
             parsed.append(rule)
         }
-        lock.withLock { unsafe rules = parsed }
-        isArmed.store(!parsed.isEmpty, ordering: .relaxed)
+        current.set(parsed)
     }
 
-    public static func disarm() {
-        isArmed.store(false, ordering: .relaxed)
-        lock.withLock { unsafe rules = [] }
-    }
+    public static func disarm() { current.set([]) }
 
     /// Says that the code has come to `point`, and does `kill` and `sleep` by itself.
     ///
@@ -149,22 +144,13 @@ public enum FaultPoints {
     /// - Returns: what the caller has to do instead of going on, or nil.
     @inlinable
     public static func hit(_ point: FaultPoint, role: FileRole? = nil) -> FaultAction? {
-        guard isArmed.load(ordering: .relaxed) else { return nil }
+        guard armed.load(ordering: .relaxed) > 0 else { return nil }
         return strike(point, role: role)
     }
 
     @usableFromInline
     static func strike(_ point: FaultPoint, role: FileRole?) -> FaultAction? {
-        // A daemon inside of somebody else's process is not the one that is tried.
-        guard CountingScope.current == nil else { return nil }
-        let effect = lock.withLock {
-            var first: Rule.Effect?
-            // Every rule counts the hit, the first that strikes decides.
-            for index in unsafe rules.indices where unsafe rules[index].strikes(point, role: role) {
-                first = unsafe first ?? rules[index].effect
-            }
-            return first
-        }
+        let effect = current.effect(of: point, role: role)
         switch effect {
         case nil: return nil
         case .act(let action): return action
@@ -178,6 +164,36 @@ public enum FaultPoints {
             var time = left
             while unsafe nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
             return nil
+        }
+    }
+}
+
+/// The faults of the process, or of one scope.
+///
+/// Safety: `rules` is only touched under the lock.
+@safe
+final class ArmedFaults: Sendable {
+    private let lock = Lock()
+    private nonisolated(unsafe) var rules: [Rule] = []
+
+    deinit { if unsafe !rules.isEmpty { FaultPoints.armed.subtract(1, ordering: .relaxed) } }
+
+    fileprivate func set(_ new: [Rule]) {
+        lock.withLock {
+            let change = unsafe (new.isEmpty ? 0 : 1) - (rules.isEmpty ? 0 : 1)
+            FaultPoints.armed.add(change, ordering: .relaxed)
+            unsafe rules = new
+        }
+    }
+
+    /// Every rule counts the hit, the first that strikes decides.
+    fileprivate func effect(of point: FaultPoint, role: FileRole?) -> Rule.Effect? {
+        lock.withLock {
+            var first: Rule.Effect?
+            for index in unsafe rules.indices where unsafe rules[index].strikes(point, role: role) {
+                first = unsafe first ?? rules[index].effect
+            }
+            return first
         }
     }
 }

@@ -25,14 +25,15 @@ extension SQLiteModule {
             #expect(outside == WriteCounts())
         }
 
-        @Test func `faults that are armed strike outside of scopes alone, and are not used up inside`() throws {
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("log.commit:fail:2")
-            CountingScope.run(CountingScope()) {
-                for _ in 0..<4 { #expect(FaultPoints.hit(.logCommit) == nil) }
+        @Test func `faults strike where they are armed alone, and are not used up elsewhere`() throws {
+            try CountingScope.run(CountingScope()) {
+                try FaultPoints.arm("log.commit:fail:2")
+                CountingScope.run(CountingScope()) {
+                    for _ in 0..<4 { #expect(FaultPoints.hit(.logCommit) == nil) }
+                }
+                #expect(FaultPoints.hit(.logCommit) == nil)
+                #expect(FaultPoints.hit(.logCommit) == .fail)
             }
-            #expect(FaultPoints.hit(.logCommit) == nil)
-            #expect(FaultPoints.hit(.logCommit) == .fail)
         }
     }
 }

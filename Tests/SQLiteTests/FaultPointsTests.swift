@@ -9,26 +9,32 @@ extension SQLiteModule {
         }
 
         @Test func `nothing strikes while nothing is armed`() throws {
-            FaultPoints.disarm()
-            for point in FaultPoint.allCases { #expect(FaultPoints.hit(point) == nil) }
+            try CountingScope.run(CountingScope()) {
+                FaultPoints.disarm()
+                for point in FaultPoint.allCases { #expect(FaultPoints.hit(point) == nil) }
+            }
         }
 
         @Test func `a fault strikes at its hit only, or from it on`() throws {
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("log.commit:fail,log.sync:skip:3,fold.commit:full:2+")
-            #expect(hits(3, .logCommit) == [.fail, nil, nil])
-            #expect(hits(4, .logSync) == [nil, nil, .skip, nil])
-            #expect(hits(4, .foldCommit) == [nil, .full, .full, .full])
-            #expect(FaultPoints.hit(.logAppend) == nil)
-            try FaultPoints.arm("")
-            #expect(FaultPoints.hit(.foldCommit) == nil)
+            try CountingScope.run(CountingScope()) {
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("log.commit:fail,log.sync:skip:3,fold.commit:full:2+")
+                #expect(hits(3, .logCommit) == [.fail, nil, nil])
+                #expect(hits(4, .logSync) == [nil, nil, .skip, nil])
+                #expect(hits(4, .foldCommit) == [nil, .full, .full, .full])
+                #expect(FaultPoints.hit(.logAppend) == nil)
+                try FaultPoints.arm("")
+                #expect(FaultPoints.hit(.foldCommit) == nil)
+            }
         }
 
         @Test func `a role's fault counts the hits of that role only`() throws {
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("vfs.write@durable:full:2")
-            #expect(hits(3, .vfsWrite, role: .log) == [nil, nil, nil])
-            #expect(hits(3, .vfsWrite, role: .durable) == [nil, .full, nil])
+            try CountingScope.run(CountingScope()) {
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("vfs.write@durable:full:2")
+                #expect(hits(3, .vfsWrite, role: .log) == [nil, nil, nil])
+                #expect(hits(3, .vfsWrite, role: .durable) == [nil, .full, nil])
+            }
         }
 
         @Test(arguments: [
@@ -39,18 +45,22 @@ extension SQLiteModule {
             "log.commit:sleep=-1", "log.sync:fail,nonsense",
         ])
         func `a specification that is not understood is refused and changes nothing`(_ text: String) throws {
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("log.retire:fail:1+")
-            #expect(throws: FaultPoints.ParseError.self) { try FaultPoints.arm(text) }
-            #expect(FaultPoints.hit(.logRetire) == .fail)
+            try CountingScope.run(CountingScope()) {
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("log.retire:fail:1+")
+                #expect(throws: FaultPoints.ParseError.self) { try FaultPoints.arm(text) }
+                #expect(FaultPoints.hit(.logRetire) == .fail)
+            }
         }
 
         @Test func `sleep delays the point and goes on`() throws {
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("fold.slice:sleep=60")
-            let clock = ContinuousClock()
-            let first = clock.measure { #expect(FaultPoints.hit(.foldSlice) == nil) }
-            #expect(first >= .milliseconds(60))
+            try CountingScope.run(CountingScope()) {
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("fold.slice:sleep=60")
+                let clock = ContinuousClock()
+                let first = clock.measure { #expect(FaultPoints.hit(.foldSlice) == nil) }
+                #expect(first >= .milliseconds(60))
+            }
         }
 
         @Test func `kill ends the process at the point`() async throws {

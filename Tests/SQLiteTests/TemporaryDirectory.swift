@@ -5,7 +5,7 @@ import Testing
 // What the test targets share is known in all files of this one.
 @_exported public import KuraTestSupport
 
-/// All suites, one test at a time: counters and fault points are of the whole process.
+/// All suites, one test at a time. Tests that count or arm faults do so in a scope of their own: other modules' tests run beside them.
 @Suite(.serialized) enum SQLiteModule {}
 
 extension TemporaryDirectory {

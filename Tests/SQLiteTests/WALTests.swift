@@ -89,61 +89,66 @@ extension SQLiteModule {
         }
 
         @Test func `a commit that finds the disk full is dropped and the next one is good`() throws {
-            let segment = try Connection.segment(directory.log)
-            try segment.execute("CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES(1)")
-            defer { FaultPoints.disarm() }
-            try FaultPoints.arm("vfs.write@log:full")
-            let error = #expect(throws: SQLiteError.self) { try segment.execute("INSERT INTO t VALUES(2)") }
-            #expect(error?.isFull == true && error?.code == 13)
-            #expect(!segment.isInTransaction)
-            #expect(try directory.crashed(directory.log).scalar("SELECT sum(a) FROM t") == 1)
-            // A sync of the WAL writes what is kept back: nothing may be.
-            _ = try segment.checkpoint(.passive)
-            #expect(try directory.crashed(directory.log).scalar("SELECT sum(a) FROM t") == 1)
-            try segment.execute("INSERT INTO t VALUES(4)")
-            #expect(try segment.scalar("SELECT sum(a) FROM t") == 5)
-            let crashed = try directory.crashed(directory.log)
-            #expect(try crashed.scalar("SELECT sum(a) FROM t") == 5)
-            #expect(try crashed.isIntact)
+            try CountingScope.run(CountingScope()) {
+                let segment = try Connection.segment(directory.log)
+                try segment.execute("CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES(1)")
+                defer { FaultPoints.disarm() }
+                try FaultPoints.arm("vfs.write@log:full")
+                let error = #expect(throws: SQLiteError.self) { try segment.execute("INSERT INTO t VALUES(2)") }
+                #expect(error?.isFull == true && error?.code == 13)
+                #expect(!segment.isInTransaction)
+                #expect(try directory.crashed(directory.log).scalar("SELECT sum(a) FROM t") == 1)
+                // A sync of the WAL writes what is kept back: nothing may be.
+                _ = try segment.checkpoint(.passive)
+                #expect(try directory.crashed(directory.log).scalar("SELECT sum(a) FROM t") == 1)
+                try segment.execute("INSERT INTO t VALUES(4)")
+                #expect(try segment.scalar("SELECT sum(a) FROM t") == 5)
+                let crashed = try directory.crashed(directory.log)
+                #expect(try crashed.scalar("SELECT sum(a) FROM t") == 5)
+                #expect(try crashed.isIntact)
+            }
         }
 
         /// The fault moves through every write of a transaction that spills, reads back what it spilled, and may go on
         /// after a statement that failed. Whatever then commits must be whole.
         @Test(arguments: ["full", "fail"])
         func `a fault at any write never leaves a hole in a later commit`(action: String) throws {
-            let segment = try Connection.segment(directory.log)
-            try segment.execute(
-                "PRAGMA cache_size=5; CREATE TABLE t(k INTEGER PRIMARY KEY, v, pad); CREATE INDEX i ON t(v)")
-            try segment.execute("INSERT INTO t SELECT value, 0, zeroblob(700) FROM generate(0)".replacingGenerate(0))
-            defer { FaultPoints.disarm() }
-            var failures = 0
-            for hit in 1...40 {
-                try FaultPoints.arm("vfs.write@log:\(action):\(hit)")
-                try segment.execute("BEGIN")
-                let statements = [
-                    "UPDATE t SET v = v + 1, pad = randomblob(700) WHERE k <= 40",
-                    // Replacing needs a statement journal: SQLITE_FULL undoes the statement only.
-                    "INSERT OR REPLACE INTO t SELECT k, v + 1, randomblob(650) FROM t WHERE k BETWEEN 20 AND 60",
-                    "SELECT sum(length(pad)) FROM t",
-                    "UPDATE OR ABORT t SET v = v + 1 WHERE pad IS NOT NULL",
-                    "COMMIT",
-                ]
-                for statement in statements where segment.isInTransaction {
-                    do { try segment.execute(statement) } catch {
-                        failures += 1
-                        #expect(error.isFull == (action == "full"))
+            try CountingScope.run(CountingScope()) {
+                let segment = try Connection.segment(directory.log)
+                try segment.execute(
+                    "PRAGMA cache_size=5; CREATE TABLE t(k INTEGER PRIMARY KEY, v, pad); CREATE INDEX i ON t(v)")
+                try segment.execute(
+                    "INSERT INTO t SELECT value, 0, zeroblob(700) FROM generate(0)".replacingGenerate(0))
+                defer { FaultPoints.disarm() }
+                var failures = 0
+                for hit in 1...40 {
+                    try FaultPoints.arm("vfs.write@log:\(action):\(hit)")
+                    try segment.execute("BEGIN")
+                    let statements = [
+                        "UPDATE t SET v = v + 1, pad = randomblob(700) WHERE k <= 40",
+                        // Replacing needs a statement journal: SQLITE_FULL undoes the statement only.
+                        "INSERT OR REPLACE INTO t SELECT k, v + 1, randomblob(650) FROM t WHERE k BETWEEN 20 AND 60",
+                        "SELECT sum(length(pad)) FROM t",
+                        "UPDATE OR ABORT t SET v = v + 1 WHERE pad IS NOT NULL",
+                        "COMMIT",
+                    ]
+                    for statement in statements where segment.isInTransaction {
+                        do { try segment.execute(statement) } catch {
+                            failures += 1
+                            #expect(error.isFull == (action == "full"))
+                        }
                     }
+                    FaultPoints.disarm()
+                    if segment.isInTransaction { try segment.execute("ROLLBACK") }
+                    let crashed = try directory.crashed(directory.log)
+                    let sum = "SELECT sum(k * v + length(pad)) FROM t"
+                    #expect(try crashed.isIntact, "hit \(hit)")
+                    #expect(try crashed.scalar(sum) == segment.scalar(sum), "hit \(hit)")
+                    #expect(try segment.isIntact, "hit \(hit)")
+                    if size(directory.log + "-wal") > 8 << 20 { _ = try segment.checkpoint(.truncate) }
                 }
-                FaultPoints.disarm()
-                if segment.isInTransaction { try segment.execute("ROLLBACK") }
-                let crashed = try directory.crashed(directory.log)
-                let sum = "SELECT sum(k * v + length(pad)) FROM t"
-                #expect(try crashed.isIntact, "hit \(hit)")
-                #expect(try crashed.scalar(sum) == segment.scalar(sum), "hit \(hit)")
-                #expect(try segment.isIntact, "hit \(hit)")
-                if size(directory.log + "-wal") > 8 << 20 { _ = try segment.checkpoint(.truncate) }
+                #expect(failures >= 3)
             }
-            #expect(failures >= 3)
         }
 
         @Test(arguments: [CountingVFS.Flavor.counting, .nonBlockingReads])

@@ -1,5 +1,6 @@
 import KuraBytes
 import SQLite
+import Synchronization
 
 /// Damage that anything has met while the daemon serves: a read, a query, a backup, the feed, a fold, a check.
 ///
@@ -40,6 +41,8 @@ public final class DamageBook: Sendable {
     }
 
     private let state = Guarded(State())
+    /// So that a turn without any takes no lock.
+    private let hasNews = Atomic<Bool>(false)
     private let configuration: StorageConfiguration
     private let housekeeper: Housekeeper
     private let boot: Boot
@@ -97,6 +100,7 @@ public final class DamageBook: Sendable {
                 state.help = help
                 state.news.append(.found(entry, help: help))
             }
+            hasNews.store(true, ordering: .releasing)
             wake()
         }
     }
@@ -108,6 +112,7 @@ public final class DamageBook: Sendable {
             state.news += problems.prefix(Self.mostProblems).map { .problem($0) }
             state.news.append(.checked(problems: count))
         }
+        hasNews.store(true, ordering: .releasing)
         wake()
     }
 
@@ -119,8 +124,8 @@ public final class DamageBook: Sendable {
 
     /// What nobody has been told of yet.
     public func takeNews() -> [News] {
-        state.withLock { state in
-            guard !state.news.isEmpty else { return [] }
+        guard hasNews.load(ordering: .relaxed), hasNews.exchange(false, ordering: .acquiring) else { return [] }
+        return state.withLock { state in
             defer { state.news = [] }
             return state.news
         }
