@@ -8,8 +8,8 @@ extension SQLiteModule {
             (0..<count).map { _ in FaultPoints.hit(point, role: role) }
         }
 
-        @Test func `nothing strikes while nothing is armed`() throws {
-            try CountingScope.run(CountingScope()) {
+        @Test func `nothing strikes while nothing is armed`() {
+            CountingScope.run(CountingScope()) {
                 FaultPoints.disarm()
                 for point in FaultPoint.allCases { #expect(FaultPoints.hit(point) == nil) }
             }
