@@ -3,6 +3,7 @@ import KuraJSON
 import KuraProtocol
 import KuraSocket
 import KuraStorage
+import KuraTransport
 import SQLite
 
 /// What a handler gets: the request that is being answered, and the notes that its answer needs. One instance serves all
@@ -161,6 +162,9 @@ final class Call {
     /// The query that this request has waited for; nil when it is begun for the first time.
     func takeAnswer() -> QueryAnswer? { connection?.takeAnswer() }
 
+    /// Whose request it is, as the kernel tells.
+    var uid: UInt32 { connection?.peer?.uid ?? .max }
+
     /// The condition that `ifRev` states.
     func condition(_ parameter: Int) -> Precondition {
         reader.integer(parameter).map { UInt64($0) }
@@ -275,6 +279,13 @@ extension Refusal {
         case .unreadable: self = .error(RPCError(unreadable: error))
         case .cancelled: self = .error(RPCError(.shuttingDown))
         case .timeout(let milliseconds): self = .error(RPCError(.timeout, limit: milliseconds))
+        case .unresponsive:
+            self = .error(RPCError(.transferFailed, hint: "the file behind the descriptor does not answer"))
+        case .hanging:
+            self = .error(
+                RPCError(
+                    .overloaded, hint: "files that this user has passed do not answer: no other is read until they do",
+                    limit: Storage.hangingReads))
         case .interrupted: self = .error(RPCError(.cancelled))
         case .patternTooComplex(let place):
             var error = RPCError(

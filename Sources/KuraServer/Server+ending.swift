@@ -18,7 +18,7 @@ extension Server {
                 journal.log(
                     .info, "draining", [("signal", String(number)), ("connections", String(connections.count))])
                 supervision.stopping()
-                drain()
+                drain(storage)
             case SIGHUP: readAgain()
             case SIGCHLD:
                 // As process 1 of a container, orphans become ours.
@@ -35,7 +35,7 @@ extension Server {
     private static let mostWaiting = 4096
 
     /// Stops accepting, answers what has arrived, then closes each connection. Who has just come in gets a moment to ask.
-    func drain() {
+    func drain(_ storage: isolated Storage) {
         let time = monotonicNanoseconds()
         drainDeadline = time + 5_000_000_000
         newcomersDeadline = time + Self.newcomersTime
@@ -51,6 +51,7 @@ extension Server {
         call.changes.isDraining = true
         call.changes.wake()
         for transfer in transfers { transfer.cancel() }
+        storage.hurryContents()
         for connection in connections.all {
             if !connection.state.hasEnded, mayStillAsk(connection) {
                 newcomers.append(connection)

@@ -223,7 +223,7 @@ public final class Server {
         crowd.beginTurn()
         readAt = 0
         loop.wait(timeout: timeout) { event in dispatch(event, storage) }
-        if let stopRequest, stopRequest.isMade, drainDeadline == nil { drain() }
+        if let stopRequest, stopRequest.isMade, drainDeadline == nil { drain(storage) }
         storage.beginTurn()
         if !newcomers.isEmpty { endNewcomers() }
         takeReload(storage)

@@ -19,6 +19,7 @@ extension Storage {
         if aging.hasFound { due = min(due ?? .max, time + 1_000_000) }
         due = min(due ?? .max, tendRooms(time))
         if !rewrapWaits.isEmpty { due = min(due ?? .max, rewrapWaits.settle(secrets, time)) }
+        if let next = contents.tend(at: time) { due = min(due ?? .max, time + next) }
         guard let due else { return wait }
         return min(wait ?? .max, due > time ? due - time : 0)
     }

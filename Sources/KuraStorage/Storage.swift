@@ -56,7 +56,7 @@ public actor Storage {
     /// Nanoseconds of the longest piece of tending since a build ended.
     var longestPiece: UInt64 = 0
     var agingTickets: Set<UInt64> = []
-    let contents: QueryPool
+    let contents: ContentPool
     let attachments: AttachmentFiles
     let keyKeeper: KeyKeeper
     let reserve: Reserve
@@ -203,7 +203,7 @@ public actor Storage {
         blobs = BlobsStore(caches)
         warmer = PageWarmer(path: configuration.tablesPath, wake: wake)
         queries = QueryPool(configuration, wake: wake)
-        contents = QueryPool(configuration, name: "kura-content", wake: wake)
+        contents = ContentPool(configuration, wake: wake, report: report)
         attachments = AttachmentFiles(configuration, housekeeper: housekeeper, recovered: recovery.ledger)
         tablesRev = recovery.ledger.foldedRev
         billing = Billing(configuration)

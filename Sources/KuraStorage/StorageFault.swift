@@ -83,6 +83,10 @@ public enum StoreError: Error, Equatable, Sendable {
     case forged
     /// A token leads to nothing.
     case unusableToken(UnusableToken)
+    /// What a client has passed did not answer in time.
+    case unresponsive
+    /// So many reads of what the user has passed hang that no other is begun.
+    case hanging
     /// A live query would keep more documents than this, or more bytes.
     case liveQueryTooLarge(limit: Int, isBytes: Bool)
 }

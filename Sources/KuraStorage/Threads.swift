@@ -46,7 +46,7 @@ public final class Semaphore: @unchecked Sendable {
     }
 }
 
-/// A thread of our own: named, with signals blocked, joined before the process ends. What it writes is counted as its maker's is.
+/// A thread of our own: named, with signals blocked, joined before the process ends unless it was detached. What it writes is counted as its maker's is.
 public final class WorkerThread: @unchecked Sendable {
     // Written once in `init`, joined once by the owner.
     private var handle = pthread_t()
@@ -87,6 +87,11 @@ public final class WorkerThread: @unchecked Sendable {
 
     public func join() {
         pthread_join(handle, nil)
+    }
+
+    /// Instead of `join`: what the thread has of the system goes with its end.
+    func detach() {
+        pthread_detach(handle)
     }
 }
 

@@ -36,6 +36,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case blobLink = "blob.link"
     case blobTable = "blob.table"
     case modelTable = "model.table"
+    case foreignRead = "foreign.read"
+    case foreignClose = "foreign.close"
     case spaceLook = "space.look"
     case cacheCopy = "cache.copy"
     case cacheCopied = "cache.copied"

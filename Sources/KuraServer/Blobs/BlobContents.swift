@@ -83,12 +83,12 @@ enum BlobContents {
         _ found: BlobsStore.Found, _ form: BlobRead.Form, verifies: Bool, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> BlobRead? {
         guard let read = try call.contentAtHand(BlobRead.self) else {
-            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies))
+            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid))
         }
         // It was replaced meanwhile: what has been opened would be answered under the new one's name.
         guard read.digest == found.facts.digest else {
             call.connection?.contents.discardLast()
-            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies))
+            throw .query(ticket: storage.read(blob: found.facts, as: form, verifies: verifies, for: call.uid))
         }
         guard !read.isUnavailable else { throw .error(unavailable) }
         guard !read.isDamaged else {

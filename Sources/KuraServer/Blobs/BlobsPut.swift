@@ -68,7 +68,7 @@ enum BlobsPut {
         }
         if let source {
             let bound = call.bound(of: name, atMost: BlobLimits.byteLimit, storage)
-            throw .query(ticket: storage.takeIn(blob: source, within: bound))
+            throw .query(ticket: storage.takeIn(blob: source, within: bound, for: call.uid))
         }
         call.scratch.removeAll()
         let mayBeSmall = reader.string(8).count <= Base64.length(of: BlobLimits.smallBytes)
@@ -78,7 +78,7 @@ enum BlobsPut {
         // Texts of one length stand for up to three lengths.
         guard mayBeSmall, call.scratch.count <= BlobLimits.smallBytes else {
             let bound = call.bound(of: name, atMost: WireLimits.inlineBlobBytes, storage)
-            throw .query(ticket: storage.takeIn(blob: .text(Array(reader.string(8))), within: bound))
+            throw .query(ticket: storage.takeIn(blob: .text(Array(reader.string(8))), within: bound, for: call.uid))
         }
         let content = BlobContent(small: call.scratch.bytes)
         try check(content, against: digest, named: 9, call)

@@ -48,7 +48,7 @@ enum BlobsUploads {
             }
             try call.keepTurn()
             let bound = upload.withName { call.bound(of: $0, atMost: upload.limit, storage) }
-            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload, within: bound))
+            throw .query(ticket: storage.append(Array(reader.string(2)), to: upload, within: bound, for: call.uid))
         }
         switch piece.fault {
         case nil: break
@@ -80,7 +80,8 @@ enum BlobsUploads {
             }
             try call.keepTurn()
             call.server.uploads.end(upload)
-            throw .query(ticket: storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit)))
+            throw .query(
+                ticket: storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit), for: call.uid))
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
         let content = try BlobsPut.content(of: copy, call)

@@ -21,7 +21,7 @@ extension DocumentsHandlers {
                 throw Refusal(.conflict(currentRev: document.rev), call: call)
             }
             guard !storage.refusesChanges else { throw Refusal(StoreError.noSpace, call: call) }
-            return storage.takeIn(source)
+            return storage.takeIn(source, for: call.uid)
         }
         guard let digest = copy.digest, let pin = copy.pin else { throw refusal(of: copy, call) }
         let attachment = Attachment(
@@ -97,12 +97,12 @@ extension DocumentsHandlers {
                     limit: WireLimits.inlineAttachmentBytes))
         }
         let content = try call.content(AttachmentRead.self) { () throws(Refusal) in
-            storage.open(attachment, isInline: isInline)
+            storage.open(attachment, isInline: isInline, for: call.uid)
         }
         // It was replaced meanwhile: what has been opened would be answered under the new one's name.
         guard content.digest == attachment.digest else {
             call.connection?.contents.discardLast()
-            throw .query(ticket: storage.open(attachment, isInline: isInline))
+            throw .query(ticket: storage.open(attachment, isInline: isInline, for: call.uid))
         }
         guard !content.isUnavailable else { throw .error(unavailable) }
         guard !content.isDamaged else {

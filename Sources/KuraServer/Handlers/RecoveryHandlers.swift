@@ -7,7 +7,7 @@ enum RecoveryHandlers {
     static let all: [String: Handler] = ["storage.quarantine": quarantine, "storage.acknowledge": acknowledge]
 
     static func quarantine(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.lookIntoQuarantine()) }
+        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.lookIntoQuarantine(for: call.uid)) }
         if let error = answer.error { throw Refusal(error, call: call) }
         guard let look = answer.query as? QuarantineLook, look.failure == nil else {
             throw .error(RPCError(.internalError, hint: "the quarantine could not be read"))
@@ -30,7 +30,7 @@ enum RecoveryHandlers {
     }
 
     static func acknowledge(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.acknowledge()) }
+        guard let answer = call.takeAnswer() else { throw .query(ticket: storage.acknowledge(for: call.uid)) }
         if let error = answer.error { throw Refusal(error, call: call) }
         guard let done = answer.query as? Acknowledgement else { throw .error(RPCError(.internalError)) }
         if let failure = done.failure {

@@ -3,9 +3,10 @@ import Glibc
 public import KuraBytes
 import SQLite
 import Sodium
+import Synchronization
 
 /// Takes a content in, on a content thread: a small one into memory, a larger one into a file of its own.
-public final class BlobCopy: TableQuery, @unchecked Sendable {
+public final class BlobCopy: PiecewiseCopy, @unchecked Sendable {
     // Has one user at a time, as the pool sees to.
 
     /// Where a content comes from.
@@ -45,6 +46,10 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
     }
 
     private var source: Source?
+    let foreign: ForeignCalls?
+    private let isStopped = Atomic<Bool>(false)
+    /// A larger content of a file: where it is copied to, the file's descriptor, and its bytes.
+    private var copying: (draft: BlobDraft, descriptor: Int32, size: Int)?
     /// What it was to be taken from, when that was a file or came in pieces.
     public let file: (any BlobSource)?
     public let upload: BlobUpload?
@@ -58,6 +63,7 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
     init(_ source: Source, within bound: BlobBound, _ files: BlobFiles, _ configuration: StorageConfiguration) {
         self.source = source
         if case .file(let file) = source { self.file = file } else { file = nil }
+        foreign = file == nil ? nil : ForeignCalls()
         if case .upload(let upload) = source { self.upload = upload } else { upload = nil }
         self.bound = bound
         self.files = files
@@ -69,50 +75,69 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
     /// Short ones do not wait for several of them.
     public var isLong: Bool { true }
 
-    public func run(_ tables: TableReader) throws(StoreError) {
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    func advance(_ isEnding: () -> Bool) -> Bool {
         do throws(Fault) {
+            if isStopped.load(ordering: .relaxed) { throw .ending }
             switch source {
-            case .file(let file): try take(file, tables)
-            case .text(let text): try take(text, tables)
+            case .file(let file): if try takePiece(of: file, isEnding) { return true }
+            case .text(let text): try take(text, isEnding)
             case .upload(let upload):
                 // Without a piece it is empty.
                 if let draft = upload.takeDraft() { try finish(draft) } else { try finish(makeDraft()) }
             case nil: throw .failed
             }
         } catch { fault = error }
+        copying = nil
         file?.close()
         // Gives a text's memory back.
         source = nil
+        return false
     }
 
-    private func take(_ file: any BlobSource, _ tables: TableReader) throws(Fault) {
-        guard let descriptor = file.open() else { throw .closed }
-        var information = stat()
-        // Safety: the kernel fills one `stat`, which is ours.
-        guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
-        guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
-        let size = Int(information.st_size)
-        guard size <= bound.bytes else { throw .tooLarge }
-        if size <= BlobLimits.smallBytes {
-            var buffer = ByteBuffer(capacity: size + 1)
-            while buffer.count <= size {
-                let count: Int
-                do throws(StorageFault) {
-                    count = try FileSystem.read(
-                        descriptor, atMost: size - buffer.count + 1, at: buffer.count, into: &buffer, path: "")
-                } catch { throw .unreadable }
-                if count == 0 { break }
-            }
-            guard buffer.count == size else { throw .changed }
-            content = BlobContent(small: buffer.bytes)
-            return
+    /// - Returns: whether there is more.
+    private func takePiece(of file: any BlobSource, _ isEnding: () -> Bool) throws(Fault) -> Bool {
+        if copying == nil { copying = try begin(file) }
+        guard let (draft, descriptor, size) = copying else { return false }
+        let isMore = try draft.takePiece(of: descriptor, size: size, within: bound, Self.pieceBytes, foreign!) {
+            isEnding() || isStopped.load(ordering: .relaxed)
         }
-        let draft = try makeDraft()
-        try draft.take(descriptor, size: size, within: bound) { tables.isEnding }
-        try finish(draft)
+        if !isMore { try finish(draft) }
+        return isMore
     }
 
-    private func take(_ text: [UInt8], _ tables: TableReader) throws(Fault) {
+    /// - Returns: what is to be copied; nil when that was so little that it has been read.
+    private func begin(
+        _ file: any BlobSource
+    ) throws(Fault) -> (draft: BlobDraft, descriptor: Int32, size: Int)? {
+        let (descriptor, size) = try foreign!.call { () throws(Fault) -> (Int32, Int) in
+            guard let descriptor = file.open() else { throw .closed }
+            var information = stat()
+            // Safety: the kernel fills one `stat`, which is ours.
+            guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
+            guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+            return (descriptor, Int(information.st_size))
+        }
+        guard size <= bound.bytes else { throw .tooLarge }
+        guard size <= BlobLimits.smallBytes else { return (try makeDraft(), descriptor, size) }
+        var buffer = ByteBuffer(capacity: size + 1)
+        while buffer.count <= size {
+            let count: Int
+            do throws(StorageFault) {
+                count = try foreign!.call { () throws(StorageFault) -> Int in
+                    try FileSystem.read(
+                        descriptor, atMost: size - buffer.count + 1, at: buffer.count, into: &buffer, path: "")
+                }
+            } catch { throw .unreadable }
+            if count == 0 { break }
+        }
+        guard buffer.count == size else { throw .changed }
+        content = BlobContent(small: buffer.bytes)
+        return nil
+    }
+
+    private func take(_ text: [UInt8], _ isEnding: () -> Bool) throws(Fault) {
         let piece = BlobDraft.piece(of: text.count / 4 * 3)
         var decoded = ByteBuffer(capacity: piece + BlobDraft.piece)
         // Whole groups; padding is for the last one.
@@ -120,7 +145,7 @@ public final class BlobCopy: TableQuery, @unchecked Sendable {
         let draft = try makeDraft()
         var start = 0
         while start < text.count {
-            if tables.isEnding { throw .ending }
+            if isEnding() { throw .ending }
             let end = min(start + step, text.count)
             let before = decoded.count
             let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }

@@ -12,19 +12,19 @@ extension Storage {
 
     /// Begins to take a content in.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobCopy`.
-    public func takeIn(blob source: BlobCopy.Source, within bound: BlobBound) -> UInt64 {
-        submit(content: BlobCopy(source, within: bound, blobs.files, configuration))
+    public func takeIn(blob source: BlobCopy.Source, within bound: BlobBound, for user: UInt32) -> UInt64 {
+        submit(content: BlobCopy(source, within: bound, blobs.files, configuration), for: user)
     }
 
     /// Begins to open the file of a content, or to read it.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobRead`.
-    public func read(blob facts: BlobFacts, as form: BlobRead.Form, verifies: Bool) -> UInt64 {
+    public func read(blob facts: BlobFacts, as form: BlobRead.Form, verifies: Bool, for user: UInt32) -> UInt64 {
         let ticket = takeTicket()
         let read = BlobRead(
             facts.digest, bytes: facts.bytes, path: blobs.files.path(facts.digest), as: form, verifies: verifies,
             ticket: ticket)
         // What is short does not wait behind copies, nor does it give way to them.
-        if read.isShort { caches.reader.submit(read) } else { contents.submit(read, ticket: ticket, tablesRev: 0) }
+        if read.isShort { caches.reader.submit(read) } else { contents.submit(read, ticket: ticket, of: user) }
         return ticket
     }
 
@@ -52,8 +52,8 @@ extension Storage {
 
     /// Begins to add a piece to an upload.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `BlobAppend`.
-    public func append(_ text: [UInt8], to upload: BlobUpload, within bound: BlobBound) -> UInt64 {
+    public func append(_ text: [UInt8], to upload: BlobUpload, within bound: BlobBound, for user: UInt32) -> UInt64 {
         upload.beginPiece()
-        return submit(content: BlobAppend(text, upload, within: bound, blobs.files, configuration))
+        return submit(content: BlobAppend(text, upload, within: bound, blobs.files, configuration), for: user)
     }
 }

@@ -16,11 +16,15 @@ extension Storage {
 
     /// Begins to look what lies in the quarantine.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `QuarantineLook`.
-    public func lookIntoQuarantine() -> UInt64 { submit(content: QuarantineLook(configuration)) }
+    public func lookIntoQuarantine(for user: UInt32) -> UInt64 {
+        submit(content: QuarantineLook(configuration), for: user)
+    }
 
     /// Begins to clear the notices.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `Acknowledgement`.
-    public func acknowledge() -> UInt64 { submit(content: Acknowledgement(boot)) }
+    public func acknowledge(for user: UInt32) -> UInt64 {
+        submit(content: Acknowledgement(boot), for: user)
+    }
 
     /// Notes how far the caches have been read, and tells those who watch of notices that have come or gone.
     func tendBoot() {

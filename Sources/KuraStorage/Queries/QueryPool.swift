@@ -53,13 +53,10 @@ final class QueryPool: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let configuration: StorageConfiguration
     private let wake: @Sendable () -> Void
-    private let name: String
     private static let threadCount = 2
 
-    /// `name`: what its threads are called, with their numbers.
     /// `wake`: called when a query is done.
-    init(_ configuration: StorageConfiguration, name: String = "kura-query", wake: @escaping @Sendable () -> Void) {
-        self.name = name
+    init(_ configuration: StorageConfiguration, wake: @escaping @Sendable () -> Void) {
         self.configuration = configuration
         self.wake = wake
     }
@@ -75,7 +72,7 @@ final class QueryPool: Sendable {
             guard isReady, state.threads.isEmpty else { return }
             for number in 1...Self.threadCount {
                 state.threads.append(
-                    WorkerThread(name: "\(name)-\(number)", isBackground: true) { [unowned self] in run() })
+                    WorkerThread(name: "kura-query-\(number)", isBackground: true) { [unowned self] in run() })
             }
         }
         if isReady { pending.signal() }

@@ -23,7 +23,7 @@ extension Storage {
     /// Ends a query that nobody waits for any more.
     /// - Returns: whether it was under way.
     @discardableResult
-    public nonisolated func cancel(query ticket: UInt64) -> Bool { queries.cancel(ticket) }
+    public nonisolated func cancel(query ticket: UInt64) -> Bool { queries.cancel(ticket) || contents.cancel(ticket) }
 
     /// Ends what a ticket is waited for with, when it can be ended.
     public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || rewrapWaits.cancel(ticket) }

@@ -5,7 +5,7 @@ import Sodium
 import Synchronization
 
 /// Takes a content in: copies it into a file of its own, syncs it, and gives it its place. On a content thread.
-public final class AttachmentCopy: TableQuery, @unchecked Sendable {
+public final class AttachmentCopy: PiecewiseCopy, @unchecked Sendable {
     // Has one user at a time, as the pool sees to.
 
     /// Where a content comes from.
@@ -48,77 +48,110 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
     private static let piece = 256 << 10
     private static let counter = Atomic<UInt64>(0)
 
+    let foreign: ForeignCalls?
+    private let isStopped = Atomic<Bool>(false)
+    /// The file that the content is copied to; -1 without.
+    private var target: Int32 = -1
+    private var temporary = ""
+    private var hash: GenericHash? = GenericHash()
+    /// Bytes that the source has.
+    private var size = 0
+
     init(_ source: Source, _ files: AttachmentFiles, _ configuration: StorageConfiguration) {
         self.source = source
         self.files = files
         self.configuration = configuration
+        if case .descriptor = source { foreign = ForeignCalls() } else { foreign = nil }
     }
+
+    deinit { if target >= 0 { close(target) } }
 
     /// It looks at no tables.
     public var foldedTo: UInt64 { 0 }
 
-    public func run(_ tables: TableReader) throws(StoreError) {
-        let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
-        let temporary = configuration.temporaryDirectory + "/copy-\(number)"
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    func advance(_ isEnding: () -> Bool) -> Bool {
         do throws(Fault) {
-            let digest = try copy(to: temporary, tables)
-            do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
-                throw Fault(error)
-            }
-            self.digest = digest
+            if try copyPiece(isEnding) { return true }
+            try finish()
         } catch {
-            FileSystem.tryToRemove(temporary)
+            if !temporary.isEmpty { FileSystem.tryToRemove(temporary) }
             fault = error
         }
+        if target >= 0 { close(target) }
+        target = -1
         // Closes the descriptor, and gives the text's memory back.
         source = nil
+        return false
     }
 
-    private func copy(to path: String, _ tables: TableReader) throws(Fault) -> ContentDigest {
-        let target: Int32
-        do throws(StorageFault) {
-            target = try FileSystem.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
-        } catch { throw Fault(error) }
-        defer { close(target) }
-        var hash = GenericHash()
+    /// - Returns: whether there is more.
+    private func copyPiece(_ isEnding: () -> Bool) throws(Fault) -> Bool {
+        if isStopped.load(ordering: .relaxed) { throw .ending }
+        if target < 0 { try openTarget() }
         switch source {
-        case .descriptor(let descriptor, _): try copy(file: descriptor, to: target, &hash, tables)
-        case .text(let text): try copy(text: text, to: target, &hash)
+        case .descriptor(let descriptor, _): return try copyPiece(of: descriptor, isEnding)
+        case .text(let text): try copy(text: text)
         case nil: throw .failed
         }
+        return false
+    }
+
+    private func openTarget() throws(Fault) {
+        let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
+        temporary = configuration.temporaryDirectory + "/copy-\(number)"
+        do throws(StorageFault) {
+            target = try FileSystem.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o400)
+        } catch { throw Fault(error) }
+        guard case .descriptor(let descriptor, _) = source else { return }
+        size = try foreign!.call { () throws(Fault) -> Int in
+            var information = stat()
+            // Safety: the kernel fills one `stat`, which is ours.
+            guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
+            guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+            return Int(information.st_size)
+        }
+        guard size <= Attachment.byteLimit else { throw .tooLarge }
+    }
+
+    private func finish() throws(Fault) {
         _ = FaultPoints.hit(.attachmentCopied)
         guard fdatasync(target) == 0 else { throw .failed }
         CountingVFS.count(role: .durable, part: .content, syncs: 1)
-        return ContentDigest(hash.finish())
+        guard let hash = hash.take() else { throw .failed }
+        let digest = ContentDigest(hash.finish())
+        do throws(StorageFault) { pin = try files.adopt(temporary, digest, bytes: bytes) } catch {
+            throw Fault(error)
+        }
+        self.digest = digest
     }
 
-    private func copy(file descriptor: Int32, to target: Int32, _ hash: inout GenericHash, _ tables: TableReader)
-        throws(Fault)
-    {
-        var information = stat()
-        // Safety: the kernel fills one `stat`, which is ours.
-        guard unsafe fstat(descriptor, &information) == 0 else { throw .unreadable }
-        guard information.st_mode & S_IFMT == S_IFREG else { throw .noFile }
-        let size = Int(information.st_size)
-        guard size <= Attachment.byteLimit else { throw .tooLarge }
+    /// - Returns: whether there is more.
+    private func copyPiece(of descriptor: Int32, _ isEnding: () -> Bool) throws(Fault) -> Bool {
         var buffer = ByteBuffer(capacity: Self.piece)
+        let end = bytes + Self.pieceBytes
         // By position: what the client's own descriptor, which shares the offset, does meanwhile is of no matter. One byte more
         // than there should be is asked for, to see a file that grows.
         while bytes <= size {
-            if tables.isEnding { throw .ending }
+            if isEnding() || isStopped.load(ordering: .relaxed) { throw .ending }
+            guard bytes < end else { return true }
             buffer.removeAll()
             let wanted = min(Self.piece, size - bytes + 1)
             let count: Int
             do throws(StorageFault) {
-                count = try FileSystem.read(descriptor, atMost: wanted, at: bytes, into: &buffer, path: "")
+                count = try foreign!.call { () throws(StorageFault) -> Int in
+                    try FileSystem.read(descriptor, atMost: wanted, at: bytes, into: &buffer, path: "")
+                }
             } catch { throw .unreadable }
             if count == 0 { break }
-            try write(buffer.bytes, to: target, &hash)
+            try write(buffer.bytes)
         }
         guard bytes == size else { throw .changed }
+        return false
     }
 
-    private func copy(text: [UInt8], to target: Int32, _ hash: inout GenericHash) throws(Fault) {
+    private func copy(text: [UInt8]) throws(Fault) {
         var decoded = ByteBuffer(capacity: Self.piece)
         var start = 0
         // Pieces of whole groups; padding is for the last one.
@@ -128,13 +161,13 @@ public final class AttachmentCopy: TableQuery, @unchecked Sendable {
             decoded.removeAll()
             let isGood = text[start..<end].withBytes { Base64.decode($0, into: &decoded) }
             guard isGood, end == text.count || decoded.count == step / 4 * 3 else { throw .badBase64 }
-            try write(decoded.bytes, to: target, &hash)
+            try write(decoded.bytes)
             start = end
         }
     }
 
-    private func write(_ piece: Bytes, to target: Int32, _ hash: inout GenericHash) throws(Fault) {
-        hash.update(piece)
+    private func write(_ piece: Bytes) throws(Fault) {
+        hash?.update(piece)
         if let code = FaultPoints.hit(.attachmentWrite)?.errno { throw code == ENOSPC ? .noSpace : .failed }
         do throws(StorageFault) { try FileSystem.write(target, piece, at: bytes, path: "") } catch {
             throw Fault(error)

@@ -4,16 +4,20 @@ extension Storage {
     public var refusesChanges: Bool { ledger.isRefusingChanges || ledger.isRefusingForReserve }
 
     /// Begins to take a content in.
+    /// `user`: whose request it is, by uid; so below.
     /// - Returns: a ticket that `takeAnswers` gives back, with the copy.
-    public func takeIn(_ source: AttachmentCopy.Source) -> UInt64 {
-        submit(content: AttachmentCopy(source, attachments, configuration))
+    public func takeIn(_ source: AttachmentCopy.Source, for user: UInt32) -> UInt64 {
+        submit(content: AttachmentCopy(source, attachments, configuration), for: user)
     }
 
     /// Begins to open a content, or to read it as base64.
     /// - Returns: a ticket that `takeAnswers` gives back, with the `AttachmentRead`.
-    public func open(_ attachment: Attachment, isInline: Bool) -> UInt64 {
-        submit(content: AttachmentRead(attachment, isInline: isInline, configuration))
+    public func open(_ attachment: Attachment, isInline: Bool, for user: UInt32) -> UInt64 {
+        submit(content: AttachmentRead(attachment, isInline: isInline, configuration), for: user)
     }
+
+    /// Reads of what one user has passed that may hang.
+    public nonisolated static var hangingReads: Int { ContentPool.asideLimit }
 
     /// Ends what is under way; what has not been answered is not answered any more.
     func stopContents() {
@@ -21,10 +25,12 @@ extension Storage {
         attachments.stop()
     }
 
-    func submit(content query: any TableQuery) -> UInt64 {
+    /// The daemon is to end: what hangs is given up soon.
+    public func hurryContents() { contents.hurry() }
+
+    func submit(content query: any TableQuery, for user: UInt32) -> UInt64 {
         let ticket = takeTicket()
-        // It waits for no fold.
-        contents.submit(query, ticket: ticket, tablesRev: 0)
+        contents.submit(query, ticket: ticket, of: user)
         return ticket
     }
 
