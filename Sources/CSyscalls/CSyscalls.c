@@ -267,6 +267,14 @@ void csys_give_back_blocks(int bytes) { mallopt(M_MMAP_THRESHOLD, bytes); }
 void csys_trim_heap(void) {}
 void csys_give_back_blocks(int bytes) { (void)bytes; }
 #endif
+long csys_peek(int socket, void *buffer, size_t length, int *flags) {
+    struct iovec part = { buffer, length };
+    // Without any place for descriptors the kernel says that there are some (MSG_CTRUNC), and lets go of them only as they stay where they are.
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+    long count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_PEEK);
+    *flags = count < 0 ? 0 : message.msg_flags;
+    return count;
+}
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;

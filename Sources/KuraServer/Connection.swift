@@ -41,7 +41,7 @@ final class Connection {
     var lookedAt = 0
     var output = ByteBuffer()
     /// Descriptors that the client has passed and no request has taken.
-    var descriptors = DescriptorQueue()
+    var descriptors: DescriptorQueue
     /// Position of the output's first byte, counted since the connection began.
     private(set) var sent: UInt64 = 0
     /// Bytes at the output's front that have left already.
@@ -131,6 +131,7 @@ final class Connection {
         admission: AccessControl.Admission, use: UserUse = UserUse(uid: .max)
     ) {
         self.use = use
+        descriptors = DescriptorQueue(use.descriptors)
         self.peer = peer
         self.admission = admission
         self.socket = socket

@@ -46,6 +46,7 @@ public enum Daemon {
                 throw Configuration.Refusal(description: "KURA_FAULTS: \(error)")
             }
             journal.log(.warning, "faults are armed by KURA_FAULTS", [("faults", faults)])
+            DescriptorCloser.setTrial { _ = FaultPoints.hit(.foreignClose) }
         }
         let isTraceable = SocketPath.environment("KURA_DUMPABLE") == "1"
         if isTraceable { journal.log(.warning, "this user's processes can read the daemon's memory: KURA_DUMPABLE") }
@@ -131,6 +132,7 @@ public enum Daemon {
         serving.withLock { $0 = storage }
         switch server.run() {
         case .drained:
+            storage.assumeIsolated { $0.letGo() }
             journal.log(.info, "stopped")
             return 0
         case .failed(let fault):

@@ -131,7 +131,6 @@ public final class Server {
         call = Call(reader: reader, server: facts, handlers: Self.handlers(for: table))
         facts.queues = { [unowned self] in queueDepths }
         try watchSockets()
-        DescriptorCloser.prepare()
         if signals >= 0 { try loop.add(signals, token: Self.signalsToken, .read) }
         call.changes.live.start { [loop] in loop.wake() }
     }

@@ -1,14 +1,18 @@
 /// An open descriptor of ours that a client has passed; closed with its last owner.
 public final class PassedDescriptor: Sendable {
     public let number: Int32
+    private let use: DescriptorUse
 
     /// Takes the descriptor over.
-    public init(owning number: Int32) {
+    /// `use`: of the user who has passed it.
+    public init(owning number: Int32, _ use: DescriptorUse = .own) {
         self.number = number
+        self.use = use
+        use.add(1)
     }
 
     deinit {
-        DescriptorCloser.close(number)
+        DescriptorCloser.close(number, of: use.user, use)
     }
 }
 
@@ -32,8 +36,10 @@ public struct DescriptorQueue {
     private var taken = 0
     private var isLossy = false
     private var isPoisoned = false
+    private let use: DescriptorUse
 
-    public init() {}
+    /// `use`: of the user who passes them.
+    public init(_ use: DescriptorUse = .own) { self.use = use }
 
     /// Nothing waits, and nothing has been lost.
     public var isEmpty: Bool { waiting.isEmpty && !isLossy }
@@ -51,11 +57,12 @@ public struct DescriptorQueue {
     /// Safety: positions and the rest lie within the numbers, which are the caller's for as long as the call.
     public mutating func append(owning numbers: UnsafeBufferPointer<Int32>) {
         let kept = isLossy ? 0 : min(numbers.count, Self.limit - waiting.count)
-        for position in 0..<kept { unsafe waiting.append(PassedDescriptor(owning: numbers[position])) }
+        for position in 0..<kept { unsafe waiting.append(PassedDescriptor(owning: numbers[position], use)) }
         guard kept < numbers.count else { return }
         isLossy = true
         surplus += numbers.count - kept
-        unsafe DescriptorCloser.close(UnsafeBufferPointer(rebasing: numbers[kept...]))
+        use.add(numbers.count - kept)
+        unsafe DescriptorCloser.close(UnsafeBufferPointer(rebasing: numbers[kept...]), use)
     }
 
     /// Descriptors were cut off by the kernel (MSG_CTRUNC), for want of room in our table of descriptors for one.

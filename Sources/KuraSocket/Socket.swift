@@ -51,12 +51,38 @@ public struct Socket: ~Copyable {
             // No more comes; descriptors in what was never read are closed with it.
             shutdown()
             if csys_unread(descriptor) > 0 {
-                DescriptorCloser.close(descriptor)
+                DescriptorCloser.close(descriptor, of: peer)
                 return
             }
         }
         _ = csys_close(descriptor)
     }
+
+    /// Who has connected it, by uid; one whom nobody knows when the kernel does not say.
+    private var peer: UInt32 {
+        #if os(Linux)
+            var (process, user, group): (Int32, UInt32, UInt32) = (0, .max, 0)
+            // Safety: three numbers of the types that the function writes.
+            guard unsafe csys_peer(descriptor, &process, &user, &group) == 0 else { return .max }
+            return user
+        #else
+            return .max
+        #endif
+    }
+
+    #if os(Linux)
+        /// Looks at what a receive would bring, which stays there.
+        /// `scratch`: room that nobody else uses meanwhile; its bytes are lost.
+        /// - Returns: bytes that can be received without a descriptor; 0 when there are none now; nil when there are descriptors among them.
+        public borrowing func bytesWithoutDescriptors(_ scratch: inout ByteBuffer) -> Int? {
+            scratch.removeAll()
+            let room = unsafe scratch.spare
+            var flags: Int32 = 0
+            // Safety: the kernel gets the buffer's own room, with its length.
+            let count = unsafe csys_peek(descriptor, room.baseAddress, room.count, &flags)
+            return flags & Int32(MSG_CTRUNC) != 0 ? nil : max(0, count)
+        }
+    #endif
 
     /// Tells the other side that this is the end, also while the descriptor is still referred to.
     public borrowing func shutdown() {

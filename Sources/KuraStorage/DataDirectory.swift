@@ -62,6 +62,12 @@ struct DataDirectory: ~Copyable {
         close(directory)
     }
 
+    /// Lets another daemon in, before the process ends: its end may wait for what strangers have passed. Everything is closed.
+    func unlock() {
+        flock(lock, LOCK_UN)
+        flock(directory, LOCK_UN)
+    }
+
     private static func furnish(
         _ configuration: StorageConfiguration, _ keeper: PlaceKeeper
     ) throws(StorageFault) {

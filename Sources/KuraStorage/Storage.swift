@@ -423,6 +423,9 @@ public actor Storage {
         return failure == nil && ledger.overlayItems == 0
     }
 
+    /// Lets another daemon have the directory. After `close`.
+    public func letGo() { directory.unlock() }
+
     private func drainFold() {
         var attempts = 0
         while attempts < 3, failure == nil {

@@ -97,6 +97,8 @@ int csys_eventfd(void);
 int csys_epoll_ctl(int epoll, int operation, int descriptor, uint32_t events, uint64_t token);
 /// Fills `tokens` and `events`, both `capacity` long; the return value is epoll_wait's.
 int csys_epoll_wait(int epoll, uint64_t *tokens, uint32_t *events, int capacity, int timeout);
+/// What a receive would bring of bytes, which stay there; `*flags` has MSG_CTRUNC when descriptors come with them. recvmsg's return value.
+long csys_peek(int socket, void *buffer, size_t length, int *flags);
 /// Peer's process, user and group ids of a connected Unix socket (SO_PEERCRED). 0 or -1 with errno.
 int csys_peer(int socket, int32_t *pid, uint32_t *uid, uint32_t *gid);
 /// Numbers of the peer's supplementary groups (SO_PEERGROUPS): `*count` is the room and then how many there are; -1 with ERANGE

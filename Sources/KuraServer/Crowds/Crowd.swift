@@ -70,8 +70,8 @@ struct Crowd: ~Copyable {
     var shareLog = LogThrottle()
     var closeLog = LogThrottle()
     var descriptorLog = LogThrottle()
-    /// Descriptors that clients have passed and that wait.
-    var descriptors = 0
+    /// Since when no client can be taken in for want of descriptors; 0: they can.
+    var exhaustedAt: UInt64 = 0
     /// Room for what is thrown away.
     var scratch = ByteBuffer(capacity: 256 << 10)
 

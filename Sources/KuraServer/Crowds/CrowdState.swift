@@ -6,11 +6,10 @@ import KuraStorage
 
 /// How a connection stands among the others.
 struct CrowdState {
-    /// Bytes and descriptors that the budget has been charged with.
+    /// Bytes that the budget has been charged with.
     var charged = 0
     /// The output's memory that has been counted; it is looked at again when there is more.
     var room = 0
-    var chargedDescriptors = 0
     /// Not read from before others have given memory back.
     var isStarved = false
     /// Nanoseconds that the turn has spent on it.

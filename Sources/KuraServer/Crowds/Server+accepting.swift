@@ -11,6 +11,7 @@ extension Server {
     /// So many that wait to be closed may be with one who lets us wait for it.
     private static let fewDescriptors = 64
     private static let pause: UInt64 = 4_000_000
+    private static let patience: UInt64 = 1_000_000_000
 
     func accept() {
         crowd.isAcceptDue = false
@@ -37,6 +38,7 @@ extension Server {
             switch door.listener.accept() {
             case .nothing: return true
             case .connection(let descriptor):
+                crowd.exhaustedAt = 0
                 let socket = Socket(owning: descriptor, isAccepted: true)
                 if isFull {
                     turnAway(socket)
@@ -48,7 +50,11 @@ extension Server {
                 // Those who stay a while only to hear that they are refused make room first.
                 if crowd.lingering.removeAll(loop) { continue }
                 // Nor is anybody sent away for descriptors that are being closed: there is room in some milliseconds.
-                if DescriptorCloser.waiting > Self.fewDescriptors { return false }
+                // When there is none they are told.
+                let time = monotonicNanoseconds()
+                if crowd.exhaustedAt == 0 { crowd.exhaustedAt = time }
+                let mayWait = time - crowd.exhaustedAt < Self.patience
+                if mayWait, DescriptorCloser.waiting > Self.fewDescriptors { return false }
                 guard refuseForWantOfDescriptors(at: door) else { return false }
                 refused += 1
             }

@@ -16,12 +16,22 @@ extension Server {
         if isLong, crowd.bytesRead >= Crowd.readBytes { return false }
         if readAt == 0 { readAt = monotonicNanoseconds() }
         let count = connection.input.count
+        let held = connection.descriptors.held
+        var most = Int.max
+        if connection.use.descriptors.count > 0, isCutOff(connection.use.descriptors) {
+            guard let clear = connection.socket.bytesWithoutDescriptors(&crowd.scratch) else {
+                turnAway(passing: connection)
+                return true
+            }
+            // What comes in between stays there.
+            most = max(1, clear)
+        }
         let received: Socket.Received?
         if connection.framer.isSkipping, connection.input.isEmpty {
-            received = connection.skip(&crowd.scratch, atMost: crowd.piece(alone: .max), pool)
+            received = connection.skip(&crowd.scratch, atMost: min(most, crowd.piece(alone: .max)), pool)
         } else {
             received = connection.receive(
-                atMost: limits.lineBytes, pool, facts.buffers, piece: crowd.piece(alone: 1 << 20))
+                atMost: limits.lineBytes, pool, facts.buffers, piece: min(most, crowd.piece(alone: 1 << 20)))
         }
         switch received {
         case .bytes(let added)?:
@@ -37,7 +47,7 @@ extension Server {
         case nil: starve(connection)
         }
         if connection.descriptors.isEmpty { charge(connection) }
-        if !connection.descriptors.isEmpty { boundDescriptors(connection) }
+        if !connection.descriptors.isEmpty { boundDescriptors(connection, before: held) }
         connection.crowd.isFlooding = !connection.descriptors.isEmpty && connection.descriptors.isFull
         return true
     }
@@ -74,19 +84,14 @@ extension Server {
         let held = connection.footprint
         connection.crowd.room = connection.output.capacity
         let difference = held - connection.crowd.charged
-        guard difference != 0 || connection.crowd.chargedDescriptors > 0 else { return }
+        guard difference != 0 else { return }
         connection.crowd.charged = held
         facts.buffers.charge(difference)
-        let descriptors = connection.descriptors.held
-        crowd.descriptors += descriptors - connection.crowd.chargedDescriptors
-        connection.crowd.chargedDescriptors = descriptors
     }
 
     func discharge(_ connection: Connection) {
         facts.buffers.charge(-connection.crowd.charged)
-        crowd.descriptors -= connection.crowd.chargedDescriptors
         connection.crowd.charged = 0
-        connection.crowd.chargedDescriptors = 0
         if crowd.acceptAgainAt != nil { crowd.acceptAgainAt = 0 }
     }
 
@@ -107,8 +112,8 @@ extension Server {
     }
 
     /// More descriptors wait than the process can spare: those of the connection are given up, but for a few.
-    private func boundDescriptors(_ connection: Connection) {
-        let before = connection.crowd.chargedDescriptors
+    /// A connection with few is left alone until its user has a quarter more.
+    private func boundDescriptors(_ connection: Connection, before: Int) {
         charge(connection)
         // To take and to close one costs about a microsecond, as much as four KiB.
         let surplus = connection.descriptors.takeSurplus()
@@ -117,8 +122,10 @@ extension Server {
         crowd.bytesRead += fresh << 12
         connection.crowd.spent += UInt64(fresh) * 1000
         // Those that take long to close are still open.
-        let open = crowd.descriptors + DescriptorCloser.waiting
-        guard open > limits.passedDescriptors, connection.descriptors.held > 4 else { return }
+        let (all, own) = (limits.passedDescriptors, connection.use.descriptors.count)
+        let share = connection.permissions == nil ? all : all - UserShares.reserve(of: all)
+        let isMany = connection.descriptors.held > 4
+        guard isMany && (DescriptorUse.total > all || own > share) || own > share + share / 4 else { return }
         let lost = connection.descriptors.held
         facts.buffers.descriptorsLost += UInt64(lost)
         connection.descriptors.giveUp()
@@ -127,6 +134,24 @@ extension Server {
             journal.log(
                 .warning, "clients have passed more descriptors than can be kept: some were closed",
                 [("times", String(count)), ("limit", String(limits.passedDescriptors))])
+        }
+    }
+
+    /// No more descriptors of this user's are taken in: those that are being closed hang, or are too many.
+    private func isCutOff(_ use: DescriptorUse) -> Bool {
+        use.count > 2 * limits.passedDescriptors || use.user.map { DescriptorCloser.isStuck($0) } == true
+    }
+
+    /// The connection brings descriptors that are not taken in: it is told so, and ends. They stay where they are.
+    private func turnAway(passing connection: Connection) {
+        let hint: StaticString = "descriptors that this user has passed take too long to close: no more are taken"
+        connection.output.append(error: RPCError(.overloaded, hint: hint, limit: limits.passedDescriptors), id: Bytes())
+        connection.output.append(0x0A)
+        connection.state.hasEnded = true
+        if let count = crowd.descriptorLog.note(at: monotonicNanoseconds()) {
+            journal.log(
+                .warning, "clients were let go that passed descriptors: those of their user take too long to close",
+                [("clients", String(count)), ("uid", String(connection.use.uid))])
         }
     }
 

@@ -1,15 +1,20 @@
+import KuraSocket
+
 /// What one user has of what all users share. One object for all of the user's connections, by uid; belongs to the loop.
 final class UserUse {
     let uid: UInt32
     var connections = 0
     var subscriptions = 0
     var transfers = 0
+    let descriptors: DescriptorUse
 
     init(uid: UInt32) {
         self.uid = uid
+        descriptors = DescriptorUse(of: uid)
     }
 
-    fileprivate var isIdle: Bool { connections == 0 && subscriptions == 0 && transfers == 0 }
+    /// What is still being closed counts: whoever comes again has it.
+    fileprivate var isIdle: Bool { connections == 0 && subscriptions == 0 && transfers == 0 && descriptors.count == 0 }
 }
 
 /// So that one user cannot take all connections, subscriptions or transfers: the last eighth of each is for those users who have
