@@ -133,7 +133,7 @@ extension SQLiteModule {
                         "COMMIT",
                     ]
                     for statement in statements where segment.isInTransaction {
-                        do { try segment.execute(statement) } catch {
+                        do throws(SQLiteError) { try segment.execute(statement) } catch {
                             failures += 1
                             #expect(error.isFull == (action == "full"))
                         }
