@@ -70,6 +70,7 @@ struct Crowd: ~Copyable {
     var shareLog = LogThrottle()
     var closeLog = LogThrottle()
     var descriptorLog = LogThrottle()
+    var cutOffLog = LogThrottle()
     /// Since when no client can be taken in for want of descriptors; 0: they can.
     var exhaustedAt: UInt64 = 0
     /// Room for what is thrown away.

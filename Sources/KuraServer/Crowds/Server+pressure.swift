@@ -148,7 +148,7 @@ extension Server {
         connection.output.append(error: RPCError(.overloaded, hint: hint, limit: limits.passedDescriptors), id: Bytes())
         connection.output.append(0x0A)
         connection.state.hasEnded = true
-        if let count = crowd.descriptorLog.note(at: monotonicNanoseconds()) {
+        if let count = crowd.cutOffLog.note(at: monotonicNanoseconds()) {
             journal.log(
                 .warning, "clients were let go that passed descriptors: those of their user take too long to close",
                 [("clients", String(count)), ("uid", String(connection.use.uid))])

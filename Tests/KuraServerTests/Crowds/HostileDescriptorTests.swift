@@ -94,6 +94,31 @@ import Testing
         #expect(try delay(client) < 20)
     }
 
+    @Test func `a user whose descriptors hang in being closed is told so, and is served without any`() throws {
+        let daemon = try TemporaryDaemon(faults: "foreign.close:sleep=600000:1+")
+        let client = try daemon.connect()
+        try client.result("storage.ping")
+        let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(null) }
+        // Few on each connection, which is never too many.
+        var told: JSON?
+        let deadline = now() + 60
+        while told == nil, now() < deadline {
+            let enemy = try daemon.connect()
+            try enemy.send(Client.request("storage.ping"), descriptors: [null, null, null])
+            told = try enemy.reply()["error"]
+            if told == nil { usleep(50_000) } else { #expect((try? enemy.line()) == nil) }
+        }
+        #expect(told?["data"]?["kind"]?.text == "overloaded")
+        #expect(told?["data"]?["hint"]?.text?.contains("take too long to close") == true)
+        #expect(daemon.log.contains("those of their user take too long to close"))
+        #expect(try delay(client) < 20)
+        // Neither the end nor the next start waits for them.
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        try daemon.connect().result("storage.ping")
+    }
+
     @Test func `who passes more than are kept, again and again, waits ever longer, and nobody else does`() throws {
         let daemon = try TemporaryDaemon()
         let other = try daemon.connect()
