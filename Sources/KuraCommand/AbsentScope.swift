@@ -25,6 +25,20 @@ struct AbsentScope {
         self.scopes = scopes
     }
 
+    private init(_ name: String, field: String, scopes: Method) {
+        (self.name, self.field, self.scopes) = (name, field, scopes)
+    }
+
+    /// The scopes that were asked for by name and are not in any page of the answer, which names them.
+    static func missing(_ method: Method, _ parameters: Parameters, in pages: [JSONObject]) -> [AbsentScope] {
+        guard case .scopes(_, let list) = method.need, let field = StoredNames.scopes[method.noun],
+            let asked = parameters[list].flatMap(JSONElements.read)?.compactMap(JSONObject.string),
+            let scopes = Method.all.first(where: { $0.name == "\(method.noun).scopes" })
+        else { return [] }
+        let found = Set(pages.flatMap { $0.object("values")?.names ?? [] })
+        return asked.filter { !found.contains($0) }.map { AbsentScope($0, field: field, scopes: scopes) }
+    }
+
     /// Whether an answer has nothing.
     static func isEmpty(_ result: [UInt8], of method: Method) -> Bool {
         guard let object = JSONObject(result) else { return false }

@@ -207,7 +207,13 @@ struct VerbCommand {
             asked["cursor"] = cursor
         }
         progress.erase()
-        defer { if count == 0 { remarkAbsentScope(&session) } }
+        defer {
+            if count == 0 { remarkAbsentScope(&session) }
+            for scope in verb.isWhole && !options.isQuiet ? AbsentScope.missing(verb.method, parameters, in: pages) : []
+            {
+                if let remark = scope.remark(&session) { console.remark(remark) }
+            }
+        }
         guard isTogether, !console.isQuiet else { return .done }
         if options.form == .json {
             console.print(line: listing.joined(pages))

@@ -125,6 +125,9 @@ struct Kurad {
             default: Self.refuse("unknown argument \(argument)")
             }
         }
+        if flags.isEphemeral, flags.dataDirectory != nil {
+            Self.refuse("--ephemeral makes a directory of its own and --data-dir names one: give one of them")
+        }
     }
 
     private mutating func value(of option: String, _ inline: String?) -> String {

@@ -11,6 +11,7 @@ import Testing
             ("docs list --all", "docs", "collection"), ("docs find --json", "docs", "collection"),
             ("settings list", "settings", "domain"),
             ("models list", "models", "namespace"), ("blobs list", "blobs", "namespace"),
+            ("settings export", "settings", "domain"),
         ]
         let outcome = try Shell.run(
             """
@@ -26,9 +27,10 @@ import Testing
             # What is there, and what was, says nothing.
             try kura docs find countries n=5; try kura docs count countries n=5; try kura docs list gone
             try kura settings list app --prefix zzz; try kura models list feed; try kura docs list countries
+            try kura settings export app
             """)
         let lines = outcome.output.split(separator: "\n").map(String.init)
-        try #require(lines.count == commands.count + 10, "\(outcome.output)")
+        try #require(lines.count == commands.count + 11, "\(outcome.output)")
         for ((command, noun, field), line) in zip(commands, lines) {
             #expect(line == "0 1 kura: 'kura \(noun) scopes' names no \(field) 'nowhere'", "\(command): \(line)")
         }

@@ -33,8 +33,10 @@ import Testing
     }
 
     @Test func `a result is forgotten after its day, and goes when others come`() throws {
-        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32))
         ledger.now = 1_000_000
+        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32)) { [ledger] in
+            ledger.now - 1_000_000
+        }
         try record(keys, "old", "1")
         ledger.now += RequestKeys.lifetime - 1
         #expect(found(keys, "old") == "1")
@@ -45,6 +47,19 @@ import Testing
         try record(keys, "new", "3")
         #expect(found(keys, "young") == "2")
         #expect(ledger.scopes.all.first?.count == 2)
+    }
+
+    @Test func `a clock that leaps ahead makes no result old`() throws {
+        ledger.now = 1_000_000
+        var elapsed: Int64 = 0
+        let keys = RequestKeys(ledger: ledger, digestKey: [UInt8](repeating: 7, count: 32)) { elapsed }
+        try record(keys, "k", "1")
+        ledger.now += 3 * RequestKeys.lifetime
+        #expect(found(keys, "k") == "1")
+        elapsed = RequestKeys.lifetime - 1
+        #expect(found(keys, "k") == "1")
+        elapsed += 1
+        #expect(found(keys, "k") == nil)
     }
 
     @Test func `the oldest give way to the newest when there are too many bytes`() throws {

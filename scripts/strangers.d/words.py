@@ -109,7 +109,7 @@ def daemons(run, daemon):
              ["--key-fd", "2147483647"], ["--config", "/nowhere"], ["--config", "/"], ["--config", "/dev/null"], ["--log-level", ""],
              ["--print-docs", "nothing"], ["restore"], ["restore", "/nowhere"], ["restore", "/dev/null"], ["restore", "/"],
              ["doctor", "too", "many"], ["--seed-bundle", "/nowhere"],
-             ["--socket", "/" + "x" * 200], ["--socket", ""], ["--data-dir", "/proc/version"]]
+             ["--socket", "/" + "x" * 200], ["--socket", ""], ["--data-dir", "/proc/version"], ["--ephemeral", "--data-dir", "/nowhere"]]
     for given in cases:
         def attempt(given=given):
             # Its own directory comes last: what is given is never somebody's.

@@ -19,6 +19,8 @@ final class ChangeHistory {
     private var tickets: [UInt64: [UInt64]] = [:]
     /// Where readings that failed began; told to whoever asks next.
     private var failures: Set<UInt64> = []
+    /// Revisions behind which nothing could be read for want of descriptors or memory.
+    private var wants: Set<UInt64> = []
     private let done = Outbox<(after: UInt64, outcome: SegmentReader.Outcome)>()
     /// Somebody wants what only the active segment has.
     private var wantsTurnOver = false
@@ -55,6 +57,7 @@ final class ChangeHistory {
             return chunk
         }
         if failures.remove(rev) != nil { throw .damagedLog }
+        if wants.remove(rev) != nil { throw .overloaded }
         if log.segmentNumbers(after: rev).isEmpty {
             if rev >= log.activeAfter {
                 wantsTurnOver = true
@@ -114,6 +117,8 @@ final class ChangeHistory {
                 if chunks.count > Self.chunkLimit { chunks.removeFirst() }
             case .gap(let after): log.compact(to: min(after, log.activeAfter))
             case .busy: break
+            // Nothing is known of the segment: whoever waits may ask again.
+            case .failed(let fault) where fault.isWant: wants.insert(rev)
             case .failed(let fault):
                 failures.insert(rev)
                 report("the log could not be read for the change feed: \(fault)")
@@ -126,11 +131,12 @@ final class ChangeHistory {
     /// Gives back what reading the past has taken when nobody has done so for a while.
     /// - Returns: nanoseconds until it wants to be asked again; nil when there is nothing to give back.
     func trim(at time: UInt64) -> UInt64? {
-        guard !chunks.isEmpty || !failures.isEmpty else { return nil }
+        guard !chunks.isEmpty || !failures.isEmpty || !wants.isEmpty else { return nil }
         let due = usedAt + Self.idleTime
         guard time >= due else { return due - time }
         chunks.removeAll()
         failures.removeAll()
+        wants.removeAll()
         let reader = log.reader
         housekeeper.submit { reader.close() }
         return nil

@@ -5,7 +5,8 @@ public import KuraBytes
 ///
 /// A result is kept in the log with the changes it reports: either both survive or neither. Keys belong to the user who
 /// sent them. They are kept for a day, and no more of them than the limits allow: the oldest go when new ones come, in the
-/// same transaction. In memory whole. Belongs to the loop.
+/// same transaction. A day of the system's clock and of the daemon's own time, whichever is longer: a clock that leaps ahead makes no result old.
+/// In memory whole. Belongs to the loop.
 public final class RequestKeys {
     private let ledger: Ledger
     /// Tells whether what comes under a known key is the same request.
@@ -22,9 +23,21 @@ public final class RequestKeys {
     /// Bytes of a key.
     public static let keyLimit = 128
 
+    /// Milliseconds since 1970 when this run began, and what has passed since.
+    private let startedAt: Int64
+    private let elapsed: () -> Int64
+
     /// `digestKey`: for `RequestDigests`.
-    init(ledger: Ledger, digestKey: [UInt8]) {
+    convenience init(ledger: Ledger, digestKey: [UInt8]) {
+        let start = boottimeNanoseconds()
+        self.init(ledger: ledger, digestKey: digestKey) { Int64((boottimeNanoseconds() - start) / 1_000_000) }
+    }
+
+    /// `elapsed`: milliseconds since now.
+    init(ledger: Ledger, digestKey: [UInt8], elapsed: @escaping () -> Int64) {
         self.ledger = ledger
+        self.elapsed = elapsed
+        startedAt = ledger.now
         digests = RequestDigests(key: digestKey)
     }
 
@@ -68,7 +81,8 @@ public final class RequestKeys {
     }
 
     private func hasExpired(_ item: ItemRef) -> Bool {
-        ledger.now - item.pointee.updatedAt >= Self.lifetime
+        guard ledger.now - item.pointee.updatedAt >= Self.lifetime else { return false }
+        return startedAt + elapsed() - item.pointee.updatedAt >= Self.lifetime
     }
 
     private static func name(of user: UInt32) -> [UInt8] { Array(String(user).utf8) }
