@@ -76,9 +76,9 @@ public struct Socket: ~Copyable {
         /// - Returns: bytes that can be received without a descriptor; 0 when there are none now; nil when there are descriptors among them.
         public borrowing func bytesWithoutDescriptors(_ scratch: inout ByteBuffer) -> Int? {
             scratch.removeAll()
-            let room = unsafe scratch.spare
             var flags: Int32 = 0
             // Safety: the kernel gets the buffer's own room, with its length.
+            let room = unsafe scratch.spare
             let count = unsafe csys_peek(descriptor, room.baseAddress, room.count, &flags)
             return flags & Int32(MSG_CTRUNC) != 0 ? nil : max(0, count)
         }

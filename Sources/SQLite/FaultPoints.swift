@@ -164,6 +164,7 @@ public enum FaultPoints {
         case .sleep(let milliseconds):
             var left = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
             var time = left
+            // Safety: two moments of ours.
             while unsafe nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
             return nil
         }
