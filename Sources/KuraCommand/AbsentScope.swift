@@ -14,7 +14,7 @@ struct AbsentScope {
     ///   - parameters: of the request.
     init?(_ method: Method, _ parameters: Parameters) {
         let isCount = method.access == .read && method.result.first?.name == "count"
-        // What is about a scope, and not just about its name, as the audit is.
+        // Only methods that read one scope: `secrets.audit` takes a service's name and reads the audit.
         guard Listing(method) != nil || isCount, let field = StoredNames.scopes[method.noun],
             case .scope(_, field, _) = method.need,
             let name = parameters[field].flatMap(JSONObject.string),

@@ -27,7 +27,7 @@ import Synchronization
 
         private struct Entry {
             let descriptor: Int32
-            /// Who is to be told that it is closed.
+            /// The count that goes down when the descriptor is closed.
             let use: DescriptorUse?
         }
 
@@ -174,7 +174,7 @@ import Synchronization
 
         private static func close(_ entry: Entry, _ user: UInt32?, _ trial: (@Sendable () -> Void)?) {
             trial?()
-            // Otherwise a few sockets would keep all threads waiting. What is no socket refuses.
+            // Without SO_LINGER close(2) of a socket does not wait for the other end. A descriptor of no socket answers ENOTSOCK, which is ignored.
             var none = linger()
             // Safety: the kernel reads one `linger`, which is ours.
             unsafe setsockopt(entry.descriptor, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))

@@ -58,7 +58,7 @@ public struct Socket: ~Copyable {
         _ = csys_close(descriptor)
     }
 
-    /// Who has connected it, by uid; one whom nobody knows when the kernel does not say.
+    /// The uid of the process at the other end (SO_PEERCRED); `.max` when the kernel does not tell.
     private var peer: UInt32 {
         #if os(Linux)
             var (process, user, group): (Int32, UInt32, UInt32) = (0, .max, 0)

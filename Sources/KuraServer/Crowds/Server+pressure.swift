@@ -23,7 +23,7 @@ extension Server {
                 turnAway(passing: connection)
                 return true
             }
-            // What comes in between stays there.
+            // A message with descriptors that arrives after the look is not received now.
             most = max(1, clear)
         }
         let received: Socket.Received?

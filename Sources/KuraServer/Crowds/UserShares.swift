@@ -13,7 +13,7 @@ final class UserUse {
         descriptors = DescriptorUse(of: uid)
     }
 
-    /// What is still being closed counts: whoever comes again has it.
+    /// Descriptors that are still being closed count: a user who connects again keeps the same object.
     fileprivate var isIdle: Bool { connections == 0 && subscriptions == 0 && transfers == 0 && descriptors.count == 0 }
 }
 

@@ -107,7 +107,7 @@ final class ContentPool: Sendable {
         if isRefused { wake() } else { pending.signal() }
     }
 
-    /// Ends what its client does not want any more. What has not been begun is answered with `.interrupted`; a copy ends with its piece.
+    /// Cancels a request. One that no thread has begun is answered with `.interrupted`; a running copy stops after its piece.
     /// - Returns: whether it was there to be ended.
     func cancel(_ ticket: UInt64) -> Bool {
         let (isFound, isDone) = state.withLock { state in
@@ -130,7 +130,7 @@ final class ContentPool: Sendable {
         return isFound
     }
 
-    /// What has been answered; nil when nothing has.
+    /// Takes the answers of finished requests; nil when there are none.
     func takeDone() -> [QueryAnswer]? { done.take() }
 
     /// From now on a call that hangs is given up as soon as its thread is set aside: the daemon is to end.
