@@ -244,6 +244,10 @@ int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mo
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
+int csys_rename_new(int from, const char *name, int to, const char *new_name) {
+    // Musl has no such function.
+    return (int)syscall(SYS_renameat2, from, name, to, new_name, RENAME_NOREPLACE);
+}
 int csys_accept4(int descriptor, int flags) { return accept4(descriptor, 0, 0, flags); }
 int csys_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 int csys_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
@@ -348,32 +352,40 @@ int csys_set_no_core(void) {
 }
 int csys_memory_file(const char *name) { return memfd_create(name, MFD_ALLOW_SEALING); }
 int csys_private_memory_file(const char *name) { return memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC); }
-int csys_unnamed_file(const char *directory, unsigned mode) {
-    return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+int csys_unnamed_file(int directory, const char *path, unsigned mode) {
+    return openat(directory, path, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 // Longest name of a descriptor: "/proc/self/fd/" and ten digits.
 static void name_descriptor(char name[32], int descriptor) { snprintf(name, 32, "/proc/self/fd/%d", descriptor); }
-int csys_name_file(int descriptor, const char *path) {
+int csys_name_file(int descriptor, int directory, const char *path) {
     char name[32];
     name_descriptor(name, descriptor);
-    return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    return linkat(AT_FDCWD, name, directory, path, AT_SYMLINK_FOLLOW);
 }
 // What a signal takes away. Whoever exchanges it for none owns it.
-static _Atomic(char *) doomed;
+struct doomed_name {
+    int directory;
+    char name[];
+};
+static _Atomic(struct doomed_name *) doomed;
 static void unlink_doomed(int number) {
-    char *path = atomic_exchange(&doomed, (char *)0);
-    if (path) unlink(path);
+    struct doomed_name *it = atomic_exchange(&doomed, (struct doomed_name *)0);
+    if (it) unlinkat(it->directory, it->name, 0);
     // The default again (SA_RESETHAND), which comes when this returns.
     raise(number);
 }
-int csys_unlink_when_ended(const char *path) {
-    if (!path) {
-        free(atomic_exchange(&doomed, (char *)0));
+int csys_unlink_when_ended(int directory, const char *name) {
+    if (!name) {
+        free(atomic_exchange(&doomed, (struct doomed_name *)0));
         return 0;
     }
-    char *copy = strdup(path);
-    char *none = 0;
-    if (!copy || !atomic_compare_exchange_strong(&doomed, &none, copy)) {
+    size_t length = strlen(name) + 1;
+    struct doomed_name *copy = malloc(sizeof *copy + length);
+    struct doomed_name *none = 0;
+    if (!copy) return -1;
+    copy->directory = directory;
+    memcpy(copy->name, name, length);
+    if (!atomic_compare_exchange_strong(&doomed, &none, copy)) {
         free(copy);
         return -1;
     }

@@ -11,6 +11,8 @@ import KuraProtocol
 ///
 /// Until then it has no name at all (O_TMPFILE of open(2)), and goes with the process however that ends. Where the file system has no
 /// such files, or /proc does not show what is open, it is a draft beside the other, which a signal that ends the program takes away.
+///
+/// The directory is held open from the beginning: whatever somebody makes of its path, the file comes to be there, and no other one is removed.
 struct DraftFile: ~Copyable {
     let descriptor: Int32
     private let path: String
@@ -18,8 +20,9 @@ struct DraftFile: ~Copyable {
     private let replaces: Bool?
 
     private enum State {
-        case asItIs, nameless
-        case named(DraftName)
+        case asItIs
+        case nameless(DraftPlace)
+        case named(DraftName, DraftPlace)
     }
 
     /// It goes where results go.
@@ -44,25 +47,29 @@ struct DraftFile: ~Copyable {
         _ path: String, _ replaces: Bool?, _ mayBeNameless: Bool
     ) throws(Failure) -> (Int32, State) {
         guard path != "-" else { return (STDOUT_FILENO, .asItIs) }
+        let place = try DraftPlace(path)
         var information = stat()
-        let isThere = unsafe stat(path, &information) == 0
+        let isThere = unsafe fstatat(place.directory, place.name, &information, 0) == 0
         if isThere, information.st_mode & S_IFMT != S_IFREG {
-            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CLOEXEC)
+            let descriptor = unsafe csys_openat(place.directory, place.name, O_WRONLY | O_CLOEXEC, 0)
             guard descriptor >= 0 else { throw .file("cannot open \(path)") }
             return (descriptor, .asItIs)
         }
         guard !isThere || replaces == true else { throw there(path, replaces) }
         if mayBeNameless {
-            let descriptor = unsafe csys_unnamed_file(directory(of: path), 0o600)
+            let descriptor = unsafe csys_unnamed_file(place.directory, ".", 0o600)
             if descriptor >= 0 {
-                if unsafe access("/proc/self/fd/\(descriptor)", F_OK) == 0 { return (descriptor, .nameless) }
+                if unsafe access("/proc/self/fd/\(descriptor)", F_OK) == 0 { return (descriptor, .nameless(place)) }
                 close(descriptor)
             }
         }
-        let name = DraftName(beside: path)
-        let descriptor = unsafe Glibc.open(name.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .file("cannot write \(path)") }
-        return (descriptor, .named(name))
+        var descriptor: Int32 = -1
+        let name = DraftName(beside: place) { name in
+            descriptor = unsafe csys_openat(place.directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            return descriptor >= 0
+        }
+        guard let name else { throw .file("cannot write \(path)") }
+        return (descriptor, .named(name, place))
     }
 
     private static func there(_ path: String, _ replaces: Bool?) -> Failure {
@@ -70,10 +77,6 @@ struct DraftFile: ~Copyable {
             "\(path) is there already",
             hint: replaces == nil
                 ? "name a new one" : "--replace has it take the other's place, once all of it has come")
-    }
-
-    private static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     }
 
     /// Adds to its content.
@@ -89,70 +92,117 @@ struct DraftFile: ~Copyable {
 
     /// Gives it its name, when it is on the disk.
     borrowing func finish() throws(Failure) {
-        if case .asItIs = state { return }
+        let place: DraftPlace
+        switch state {
+        case .asItIs: return
+        case .nameless(let given), .named(_, let given): place = given
+        }
         guard fsync(descriptor) == 0 else { throw .file("cannot write \(path)") }
-        if replaces == true { try replace() } else { try name() }
-        try syncDirectory()
+        if replaces == true { try replace(place) } else { try name(place) }
+        guard place.sync() else { throw .file("cannot sync the directory of \(path)") }
     }
 
     /// In another's place, whatever is there.
-    private borrowing func replace() throws(Failure) {
-        let name: DraftName
-        if case .named(let given) = state {
+    private borrowing func replace(_ place: DraftPlace) throws(Failure) {
+        var name: DraftName?
+        if case .named(let given, _) = state {
             name = given
         } else {
             // linkat(2) replaces nothing.
-            name = DraftName(beside: path)
-            guard unsafe csys_name_file(descriptor, name.path) == 0 else { throw .file("cannot write \(path)") }
+            let descriptor = descriptor
+            name = DraftName(beside: place) { name in unsafe csys_name_file(descriptor, place.directory, name) == 0 }
         }
-        guard unsafe rename(name.path, path) == 0 else { throw .file("cannot write \(path)") }
+        guard let name, name.rename(.overOthers) else { throw .file("cannot write \(path)") }
     }
 
     /// Where nothing is.
-    private borrowing func name() throws(Failure) {
-        guard case .named(let draft) = state else {
-            guard unsafe csys_name_file(descriptor, path) == 0 else {
-                throw errno == EEXIST ? Self.there(path, replaces) : .file("cannot write \(path)")
+    private borrowing func name(_ place: DraftPlace) throws(Failure) {
+        let isDone =
+            if case .named(let draft, _) = state { draft.rename(.whereNothingIs) } else {
+                unsafe csys_name_file(descriptor, place.directory, place.name) == 0
             }
-            return
-        }
-        guard unsafe link(draft.path, path) != 0 else { return }
-        switch errno {
-        case EEXIST: throw Self.there(path, replaces)
-        // A file system without links, such as FAT: looked at once more instead.
-        case EPERM, EOPNOTSUPP:
-            guard unsafe access(path, F_OK) != 0 else { throw Self.there(path, replaces) }
-            guard unsafe rename(draft.path, path) == 0 else { throw .file("cannot write \(path)") }
-        default: throw .file("cannot write \(path)")
-        }
-    }
-
-    /// The name, too. A directory that may be written and not read cannot be synced, nor can those of some file systems.
-    private borrowing func syncDirectory() throws(Failure) {
-        let directory = unsafe Glibc.open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if directory < 0, errno == EACCES { return }
-        guard directory >= 0 else { throw .file("cannot sync the directory of \(path)") }
-        defer { close(directory) }
-        guard fsync(directory) == 0 || errno == EINVAL || errno == EROFS else {
-            throw .file("cannot sync the directory of \(path)")
-        }
+        guard isDone else { throw errno == EEXIST ? Self.there(path, replaces) : .file("cannot write \(path)") }
     }
 }
 
-/// A name beside a file's own, which goes with its owner, and when a signal ends the program.
-private final class DraftName {
-    let path: String
-    private let isDoomed: Bool
+/// Where a file is to be: a name in a directory, which is held open.
+private final class DraftPlace {
+    let directory: Int32
+    let name: String
 
-    init(beside path: String) {
-        self.path = "\(path).\(String(UInt32.random(in: 0 ... .max), radix: 36)).part"
-        isDoomed = unsafe csys_unlink_when_ended(self.path) == 0
+    init(_ path: String) throws(Failure) {
+        let slash = path.lastIndex(of: "/")
+        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        // To hold it does not take the right to read it.
+        directory = unsafe csys_open(
+            slash.map { String(path[...$0]) } ?? ".", CSYS_OPEN_PATH | O_DIRECTORY | O_CLOEXEC, 0)
+        guard directory >= 0 else { throw .file("cannot write \(path)") }
+    }
+
+    deinit { if directory >= 0 { close(directory) } }
+
+    /// The name, too. A directory that may be written and not read cannot be synced, nor can those of some file systems.
+    /// - Returns: false with errno when it failed.
+    func sync() -> Bool {
+        let opened = unsafe csys_openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard opened >= 0 else { return errno == EACCES }
+        defer { close(opened) }
+        return fsync(opened) == 0 || errno == EINVAL || errno == EROFS
+    }
+}
+
+/// A name beside a file's own, which goes with its owner, and when a signal ends the program. It is one that nothing else had.
+private final class DraftName {
+    enum Manner { case overOthers, whereNothingIs }
+
+    private let place: DraftPlace
+    private let name: String
+    private let isDoomed: Bool
+    /// What has the name is ours.
+    private var isOurs = true
+
+    /// `make`: gives a file a name, as long as nothing has it; false with errno.
+    init?(beside place: DraftPlace, _ make: (String) -> Bool) {
+        var name = ""
+        var isMade = false
+        // Whoever finds a name taken tries another one.
+        for _ in 0..<8 where !isMade {
+            name = "\(place.name).\(String(UInt64.random(in: 0 ... .max), radix: 36)).part"
+            isMade = make(name)
+            if !isMade, errno != EEXIST { break }
+        }
+        guard isMade else { return nil }
+        (self.place, self.name) = (place, name)
+        isDoomed = unsafe csys_unlink_when_ended(place.directory, name) == 0
     }
 
     deinit {
-        // Gone when the file has its own.
-        unsafe unlink(path)
-        if isDoomed { csys_unlink_when_ended(nil) }
+        if isDoomed { csys_unlink_when_ended(0, nil) }
+        if isOurs { unsafe unlinkat(place.directory, name, 0) }
+    }
+
+    /// Gives the file its own name.
+    /// - Returns: false with errno.
+    func rename(_ manner: Manner) -> Bool {
+        let isDone =
+            switch manner {
+            case .overOthers: unsafe renameat(place.directory, name, place.directory, place.name) == 0
+            case .whereNothingIs: renameWhereNothingIs()
+            }
+        if isDone { isOurs = false }
+        return isDone
+    }
+
+    private func renameWhereNothingIs() -> Bool {
+        if unsafe csys_rename_new(place.directory, name, place.directory, place.name) == 0 { return true }
+        guard errno == EINVAL || errno == ENOSYS else { return false }
+        // A file system that cannot tell: looked at once more instead.
+        var information = stat()
+        guard unsafe fstatat(place.directory, place.name, &information, AT_SYMLINK_NOFOLLOW) != 0 else {
+            errno = EEXIST
+            return false
+        }
+        return unsafe renameat(place.directory, name, place.directory, place.name) == 0
     }
 }
 

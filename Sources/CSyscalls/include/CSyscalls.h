@@ -90,6 +90,8 @@ int csys_open(const char *path, int flags, unsigned mode);
 int csys_openat(int directory, const char *path, int flags, unsigned mode);
 /// openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS; -1 with errno, ENOSYS before Linux 5.6.
 int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mode);
+/// renameat2(2) with RENAME_NOREPLACE: 0, or -1 with errno; EEXIST when the name is taken, EINVAL where the file system cannot tell, ENOSYS before Linux 3.15.
+int csys_rename_new(int from, const char *name, int to, const char *new_name);
 int csys_accept4(int descriptor, int flags);
 /// Both close-on-exec, the eventfd non-blocking; -1 with errno.
 int csys_epoll_create(void);
@@ -147,13 +149,14 @@ int csys_begin_writing(int descriptor);
 int csys_memory_file(const char *name);
 /// The same, closed by programs that take this one's place.
 int csys_private_memory_file(const char *name);
-/// A file without a name in a directory (O_TMPFILE of open(2)), open for reading and writing; -1 with errno.
-int csys_unnamed_file(const char *directory, unsigned mode);
-/// Gives what a descriptor has open a name (linkat(2)); 0, or -1 with errno, ENOENT also when there is no /proc.
-int csys_name_file(int descriptor, const char *path);
-/// Has SIGINT, SIGTERM, SIGHUP and SIGPIPE, where they end the process, remove a file first; it ends by them all the same. NULL takes that back.
-/// 0; -1 when there is another one already, or no memory.
-int csys_unlink_when_ended(const char *path);
+/// A file without a name in the directory that `path` leads to from `directory` (O_TMPFILE of open(2)), open for reading and writing; -1 with errno.
+int csys_unnamed_file(int directory, const char *path, unsigned mode);
+/// Gives what a descriptor has open a name, which is not taken (linkat(2)); `path` leads from `directory`. 0, or -1 with errno, ENOENT also when there is
+/// no /proc.
+int csys_name_file(int descriptor, int directory, const char *path);
+/// Has SIGINT, SIGTERM, SIGHUP and SIGPIPE, where they end the process, remove a name in a directory first, which stays open; it ends by them all the same.
+/// NULL takes that back. 0; -1 when there is another one already, or no memory.
+int csys_unlink_when_ended(int directory, const char *name);
 /// What a descriptor has open, opened once more for reading; -1 with errno, ENOENT when there is no /proc.
 int csys_reopen_for_reading(int descriptor);
 /// Has `target`, an empty file, share the blocks of `source` (FICLONE of ioctl_ficlone(2)); 0, or -1 with errno where the file system cannot.

@@ -31,7 +31,7 @@ final class BlobDraft: @unchecked Sendable {
             throw .system(errno: fault, call: "open", path: directory)
         }
         if FaultPoints.hit(.blobUnnamed) == nil {
-            let unnamed = unsafe csys_unnamed_file(directory, 0o400)
+            let unnamed = unsafe csys_unnamed_file(AT_FDCWD, directory, 0o400)
             if unnamed >= 0 {
                 descriptor = unnamed
                 return

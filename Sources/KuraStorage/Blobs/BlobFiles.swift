@@ -95,7 +95,7 @@ final class BlobFiles: Sendable {
     private func replace(_ place: String, with draft: BlobDraft) throws(StorageFault) {
         let name = draft.temporary ?? configuration.temporaryDirectory + "/blob-\(UInt64.random(in: 0...UInt64.max))"
         // Safety: the path is lent as a C string for the call.
-        if draft.temporary == nil, unsafe csys_name_file(draft.descriptor, name) != 0 {
+        if draft.temporary == nil, unsafe csys_name_file(draft.descriptor, AT_FDCWD, name) != 0 {
             throw FileSystem.fail("link", name)
         }
         if draft.temporary == nil { CountingVFS.count(.made, path: name) }
@@ -110,7 +110,7 @@ final class BlobFiles: Sendable {
     private func name(_ draft: BlobDraft, _ place: String) -> Bool {
         // Safety: the paths are lent as C strings for the calls.
         guard let temporary = draft.temporary else {
-            guard unsafe csys_name_file(draft.descriptor, place) == 0 else { return false }
+            guard unsafe csys_name_file(draft.descriptor, AT_FDCWD, place) == 0 else { return false }
             CountingVFS.count(.made, path: place)
             return true
         }
