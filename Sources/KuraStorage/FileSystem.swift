@@ -31,13 +31,19 @@ enum FileSystem {
         return descriptor
     }
 
-    /// Opens a regular file for reading: no link is followed, and nobody waits for the other end of a FIFO.
-    static func openRegular(_ path: String) throws(StorageFault) -> Int32 {
-        let descriptor = try open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    /// Opens a regular file for reading: nobody waits for the other end of a FIFO, and no device notices.
+    /// `followsLinks`: the path is what somebody has named, and not what was found in a directory.
+    /// Throws: EINVAL when it is anything else.
+    static func openRegular(_ path: String, followsLinks: Bool = false) throws(StorageFault) -> Int32 {
         var information = stat()
+        let isOther = StorageFault.system(errno: EINVAL, call: "open, which is no regular file,", path: path)
+        // Opening some devices does something, so what is none is found out first; what has become one since is closed at once.
+        if unsafe stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG { throw isOther }
+        let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW)
+        let descriptor = try open(path, flags)
         guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw .system(errno: EINVAL, call: "open, which is no regular file,", path: path)
+            throw isOther
         }
         return descriptor
     }
@@ -114,13 +120,11 @@ enum FileSystem {
     }
 
     /// Removes a directory with all that is in it, links themselves; one that is not there is fine.
+    /// Throws: ENOTDIR when it is something else, a link to one also.
     static func removeDirectory(_ path: String) throws(StorageFault) {
-        guard exists(path) else { return }
-        for name in try names(in: path) {
-            let inner = path + "/" + name
-            guard unsafe unlink(inner) != 0, errno != ENOENT else { continue }
-            guard errno == EISDIR || errno == EPERM else { throw fail("unlink", inner) }
-            try removeDirectory(inner)
+        do throws(StorageFault) { try OpenDirectory(path).clear() } catch {
+            if case .system(ENOENT, _, _) = error { return }
+            throw error
         }
         guard unsafe rmdir(path) == 0 else { throw fail("rmdir", path) }
     }
@@ -162,12 +166,6 @@ enum FileSystem {
     /// Cuts a file off at `size` bytes, or fills it up with zeros.
     static func truncate(_ path: String, to size: Int) throws(StorageFault) {
         guard unsafe Glibc.truncate(path, off_t(size)) == 0 else { throw fail("truncate", path) }
-    }
-
-    /// How many names a file has; 0 when it is not there.
-    static func links(_ path: String) -> Int {
-        var information = stat()
-        return unsafe stat(path, &information) == 0 ? Int(information.st_nlink) : 0
     }
 
     static func size(_ path: String) -> Int {

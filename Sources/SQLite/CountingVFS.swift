@@ -124,6 +124,10 @@ public enum CountingVFS {
             unsafe real(vfs).pointee.xAccess(real(vfs), path, flags, result)
         }
         unsafe vfs.xFullPathname = { vfs, path, count, full in
+            if let path = unsafe path, let full = unsafe full, let length = unsafe heldLength(path), length < count {
+                unsafe memcpy(full, path, length + 1)
+                return SQLITE_OK
+            }
             let result = unsafe real(vfs).pointee.xFullPathname(real(vfs), path, count, full)
             if result != SQLITE_OK { LastErrno.note(result, errno: errno) }
             return result
@@ -145,6 +149,14 @@ public enum CountingVFS {
 
 private func real(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
     unsafe vfs!.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
+}
+
+/// The length of a path that begins with a directory that is held open; nil for others. SQLite would follow the kernel's link, and go by the
+/// path that the directory has now: somebody may have put another one there by the time it opens the file.
+private func heldLength(_ path: UnsafePointer<CChar>) -> Int? {
+    let held = "/proc/self/fd/"
+    guard unsafe strncmp(path, held, held.utf8.count) == 0 else { return nil }
+    return unsafe strlen(path)
 }
 
 private func openFile(

@@ -78,10 +78,9 @@ public struct BackupComparison: Sendable {
     public func run(
         _ descriptor: Int32, _ opener: BackupOpener, isCancelled: @escaping @Sendable () -> Bool
     ) throws(BackupFault) -> Outcome {
-        let scratch = configuration.temporaryDirectory + "/compare-" + UUIDv7Generator.random()
-        do throws(StorageFault) { try FileSystem.makeDirectory(scratch) } catch { throw BackupFault(error) }
-        defer { BackupRestore.remove(scratch) }
-        let path = scratch + "/kura.sqlite"
+        let scratch = try DraftDirectory.scratch(configuration, prefix: "compare-")
+        defer { scratch.discard() }
+        let path = scratch.path + "/kura.sqlite"
         let manifest = try makeTables(path, descriptor, opener, isCancelled)
         var outcome = Outcome(manifest: manifest)
         do throws(StoreError) {

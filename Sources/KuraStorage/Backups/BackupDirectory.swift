@@ -47,6 +47,20 @@ public enum BackupDirectory {
         configuration.backupsDirectory + "/" + name + (kind == .backup ? suffix : bundleSuffix)
     }
 
+    /// Where a backup is written before it is whole: a name that is new, so that nobody removes another's.
+    static func draft(of place: String) -> String {
+        "\(place).\(String(UInt64.random(in: 0 ... .max), radix: 36))\(draftSuffix)"
+    }
+
+    /// Whether a file is a backup, or a bundle, that was being written.
+    static func isDraft(_ file: String) -> Bool {
+        guard file.hasSuffix(draftSuffix) else { return false }
+        let stem = file.dropLast(draftSuffix.count)
+        // Earlier versions gave it no part of its own.
+        let place = stem.lastIndex(of: ".").map { stem[..<$0] } ?? stem
+        return [suffix, bundleSuffix].contains { stem.hasSuffix($0) || place.hasSuffix($0) }
+    }
+
     /// All finished backups, the newest first.
     public static func list(_ configuration: StorageConfiguration) throws(BackupFault) -> [Entry] {
         guard FileSystem.exists(configuration.backupsDirectory) else { return [] }
@@ -114,7 +128,7 @@ public enum BackupDirectory {
     /// Removes drafts that were never finished, as old as a day.
     public static func removeDrafts(_ configuration: StorageConfiguration, now: Int64) {
         for file in (try? FileSystem.names(in: configuration.backupsDirectory)) ?? []
-        where file.hasSuffix(suffix + draftSuffix) || file.hasSuffix(bundleSuffix + draftSuffix) {
+        where isDraft(file) {
             let path = configuration.backupsDirectory + "/" + file
             if FileSystem.modified(path) < now - 86_400_000 { FileSystem.tryToRemove(path) }
         }
@@ -144,11 +158,5 @@ public enum BackupDirectory {
             }
         }
         return nil
-    }
-
-    /// Makes a data directory of a snapshot; `directory` is not there, or empty.
-    @discardableResult
-    static func restore(_ snapshot: Snapshot, into directory: String) throws(BackupFault) -> BackupRestore.Outcome {
-        try BackupRestore.restore(snapshot.path, into: directory)
     }
 }

@@ -27,15 +27,14 @@ public final class BackupFile: BackupSink {
         space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
         place = BackupDirectory.path(name, configuration, kind)
-        draft = place + BackupDirectory.draftSuffix
+        // Of its own: two of a name at once meet at the end, and one of them loses.
+        draft = BackupDirectory.draft(of: place)
         do throws(StorageFault) {
             if !FileSystem.exists(directory) {
                 try FileSystem.makeDirectory(directory)
                 try FileSystem.syncDirectory(configuration.dataDirectory)
             }
             guard !FileSystem.exists(place) else { throw .refused("there is a backup called \(name)") }
-            // One that nobody writes any more: two of a name at once meet at the end, and one of them loses.
-            FileSystem.tryToRemove(draft)
             descriptor = try FileSystem.open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         } catch { throw BackupFault(error) }
     }

@@ -2,8 +2,6 @@ import Glibc
 import KuraBytes
 import Sodium
 
-// Safety: paths are lent as C strings for a call.
-
 /// Brings a backup back: into a directory of its own, whole or not at all.
 public enum BackupRestore {
     public struct Outcome: Sendable {
@@ -43,7 +41,10 @@ public enum BackupRestore {
     /// Makes a data directory of a backup. Everything is verified before the first byte is written, and the directory gets its name
     /// when it is whole.
     ///
-    /// `directory`: not there, or empty.
+    /// Until then it has a random one beside it, is held open, and is gone by its descriptor alone: whatever somebody lays in the way of its path,
+    /// nothing else is written to or removed.
+    ///
+    /// `directory`: not there, or empty. To root what leads to it has to be root's own (`PathWalk`).
     /// `changes`: what was changed since, which the daemon's first start takes in.
     /// `progress`: told bytes of the file, and how many they are in all; twice, since it is read twice.
     /// Throws: why nothing was restored.
@@ -53,45 +54,42 @@ public enum BackupRestore {
         selection: BackupSelection = BackupSelection(), changes: LogChanges? = nil,
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws(BackupFault) -> Outcome {
-        var target = directory
-        while target.count > 1, target.hasSuffix("/") { target.removeLast() }
-        try checkEmpty(target)
+        let target = try RestoreTarget(directory)
+        _ = try target.isTaken()
         let (manifest, bytes, digest) = try verify(path, opener)
         progress(bytes, 2 * bytes)
-        let draft = target + ".restoring-\(getpid())"
+        // Once more: reading takes a while.
+        let takesEmpty = try target.isTaken()
+        let draft = try target.draft()
         do throws(BackupFault) {
-            let outcome = try make(draft, path, opener, .backup, manifest, digest, selection, changes) {
+            let outcome = try make(
+                draft.directory.ownPath, path, opener, .backup, manifest, digest, selection, changes
+            ) {
                 progress(bytes + $0, 2 * bytes)
             }
-            do throws(StorageFault) {
-                try FileSystem.rename(draft, target)
-                try FileSystem.syncDirectory(target + "/..")
-            } catch { throw BackupFault(error) }
+            do throws(StorageFault) { try draft.publish(as: target.name, takesEmpty: takesEmpty) } catch {
+                throw BackupFault(error)
+            }
             return outcome
         } catch {
-            remove(draft)
-            throw error
+            draft.discard()
+            throw error.calling(draft.directory.ownPath, target.path)
         }
     }
 
-    /// Makes a data directory of a bundle that has been checked, without its models; `directory` is not there.
+    /// Makes a data directory of a snapshot in one of our own in DATA/tmp, which is empty.
+    @discardableResult
+    static func restore(_ path: String, inside draft: borrowing DraftDirectory) throws(BackupFault) -> Outcome {
+        let (manifest, _, digest) = try verify(path)
+        return try make(draft.path, path, BackupOpener(), .backup, manifest, digest, BackupSelection(), nil) { _ in }
+    }
+
+    /// Makes a data directory of a bundle that has been checked, without its models; `directory` is not there, or empty.
     static func restore(_ bundle: SeedBundle, into directory: String) throws(BackupFault) -> Outcome {
         try make(
             directory, bundle.path, BackupOpener(), .bundle, bundle.manifest, bundle.digest,
             BackupSelection(isBundle: true), nil
         ) { _ in }
-    }
-
-    /// - Throws: `refused` when the directory is there and something in it, or it is none.
-    public static func checkEmpty(_ directory: String) throws(BackupFault) {
-        var information = stat()
-        guard unsafe lstat(directory, &information) == 0 else { return }
-        guard information.st_mode & S_IFMT == S_IFDIR else { throw .refused("\(directory) is no directory") }
-        do throws(StorageFault) {
-            guard try FileSystem.names(in: directory).isEmpty else {
-                throw .refused("\(directory) is not empty: nothing is restored over what is there")
-            }
-        } catch { throw BackupFault(error) }
     }
 
     /// What was asked for is not in the backup; what is, as far as a line has room.
@@ -108,8 +106,12 @@ public enum BackupRestore {
         )
     }
 
-    private static func open(_ path: String) throws(BackupFault) -> Int32 {
-        do throws(StorageFault) { return try FileSystem.open(path, O_RDONLY) } catch { throw BackupFault(error) }
+    /// Nobody waits for the other end of a FIFO, and a device is not read.
+    static func open(_ path: String) throws(BackupFault) -> Int32 {
+        do throws(StorageFault) { return try FileSystem.openRegular(path, followsLinks: true) } catch {
+            if case .system(EINVAL, _, _) = error { throw .refused("it is no regular file") }
+            throw BackupFault(error)
+        }
     }
 
     private static func make(
@@ -119,6 +121,7 @@ public enum BackupRestore {
     ) throws(BackupFault) -> Outcome {
         let configuration = StorageConfiguration(dataDirectory: draft)
         do throws(StorageFault) {
+            // It is ours alone, so nobody exchanges what is in it; the path to it may be the descriptor's.
             let lock = try DataDirectory.open(draft, configuration: configuration)
             _ = lock
         } catch { throw BackupFault(error) }
@@ -178,15 +181,6 @@ public enum BackupRestore {
         counts.attachments = contents.count
         return Outcome(
             manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
-    }
-
-    /// Takes a directory away with all that is in it.
-    static func remove(_ path: String) {
-        for name in (try? FileSystem.names(in: path)) ?? [] {
-            let inner = path + "/" + name
-            if unsafe unlink(inner) != 0 { remove(inner) }
-        }
-        unsafe rmdir(path)
     }
 }
 

@@ -17,13 +17,12 @@ extension SnapshotSource {
     private static func restore(
         _ snapshot: BackupDirectory.Snapshot, _ configuration: StorageConfiguration
     ) throws(StorageFault) {
-        let scratch = configuration.temporaryDirectory + "/restored"
-        BackupRestore.remove(scratch)
-        defer { BackupRestore.remove(scratch) }
-        do throws(BackupFault) { try BackupDirectory.restore(snapshot, into: scratch) } catch {
+        let scratch = try DraftDirectory.make(in: configuration.temporaryDirectory, prefix: "restored-")
+        defer { scratch.discard() }
+        do throws(BackupFault) { try BackupRestore.restore(snapshot.path, inside: scratch) } catch {
             throw StorageFault(error)
         }
-        try adopt(scratch, configuration)
+        try adopt(scratch.path, configuration)
     }
 
     /// Takes tables and contents of attachments of a directory that was made of a backup; nothing has the tables' name yet.

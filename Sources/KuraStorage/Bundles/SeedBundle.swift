@@ -2,8 +2,6 @@ import Glibc
 import KuraBytes
 import SQLite
 
-// Safety: paths are lent as C strings for a call.
-
 /// A seed bundle: prepared settings, documents and models in one file, which a start lays down where there is nothing.
 ///
 /// It is read to its end and checked before anything is made of it.
@@ -21,8 +19,7 @@ struct SeedBundle {
     /// Shows each part of it.
     /// - Throws: also when it is another file than was checked.
     func read(_ body: (BackupFormat.Payload, Bytes) throws(BackupFault) -> Void) throws(BackupFault) {
-        let descriptor: Int32
-        do throws(StorageFault) { descriptor = try FileSystem.open(path, O_RDONLY) } catch { throw BackupFault(error) }
+        let descriptor = try BackupRestore.open(path)
         defer { close(descriptor) }
         let reader = try BackupReader(descriptor, path: path, kind: .bundle)
         while let (kind, payload) = try reader.next() { try body(kind, payload) }
@@ -36,15 +33,14 @@ struct SeedBundle {
     /// already they go, with their WAL: only those of a recovery that has found nothing.
     /// - Returns: what is there now.
     func layTables(_ configuration: StorageConfiguration) throws(BackupFault) -> BackupManifest.Counts {
-        let scratch = configuration.temporaryDirectory + "/seed"
-        BackupRestore.remove(scratch)
-        defer { BackupRestore.remove(scratch) }
-        let outcome = try BackupRestore.restore(self, into: scratch)
+        let scratch = try DraftDirectory.scratch(configuration, prefix: "seed-")
+        defer { scratch.discard() }
+        let outcome = try BackupRestore.restore(self, into: scratch.path)
         do throws(StorageFault) {
             _ = FaultPoints.hit(.bundleLay)
             try FileSystem.removeAll(of: configuration.tablesPath)
             _ = FaultPoints.hit(.bundleLay)
-            try SnapshotSource.adopt(scratch, configuration)
+            try SnapshotSource.adopt(scratch.path, configuration)
             _ = FaultPoints.hit(.bundleLay)
         } catch { throw BackupFault(error) }
         // A domain of it may be relaxed; nothing has been lost.

@@ -10,9 +10,9 @@ extension StorageCheck {
     /// Reads a copy of each closed segment: its rows, and whether each change comes next to the one before it.
     func lookAtLog() throws(StorageFault) {
         let lost = try knownLost()
-        let scratch = configuration.temporaryDirectory + "/check-\(UInt64.random(in: 0...UInt64.max))"
-        try FileSystem.makeDirectory(scratch)
-        defer { try? FileSystem.removeDirectory(scratch) }
+        let draft = try DraftDirectory.make(in: configuration.temporaryDirectory, prefix: "check-")
+        defer { draft.discard() }
+        let scratch = draft.path
         var newest: UInt64 = 0
         for segment in closed.sorted(by: { ($0.firstRev, $0.number) < ($1.firstRev, $1.number) }) where goesOn {
             let directory = configuration.logDirectory
@@ -168,7 +168,7 @@ extension StorageCheck {
     /// - Returns: what is wrong with a content's file; nil when it is what its name says.
     private func problem(of place: String, _ digest: ContentDigest) throws(StorageFault) -> String? {
         guard FileSystem.exists(place) else { return "its file is missing" }
-        let descriptor = try FileSystem.open(place, O_RDONLY | O_NOFOLLOW)
+        let descriptor = try FileSystem.openRegular(place)
         defer { close(descriptor) }
         var hash = GenericHash()
         var piece = ByteBuffer(capacity: 256 << 10)

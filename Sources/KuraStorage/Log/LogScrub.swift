@@ -143,8 +143,15 @@ struct LogScrub {
 
     /// Overwrites a file with zeros and takes it away, unless it has another name still: then only the name goes. One that is not there is fine.
     static func erase(_ path: String) throws(StorageFault) {
-        guard FileSystem.exists(path) else { return }
-        if FileSystem.links(path) == 1 { try zero(path, from: 0) }
+        // A link goes, and what it leads to stays as it is.
+        if FileSystem.isRegular(path) {
+            let descriptor = try openToErase(path)
+            defer { close(descriptor) }
+            var information = stat()
+            // Safety: the kernel fills one `stat`, which is ours.
+            guard unsafe fstat(descriptor, &information) == 0 else { throw FileSystem.fail("fstat", path) }
+            if information.st_nlink == 1 { try zero(descriptor, path, from: 0, to: Int(information.st_size)) }
+        }
         try FileSystem.remove(path)
     }
 
@@ -152,8 +159,19 @@ struct LogScrub {
     static func zero(_ path: String, from start: Int) throws(StorageFault) {
         let size = FileSystem.size(path)
         guard start < size else { return }
-        let descriptor = try FileSystem.open(path, O_RDWR)
+        let descriptor = try openToErase(path)
         defer { close(descriptor) }
+        try zero(descriptor, path, from: start, to: size)
+    }
+
+    private static func openToErase(_ path: String) throws(StorageFault) -> Int32 {
+        try FileSystem.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+    }
+
+    private static func zero(
+        _ descriptor: Int32, _ path: String, from start: Int, to size: Int
+    ) throws(StorageFault) {
+        guard start < size else { return }
         let zeros = [UInt8](repeating: 0, count: 64 << 10)
         var buffer = ByteBuffer(capacity: 64 << 10)
         var pacing = PacedWriting()
