@@ -31,6 +31,18 @@ struct OpenFile: ~Copyable {
         descriptor = try Self.copied(opened, path)
     }
 
+    /// Opens what has to be a regular file: nobody waits for the other end of a FIFO.
+    init(regular path: String) throws(Failure) {
+        // Safety: Swift lends the path as a C string for the call.
+        let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard opened >= 0 else { throw .file("cannot read \(path)") }
+        guard Self.isRegular(opened) else {
+            close(opened)
+            throw .usage("cannot read \(path): it is no regular file")
+        }
+        descriptor = opened
+    }
+
     deinit {
         if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }

@@ -112,7 +112,7 @@ enum RelaxedDurability {
     static func noteCleanStop(_ configuration: StorageConfiguration, rev: UInt64) {
         let path = configuration.cleanStopPath
         do throws(StorageFault) {
-            let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+            let descriptor = try FileSystem.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
             defer { close(descriptor) }
             let text = Array("\(rev)\n".utf8)
             try text.withBytes { (text) throws(StorageFault) in
@@ -124,11 +124,7 @@ enum RelaxedDurability {
     }
 
     private static func readCleanStop(_ configuration: StorageConfiguration) -> UInt64? {
-        // Safety: the file is open until the function returns, and `fread` gets a buffer with its length.
-        guard let file = unsafe fopen(configuration.cleanStopPath, "re") else { return nil }
-        defer { unsafe fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 32)
-        let count = unsafe fread(&bytes, 1, bytes.count, file)
-        return UInt64(String(decoding: bytes[..<count].prefix { $0 != 0x0A }, as: UTF8.self))
+        guard let bytes = try? FileSystem.contents(configuration.cleanStopPath, atMost: 32) else { return nil }
+        return UInt64(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
     }
 }

@@ -2,8 +2,6 @@ import Glibc
 import KuraClient
 import KuraProtocol
 
-// Safety: Swift lends the path as a C string for the call; the text of `strerror` is copied at once by the only thread.
-
 /// `kura restore`: becomes `kurad restore`, which alone knows what a data directory looks like.
 enum RestoreCommand {
     static let tool = Tool(
@@ -91,11 +89,7 @@ enum RestoreCommand {
             throw .usage("what an identity opens is opened here only")
         }
         let path = arguments.words[0]
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw .usage(unsafe "cannot read \(path): \(String(cString: strerror(errno)))")
-        }
-        defer { close(descriptor) }
+        let file = try OpenFile(regular: path)
         var members = [("fd", Array("true".utf8))]
         let only = arguments.values("only")
         if !only.isEmpty { members.append(("include", BackupCommand.list(only))) }
@@ -104,7 +98,7 @@ enum RestoreCommand {
         }
         var session = try Session.open(options, console)
         let result = try session.result(
-            try catalogue.method(named: "backups.compare"), JSONParts.object(members), passing: descriptor)
+            try catalogue.method(named: "backups.compare"), JSONParts.object(members), passing: file.descriptor)
         guard let object = JSONObject(result) else {
             throw Failure(status: .noDaemon, message: "the answer is no object")
         }

@@ -113,13 +113,13 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
         switch target {
         case .file(let name):
             let path = BackupDirectory.path(name, configuration)
-            let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+            let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else { throw .system(errno: errno, call: "open", path: path) }
             defer { close(descriptor) }
             outcome = try comparison.run(descriptor, opener, isCancelled: isCancelled)
         case .descriptor(let end):
             let passed: PassedDescriptor
-            do throws(RPCError) { passed = try end.open(flags: O_RDONLY) } catch {
+            do throws(RPCError) { passed = try end.open(flags: O_RDONLY | O_NONBLOCK) } catch {
                 throw .system(errno: EBADF, call: "open", path: "")
             }
             outcome = try comparison.run(passed.number, opener, isCancelled: isCancelled)

@@ -363,7 +363,7 @@ public final class BackupRun: @unchecked Sendable {
             let path = AttachmentFiles.path(digest, configuration)
             var offset = 0
             var isWhole = false
-            if let descriptor = try? FileSystem.open(path, O_RDONLY | O_NOFOLLOW) {
+            if let descriptor = try? FileSystem.openRegular(path) {
                 defer { close(descriptor) }
                 var hash = GenericHash()
                 let size = FileSystem.size(path)

@@ -33,6 +33,9 @@ public struct LogChanges: Sendable {
         to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
     ) throws(BackupFault) -> UInt64 {
         guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
+        if let name = try strange() {
+            throw .refused("\(log)/\(name) is no regular file, and a segment of the log belongs there")
+        }
         if let newest = Formats.newestSegment(in: log), newest.version > Formats.log {
             throw .refused(
                 "\(log)/\(newest.name) has log layout \(newest.version), made by a newer version; this one knows up to \(Formats.log)"
@@ -83,6 +86,16 @@ public struct LogChanges: Sendable {
         }
         try copy(Set(lists.values.flatMap(\.self)), to: configuration)
         return saved
+    }
+
+    /// What lies in a segment's place and is no file: what it hides cannot be told, so nobody may take the log for whole.
+    private func strange() throws(BackupFault) -> String? {
+        let names: [String]
+        do throws(StorageFault) { names = try FileSystem.names(in: log) } catch { throw BackupFault(error) }
+        return names.sorted().first { name in
+            let stem = name.hasSuffix("-wal") ? String(name.dropLast(4)) : name
+            return LogFiles.number(ofFile: stem) != nil && !FileSystem.isRegular(log + "/" + name)
+        }
     }
 
     /// Brings contents along that lists of the log name.

@@ -26,7 +26,7 @@ struct Billing {
 
     init(_ configuration: StorageConfiguration) {
         history = BillHistory()
-        if let descriptor = try? FileSystem.open(configuration.billPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) {
+        if let descriptor = try? FileSystem.openRegular(configuration.billPath) {
             var bytes = ByteBuffer()
             let size = min(FileSystem.size(configuration.billPath), 16 << 20)
             if let count = try? FileSystem.read(

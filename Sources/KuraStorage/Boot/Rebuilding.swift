@@ -272,7 +272,7 @@ extension FileSystem {
 
     /// A file of its own with another's bytes, which shares their blocks where the file system can; synced.
     static func copy(_ from: String, to: String) throws(StorageFault) {
-        let source = try open(from, O_RDONLY | O_NOFOLLOW)
+        let source = try openRegular(from)
         defer { close(source) }
         let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
         defer { close(target) }

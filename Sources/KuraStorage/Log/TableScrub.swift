@@ -88,7 +88,7 @@ final class TableScrub {
 
     /// Numbers of the pages that a WAL has, and maybe more. `size`: of a page, bytes.
     static func pages(in wal: String, size: Int) throws(StorageFault) -> Set<Int> {
-        let descriptor = try FileSystem.open(wal, O_RDONLY)
+        let descriptor = try FileSystem.openRegular(wal)
         defer { close(descriptor) }
         var pages: Set<Int> = []
         var number = ByteBuffer(capacity: 4)

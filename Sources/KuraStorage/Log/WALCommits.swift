@@ -20,7 +20,7 @@ struct WALCommits {
     /// Empty when there is no WAL, or one whose checksums are of the other byte order.
     init(path: String) throws(StorageFault) {
         guard FileSystem.exists(path) else { return }
-        let descriptor = try FileSystem.open(path, O_RDONLY)
+        let descriptor = try FileSystem.openRegular(path)
         defer { close(descriptor) }
         let frameSize = SQLiteSegment.frameSize
         var buffer = ByteBuffer(capacity: frameSize)
