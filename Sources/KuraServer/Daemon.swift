@@ -205,19 +205,17 @@ public enum Daemon {
     private struct Paths {
         var data: String
         var socket: String
-        private var temporary: String?
+        private var temporary: TemporaryTree?
         /// Where the data is, and what there is besides.
-        var directory: String { temporary ?? data }
+        var directory: String { temporary?.path ?? data }
 
         init(_ configuration: Configuration) throws {
             if configuration.isEphemeral {
                 let parent = SocketPath.environment("TMPDIR") ?? "/tmp"
-                var template = Array((parent + "/kura-XXXXXX").utf8CString)
-                guard let made = unsafe mkdtemp(&template) else { throw SystemError("mkdtemp", path: parent) }
-                let directory = unsafe String(cString: made)
-                temporary = directory
-                data = directory + "/data"
-                socket = configuration.socket ?? directory + "/kura.sock"
+                let made = try TemporaryTree(in: parent, prefix: "kura-")
+                temporary = made
+                data = made.path + "/data"
+                socket = configuration.socket ?? made.path + "/kura.sock"
             } else {
                 data = configuration.dataDirectory ?? Configuration.defaultDataDirectory(SocketPath.environment)
                 socket = configuration.socket ?? SocketPath.standard(SocketPath.environment)
@@ -229,7 +227,7 @@ public enum Daemon {
         }
 
         func cleanUp() {
-            if let temporary { DirectoryTree.remove(temporary) }
+            temporary?.remove()
         }
     }
 }

@@ -29,12 +29,12 @@ final class TemporaryPlace: Sendable {
             )
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        lock = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        lock = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         _ = flock(lock, LOCK_EX | LOCK_NB)
     }
 
     deinit {
-        DirectoryTree.remove(path)
+        DirectoryTree.remove(path, heldBy: lock)
         close(lock)
     }
 
@@ -75,6 +75,6 @@ final class TemporaryPlace: Sendable {
             Int(information.st_mtim.tv_sec) + shortestLife < time(nil),
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        DirectoryTree.remove(path)
+        DirectoryTree.remove(path, heldBy: descriptor)
     }
 }
