@@ -184,6 +184,50 @@ import Testing
         try draft.finish()
     }
 
+    @Test(arguments: [true, false])
+    func `a draft stays in the directory where it was begun, whatever is put in that one's place`(isNameless: Bool)
+        throws
+    {
+        let folder = Folder()
+        // Somebody else's file has the draft's name in the directory that has taken the place.
+        let exchange = """
+            mv work aside; mkdir work; for name in $(ls aside); do echo theirs >work/$name; done; echo theirs >work/theirs
+            """
+        for (name, replaces) in [("a", false), ("b", true)] {
+            _ = try Shell.run("cd \(folder.path) && rm -rf work aside && mkdir work")
+            try folder.write(
+                "work/\(name)", "ours", replaces: replaces, mayBeNameless: isNameless, meanwhile: exchange)
+            let found = try Shell.run("cd \(folder.path) && ls -A aside && cat aside/* && cat work/* | sort -u").output
+            #expect(found == "\(name)\nourstheirs\n", "\(found)")
+        }
+        // Given up.
+        _ = try Shell.run("cd \(folder.path) && rm -rf work aside && mkdir work")
+        do {
+            _ = try DraftFileTests.begun("\(folder.path)/work/c", isNameless) {
+                _ = try Shell.run("cd \(folder.path) && \(exchange)")
+            }
+        }
+        let left = try Shell.run("cd \(folder.path) && ls -A aside | wc -l; ls -A work | wc -l").output
+        #expect(left == (isNameless ? "0\n1\n" : "0\n2\n"), "\(left)")
+    }
+
+    private static func begun(_ path: String, _ isNameless: Bool, _ meanwhile: () throws -> Void) throws {
+        let draft = try DraftFile(path, replaces: false, mayBeNameless: isNameless)
+        try meanwhile()
+        _ = consume draft
+    }
+
+    @Test func `a file to restore that is none is refused before anything is asked of a daemon`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            mkfifo pipe; mkdir folder
+            for name in pipe folder /dev/zero; do timeout 20 kura restore $name --dry-run 2>&1; echo "exit $?"; done
+            """)
+        #expect(outcome.output.split(separator: "\n").filter { $0 == "exit 1" }.count == 3, "\(outcome.output)")
+        #expect(!outcome.output.contains("exit 124"))
+    }
+
     @Test func `a backup that is compared is read`() throws {
         let outcome = try Shell.run(
             """

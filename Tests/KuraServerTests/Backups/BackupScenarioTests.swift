@@ -332,9 +332,13 @@ import Testing
         try client.result("documents.attach", card + ",\"name\":\"a\",\"data\":\"\(data)\"}")
         client.send(Client.request("storage.backup", "{\"name\":\"one\"}"))
         // What it is of is told at the beginning, before the records.
-        let draft = daemon.data + "/backups/one.kurabackup.part"
+        let backups = daemon.data + "/backups"
+        var draft = ""
         let begun = now() + 60
-        while (TemporaryDaemon.contents(draft)?.count ?? 0) < 200, now() < begun { usleep(5000) }
+        while (TemporaryDaemon.contents(draft)?.count ?? 0) < 200, now() < begun {
+            usleep(5000)
+            draft = backups + "/" + (TemporaryDaemon.names(backups)?.first(where: BackupDirectory.isDraft) ?? "")
+        }
         try other.result("documents.detach", card + ",\"name\":\"a\"}")
         try daemon.waitUntilFolded()
         usleep(300_000)
