@@ -125,6 +125,16 @@ public enum BackupDirectory {
         return scheduled.filter { !kept.contains($0.name) }
     }
 
+    /// Removes what a kill has left of a backup: its drafts that nobody has open.
+    static func removeLeftDrafts(of place: String, in directory: String) {
+        for file in (try? FileSystem.names(in: directory)) ?? [] where isDraft(file) {
+            let path = directory + "/" + file
+            guard path.hasPrefix(place + "."), let descriptor = try? FileSystem.openRegular(path) else { continue }
+            defer { close(descriptor) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { FileSystem.tryToRemove(path) }
+        }
+    }
+
     /// Removes drafts that were never finished, as old as a day.
     public static func removeDrafts(_ configuration: StorageConfiguration, now: Int64) {
         for file in (try? FileSystem.names(in: configuration.backupsDirectory)) ?? []

@@ -2,13 +2,14 @@ import Glibc
 public import KuraBytes
 import SQLite
 
-// Safety: paths are lent as C strings for a call.
+// Safety: the kernel fills one `stat`, which is ours.
 
 /// A file of DATA/backups that is being written: under another name until it is whole, synced and verified.
 public final class BackupFile: BackupSink {
     private let directory: String
     private let name: String
     private let place: String
+    /// Locked as long as it is open (flock(2)), so that nobody takes it for one that a kill has left.
     private let draft: String
     private var descriptor: Int32
     private var offset = 0
@@ -27,16 +28,31 @@ public final class BackupFile: BackupSink {
         space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         self.name = name
         place = BackupDirectory.path(name, configuration, kind)
-        // Of its own: two of a name at once meet at the end, and one of them loses.
-        draft = BackupDirectory.draft(of: place)
         do throws(StorageFault) {
             if !FileSystem.exists(directory) {
                 try FileSystem.makeDirectory(directory)
                 try FileSystem.syncDirectory(configuration.dataDirectory)
             }
             guard !FileSystem.exists(place) else { throw .refused("there is a backup called \(name)") }
-            descriptor = try FileSystem.open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+            // Two of a name at once meet at the end, and one of them loses.
+            BackupDirectory.removeLeftDrafts(of: place, in: directory)
+            (draft, descriptor) = try Self.begin(place)
         } catch { throw BackupFault(error) }
+    }
+
+    private static func begin(_ place: String) throws(StorageFault) -> (String, Int32) {
+        while true {
+            let draft = BackupDirectory.draft(of: place)
+            let descriptor = try FileSystem.open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+            var information = stat()
+            // Before it was locked somebody may have taken it for one that was left.
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &information) == 0,
+                information.st_nlink > 0
+            {
+                return (draft, descriptor)
+            }
+            close(descriptor)
+        }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

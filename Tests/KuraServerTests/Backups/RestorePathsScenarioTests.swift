@@ -146,6 +146,12 @@ import Testing
         #expect(names.count == 1 && names.allSatisfy(BackupDirectory.isDraft))
         let second = try BackupFile("one", configuration)
         second.abandon()
+        // What a kill has left goes with the next one, of whichever version.
+        for name in ["one.kurabackup.part", "one.kurabackup.0.part", "other.kurabackup.0.part"] {
+            TemporaryDaemon.write("", to: configuration.backupsDirectory + "/" + name)
+        }
+        try BackupFile("one", configuration).abandon()
+        unlink(configuration.backupsDirectory + "/other.kurabackup.0.part")
         #expect(TemporaryDaemon.names(configuration.backupsDirectory) == names)
         first.abandon()
         #expect(TemporaryDaemon.names(configuration.backupsDirectory) == [])
