@@ -237,7 +237,7 @@ public enum ErrorKind: UInt8, CaseIterable, Sendable {
         case .cancelled:
             Facts(
                 name: "cancelled", code: -32018, message: "Cancelled", retryable: false,
-                when: "`rpc.cancel` has ended this query.", remedy: "Nothing, when it was meant.")
+                when: "`rpc.cancel` has ended this query, transfer or wait.", remedy: "Nothing, when it was meant.")
         case .descriptorMissing:
             Facts(
                 name: "descriptorMissing", code: -32030, message: "Descriptor missing", retryable: false,

@@ -79,8 +79,8 @@ final class Connection {
     /// The one that the turn has taken and cannot ask for again: it tells what has been done.
     private var takenOutcome: QueryAnswer?
     var patience = Patience()
-    /// The query that a request waits for, and that request's id.
-    var query: (ticket: UInt64, id: [UInt8])?
+    /// The request that waits, for `rpc.cancel`.
+    var waiting = WaitingRequest()
     /// Contents of attachments that the next request has waited for, and before them those of requests that the turn has answered.
     var contents = RequestContents()
     /// Descriptors that leave with the byte of the output at their position.
@@ -190,7 +190,7 @@ final class Connection {
         if !isStillToCome(start.wait) {
             // It has come meanwhile, or was first asked for in this turn: it is asked for again, unless it tells what has been done.
             state.wait = .none
-            query = nil
+            waiting.ticket = nil
             if !(answer?.query is ScrubDone) { answer = takenOutcome }
         }
         takenOutcome = nil
@@ -208,7 +208,7 @@ final class Connection {
     private func isStillToCome(_ wait: ConnectionState.Wait) -> Bool {
         switch state.wait {
         case .transfer: outcome == nil
-        case .answer(let ticket): wait == state.wait && query?.ticket == ticket
+        case .answer(let ticket): wait == state.wait && waiting.ticket == ticket
         default: false
         }
     }

@@ -66,9 +66,9 @@ extension Server {
 
     /// Nobody reads what it would find.
     private func dropQuery(of connection: Connection) {
-        guard let query = connection.query else { return }
-        storage.cancel(query: query.ticket)
-        connection.query = nil
+        guard let ticket = connection.waiting.ticket else { return }
+        storage.cancel(query: ticket)
+        connection.waiting.ticket = nil
     }
 
     func close(_ connection: Connection) {

@@ -237,8 +237,12 @@ extension Server {
     /// Answers the request that has just been read, without a line end; appends nothing for a notification.
     /// - Returns: false when it has to wait; nothing has been appended then, and nothing changed.
     private func perform(_ connection: Connection, _ out: inout ByteBuffer, _ storage: isolated Storage) -> Bool {
+        if connection.waiting.isCalledOff, connection.state.wait == .none {
+            refuseCalledOff(connection, &out)
+            return true
+        }
         if storage.isThrottling, isHeldBack(connection, storage) {
-            connection.state.wait = .slot
+            connection.waits(for: .slot, reader.replyID)
             return false
         }
         let start = connection.replyStart(in: out)
@@ -276,12 +280,12 @@ extension Server {
                 facts.requests -= 1
                 noteGathering(connection, storage)
                 guard isPage else {
-                    connection.state.wait = .room
+                    connection.waits(for: .room, reader.replyID)
                     connection.waits.insert(.room)
                     return false
                 }
                 let ticket = storage.warm()
-                connection.state.wait = .page(ticket)
+                connection.waits(for: .page(ticket), reader.replyID)
                 connection.waits.insert(.page)
                 awaitingPage[ticket] = connection.token
                 return false
@@ -331,9 +335,9 @@ extension Server {
     /// The request is begun again when the query with this ticket has been run.
     private func wait(for ticket: UInt64, _ connection: Connection) {
         facts.requests -= 1
-        if connection.state.wait == .none { connection.query = (ticket, Array(reader.replyID)) }
+        if connection.state.wait == .none { connection.waiting.ticket = ticket }
+        connection.waits(for: .answer(ticket), reader.replyID)
         connection.waits.insert(.query)
-        connection.state.wait = .answer(ticket)
         awaitingAnswer[ticket] = connection.token
         guard connection.patience.deadline > 0 else { return }
         deadlines.add(connection.patience.deadline, ticket: ticket) { awaitingAnswer[$0] != nil }

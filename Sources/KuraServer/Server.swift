@@ -334,7 +334,7 @@ public final class Server {
                 connection.state.wait == .answer(answer.ticket)
             else { continue }
             connection.state.wait = .none
-            connection.query = nil
+            connection.waiting.ticket = nil
             connection.answer = answer
             keepWithinBudget(answerOf: connection)
             enter(connection)
@@ -361,7 +361,10 @@ public final class Server {
         }
         for connection in pending {
             if connection.state.awaitsLog { connection.state.isInLog(storage.committedRev) }
-            if connection.state.wait != .none { overtake(connection, storage) }
+            if connection.state.wait != .none {
+                overtake(connection, storage)
+                if connection.waiting.isCalledOff { resume(connection) }
+            }
             leave(connection)
             if connection.state.wait == .room { awaitingRoom.append(connection) }
             if connection.state.wait == .slot { throttle.hold(connection) }

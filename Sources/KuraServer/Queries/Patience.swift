@@ -71,7 +71,7 @@ extension Server {
             storage.cancel(query: ticket)
             guard let connection = connections[token], connection.state.wait == .answer(ticket) else { continue }
             connection.state.wait = .none
-            connection.query = nil
+            connection.waiting.ticket = nil
             enter(connection)
         }
     }

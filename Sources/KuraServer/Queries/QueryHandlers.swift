@@ -112,8 +112,9 @@ enum QueryHandlers {
     private static func cancel(
         _ id: Bytes, of connection: Connection, _ call: Call, _ storage: isolated Storage
     ) -> Bool {
-        if let query = connection.query, query.id.withBytes({ $0.equals(id) }), storage.cancel(query.ticket) {
-            return true
+        if connection.state.wait != .none, connection.waiting.isNamed(id) {
+            if let ticket = connection.waiting.ticket, storage.cancel(ticket) { return true }
+            if connection.waiting.callOff(connection.state.wait, storage) { return true }
         }
         if call.changes.cancelWait(of: connection, id: id) { return true }
         if let waiter = storage.caches.claims.cancel(id, of: connection.token) {

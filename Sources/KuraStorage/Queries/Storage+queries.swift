@@ -28,6 +28,19 @@ extension Storage {
     /// Ends what a ticket is waited for with, when it can be ended.
     public func cancel(_ ticket: UInt64) -> Bool { cancel(query: ticket) || rewrapWaits.cancel(ticket) }
 
+    /// Forgets a ticket that is only waited with: nothing is being done for it.
+    /// - Returns: whether it was such a one.
+    public func abandon(_ ticket: UInt64) -> Bool {
+        if indexWaits.remove(ticket) { return true }
+        if let position = models.awaitingLoading.firstIndex(of: ticket) {
+            models.awaitingLoading.remove(at: position)
+            return true
+        }
+        guard let position = blobs.waiting.firstIndex(of: ticket) else { return false }
+        blobs.waiting.remove(at: position)
+        return true
+    }
+
     public func takeAnswers() -> [QueryAnswer] {
         var answers = queries.takeDone() ?? []
         if let read = contents.takeDone() { answers += read }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// `rpc.cancel` ends whatever a request waits for.
@@ -55,6 +56,79 @@ import Testing
         try winner.result("models.put", "{\"namespace\":\"n\",\"key\":\"k\",\"value\":1,\"token\":\"\(token)\"}")
         // Nothing more comes for it.
         #expect(try client.call("models.get", "{\"namespace\":\"n\",\"key\":\"k\"}")["result"]?["value"]?.int == 1)
+    }
+
+    /// A request that must not be begun is sent, then cancelled; what comes behind it is answered, ordered and not.
+    private func expectCancelled(_ client: Client, _ method: String, _ params: String) throws {
+        client.send(
+            Client.request(method, params, id: "7") + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "8")
+                + Client.request("rpc.cancel", "{\"id\":7}", id: "\"c\""))
+        var replies: [JSON] = []
+        for _ in 0..<3 { replies.append(try client.reply()) }
+        func reply(_ id: JSON) -> JSON? { replies.first { $0["id"] == id } }
+        #expect(reply(.string("c"))?["result"]?["cancelled"] == .boolean(true), "\(replies)")
+        let refused = replies.first { $0["id"]?.int == 7 }
+        #expect(refused?["error"]?["data"]?["kind"]?.text == "cancelled", "\(replies)")
+        #expect(replies.first { $0["id"]?.int == 8 }?["result"] != nil, "\(replies)")
+        // It is over.
+        #expect(try client.result("rpc.cancel", "{\"id\":7}")["cancelled"] == .boolean(false))
+    }
+
+    @Test(arguments: [false, true])
+    func `a write that waits for room ends, and is not done`(isUnordered: Bool) throws {
+        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=6000:1+")
+        let filler = String(repeating: "z", count: 500_000)
+        let flood = try Client(path: daemon.socket)
+        // 4.5 MB in an overlay of 4 MiB: it is full, and stays so until the first fold is through.
+        for number in 0..<9 {
+            try flood.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(number)\",\"value\":\"\(filler)\"}")
+        }
+        let client = try daemon.connect()
+        if isUnordered { try client.result("session.hello", "{\"enable\":[\"outOfOrder\"]}") }
+        try expectCancelled(client, "settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")
+        let found = try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
+        #expect(found["rev"]?.int == 0, "\(found)")
+        // The next one waits and is done.
+        try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":2}")
+    }
+
+    @Test func `a write that waits for its client's share ends, and is not done`() throws {
+        let budget = "{\"diskWrites\":{\"clients\":{\"mail\":{\"diskWriteBudget\":4096,\"throttle\":true}}}}"
+        let daemon = try TemporaryDaemon(configuration: budget)
+        let client = try daemon.connect()
+        try client.result("session.hello", "{\"client\":\"mail\"}")
+        for number in 0..<3 { try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"a\",\"value\":\(number)}") }
+        let deadline = now() + 60
+        while try client.result("storage.diskWrites", "{\"window\":\"hour\"}")["budgets"]?[0]?["throttled"]?.bool != true {
+            try #require(now() < deadline)
+            usleep(20_000)
+        }
+        // The first of a second may find it open; one behind it does not, unless a second passes between the two.
+        for round in 0..<20 {
+            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"a\",\"value\":1\(round)}")
+            client.send(
+                Client.request("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(round)}", id: "7")
+                    + Client.request("rpc.cancel", "{\"id\":7}", id: "8"))
+            let replies = [try client.reply(), try client.reply()]
+            guard replies.contains(where: { $0["result"]?["cancelled"]?.bool == true }) else { continue }
+            #expect(replies.contains { $0["error"]?["data"]?["kind"]?.text == "cancelled" }, "\(replies)")
+            let found = try client.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
+            #expect(found["value"]?.int != round, "\(found)")
+            return
+        }
+        Issue.record("no write was held back")
+    }
+
+    @Test func `a wait for an index ends`() throws {
+        let daemon = try TemporaryDaemon(faults: "tend.slice:sleep=1000:1+")
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"n\":1}}")
+        try client.result(
+            "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"i\",\"fields\":[\"n\"]}]}")
+        try expectCancelled(client, "documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
+        // Somebody who asks anew waits to the end.
+        let found = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
+        #expect(found["indexes"]?[0]?["state"]?.text == "ready")
     }
 
     @Test func `what is not there is not cancelled`() throws {

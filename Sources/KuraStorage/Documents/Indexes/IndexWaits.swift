@@ -35,6 +35,14 @@ struct IndexWaits {
         return done.isEmpty ? waits.map(\.deadline).min() : time
     }
 
+    /// Nobody waits for this ticket any more.
+    /// - Returns: whether somebody did.
+    mutating func remove(_ ticket: UInt64) -> Bool {
+        guard let position = waits.firstIndex(where: { $0.ticket == ticket }) else { return false }
+        waits.remove(at: position)
+        return true
+    }
+
     /// What is waited for does not come for now. Who has said how long to wait at most waits on.
     mutating func refuse(_ error: StoreError) {
         for wait in waits where wait.index != nil {
