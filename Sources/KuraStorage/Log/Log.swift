@@ -155,6 +155,8 @@ final class Log {
         let configuration = self.configuration
         let next = self.next
         let mayRecycle = !isScrubbing
+        // Whoever may destroy secrets one by one has no full segment written for each.
+        let usual = isScrubbing ? min(configuration.segmentBytes, 1 << 20) : configuration.segmentBytes
         let syncedRev = self.syncedRev
         housekeeper.submit {
             let spare =
@@ -163,7 +165,7 @@ final class Log {
                 next.put(
                     try Segment(
                         creating: number, in: configuration.logDirectory,
-                        capacity: capacity ?? configuration.segmentBytes, recycled: spare, synced: syncedRev))
+                        capacity: min(capacity ?? usual, usual), recycled: spare, synced: syncedRev))
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 next.fail(error.isFull ? .noSpace : .overloaded)
@@ -218,20 +220,25 @@ final class Log {
 
 /// Letting nothing of the past stay in the files.
 extension Log {
-    /// From now on no file is used again, and what waits to be is overwritten and goes: the spare, and the next segment, which
-    /// may have been one.
-    /// - Returns: whether the next segment is one that was not; else it has to be asked again.
+    /// From now on no file is used again, and what waits to be is overwritten and goes: the spare, and the next segment if it was one.
+    /// - Returns: whether there is a next segment of a fresh file; else it has to be asked again.
     func beginScrub() -> Bool {
         guard !isScrubbing else { return next.isReady }
         // It may be using the spare.
         guard !isPreparing || next.isReady else { return false }
         isScrubbing = true
         if FaultPoints.hit(.scrubFiles) == .skip { return next.isReady }
-        discard(next.take())
-        isPreparing = false
+        if let segment = next.take() {
+            if segment.isRecycled {
+                discard(segment)
+                isPreparing = false
+            } else {
+                next.put(segment)
+            }
+        }
         let spare = configuration.sparePath
         housekeeper.submit { try? LogScrub.erase(spare) }
-        return false
+        return next.isReady
     }
 
     /// The next segment, of a fresh file, takes over.

@@ -38,6 +38,9 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     /// Where rows begin, one in so many kilobytes: reading on does not begin at the front.
     private var places: [(after: UInt64, offset: Int)] = []
 
+    /// Its file was another segment's before, and may have rows of that one behind its own.
+    let isRecycled: Bool
+
     /// What a segment gets in advance when there is hardly any room.
     static let leastCapacity = 16 << 10
     private static let ending = ".log"
@@ -84,7 +87,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         }
         self.init(
             number: number, path: path, descriptor: descriptor, capacity: max(capacity, FileSystem.size(path)),
-            head: head)
+            head: head, isRecycled: recycled != nil)
     }
 
     /// Opens a segment that an earlier run left, and reads through it.
@@ -103,7 +106,10 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         try scan()
     }
 
-    private init(number: Int, path: String, descriptor: Int32, capacity: Int, head: SegmentHead) {
+    private init(
+        number: Int, path: String, descriptor: Int32, capacity: Int, head: SegmentHead, isRecycled: Bool = false
+    ) {
+        self.isRecycled = isRecycled
         (self.number, self.path, self.descriptor, self.capacity) = (number, path, descriptor, capacity)
         salt = head.salt
         greatestSynced = head.synced
