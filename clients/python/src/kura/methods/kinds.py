@@ -368,7 +368,7 @@ class TimeoutError(ServerError, builtins.TimeoutError):
 
 
 class CancelledError(ServerError):
-    """`rpc.cancel` has ended this query.
+    """`rpc.cancel` has ended this query, transfer or wait.
     """
 
     kind = "cancelled"
