@@ -58,7 +58,7 @@ enum DaemonExamination {
             findings.append(
                 Finding(
                     .note, "daemon", "it does not tell this role how it does",
-                    advice: "the role needs the verbs read and admin on the store 'storage'"))
+                    advice: "the role needs the verb monitor on the store 'storage'"))
             return findings
         }
         return findings + judge(status, stats, isDirectoryKnown: isDirectoryKnown)

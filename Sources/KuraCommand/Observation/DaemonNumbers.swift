@@ -87,7 +87,7 @@ struct DaemonNumbers {
         guard let daemon = stats.object("daemon") else {
             throw Failure(
                 status: .refused, message: "the daemon does not tell this role how it does",
-                hint: "its role needs the verbs read and admin on the store 'storage'")
+                hint: "its role needs the verb monitor on the store 'storage'")
         }
         self.status = status
         self.stats = stats

@@ -13,7 +13,7 @@ enum MetricsCommand {
         summary: "Print the daemon's metrics in Prometheus' text format, or serve them.",
         explanation: [
             "Requests and their latencies by method, errors, batches, syncs, folds, checkpoints, queues, caches, connections, bytes written. "
-                + "Labels are the daemon's own words: no names of scopes, clients or users. The role needs the verbs read and admin on the store "
+                + "Labels are the daemon's own words: no names of scopes, clients or users. The role needs the verb monitor on the store "
                 + "'storage'.",
             "With --listen it answers GET /metrics until it is interrupted, and asks the daemon each time; while that does not answer, kura_up "
                 + "is 0. Only loopback addresses are taken: the numbers go to whoever reaches the port, which on loopback is every user of this "

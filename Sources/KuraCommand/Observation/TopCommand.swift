@@ -18,7 +18,7 @@ enum TopCommand {
             "On a terminal the screen is drawn anew each second: rates and ranks are those of the last second, by method, the most asked for first. "
                 + "q ends it. Elsewhere, and with --once, it prints one screen of everything since the daemon's start.",
             "A latency is from when the daemon read a request's last bytes to when its reply had left; ranks are rounded up by a sixteenth at most. "
-                + "What waits for something to happen (changes.wait) is not in them. The role needs the verbs read and admin on the store 'storage'.",
+                + "What waits for something to happen (changes.wait) is not in them. The role needs the verb monitor on the store 'storage'.",
         ],
         examples: ["kura top", "kura top --once"])
 

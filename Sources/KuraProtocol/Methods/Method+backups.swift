@@ -1,7 +1,7 @@
 extension Method {
     static let backupsMethods: [Method] = [
         Method(
-            "storage.backup", .storage, .read, needs: .whole(.admin),
+            "storage.backup", .storage, .read, needs: .whole(.backup),
             "Writes one consistent backup of settings, secrets, documents and attachments, while writes go on.",
             parameters: [
                 Field(
@@ -33,7 +33,7 @@ extension Method {
                 Field("rev", .revision, required: true, "Everything is as of this revision."),
             ], errors: backupErrors, example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
-            "storage.bundle", .storage, .read, needs: .whole(.admin),
+            "storage.bundle", .storage, .read, needs: .whole(.backup),
             "Writes a seed bundle: settings, documents and models that a daemon begins with (`kurad --seed-bundle`).",
             parameters: [
                 Field(
@@ -59,7 +59,7 @@ extension Method {
             ], errors: [.noSpace, .overloaded, .descriptorMissing, .transferFailed, .integrity, .cancelled],
             example: "{\"name\":\"first-start\"}", outOfBand: true, apart: true),
         Method(
-            "backups.list", .backups, .read, needs: .whole(.admin),
+            "backups.list", .backups, .read, needs: .whole(.backup),
             "Lists the backups in the data directory, the newest first.",
             result: [
                 Field(
@@ -67,7 +67,7 @@ extension Method {
                 .nowRev,
             ], errors: [.transferFailed], outOfBand: true, apart: true),
         Method(
-            "backups.verify", .backups, .read, needs: .whole(.admin),
+            "backups.verify", .backups, .read, needs: .whole(.backup),
             "Reads a backup to its end and checks every part of it.",
             parameters: [
                 Field("name", .name(maxBytes: 64), required: true, "Which one."),
@@ -90,7 +90,7 @@ extension Method {
             ], errors: [.notFound, .wrongKey, .integrity, .overloaded, .transferFailed],
             example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
-            "backups.compare", .backups, .read, needs: .whole(.admin),
+            "backups.compare", .backups, .read, needs: .whole(.backup),
             "Tells what a restore of a backup would change of the settings, documents and attachments that are there now.",
             parameters: [
                 Field("name", .name(maxBytes: 64), "Which one of those in the data directory."),
@@ -121,7 +121,7 @@ extension Method {
                 .cancelled,
             ], example: "{\"name\":\"before-upgrade\"}", outOfBand: true, apart: true),
         Method(
-            "backups.prune", .backups, .write, needs: .whole(.admin),
+            "backups.prune", .backups, .write, needs: .whole(.backup),
             "Removes scheduled snapshots that are older than what is kept; those that somebody named stay unless they are named here.",
             parameters: [
                 Field("hourly", .integer(0...10_000), "How many hours keep their newest; as configured when absent."),

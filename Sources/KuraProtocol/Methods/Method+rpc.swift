@@ -88,7 +88,7 @@ extension Method {
             "storage.ping", .storage, .read, needs: .nothing, "Answers at once, without looking at any store.",
             result: [Field("pong", .boolean, required: true, "Always true.")], outOfBand: true),
         Method(
-            "storage.health", .storage, .read, needs: .whole(.read),
+            "storage.health", .storage, .read, needs: .whole(.monitor),
             "Tells whether the daemon is alive, and ready for work.",
             result: [
                 Field("live", .boolean, required: true, "Always true: it answers."),
@@ -98,7 +98,7 @@ extension Method {
                     "Why it is not ready."),
             ], outOfBand: true),
         Method(
-            "storage.status", .storage, .read, needs: .whole(.read),
+            "storage.status", .storage, .read, needs: .whole(.monitor),
             "Reports revisions, sizes, limits and counters of the running daemon.",
             result: [
                 Field("version", .text(maxBytes: 32), required: true, "The daemon's version."),
@@ -168,7 +168,7 @@ extension Method {
                     "Bounds, in bytes or items."),
             ], outOfBand: true),
         Method(
-            "storage.stats", .storage, .read, needs: .whole(.read),
+            "storage.stats", .storage, .read, needs: .whole(.monitor),
             "Reports what an application may want to send along with its own reports: sizes as ranges, and how well caches do; to administrators also what the daemon measures of itself.",
             parameters: [
                 Field("histograms", .boolean, "With the buckets of all histograms; without it only their ranks.")
@@ -209,18 +209,18 @@ extension Method {
                     required: true, "The same of namespaces of blobs."),
                 Field(
                     "totals", .map(of: .count),
-                    "Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs `admin` on the store."
+                    "Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs `monitor` or `admin` on the store."
                 ),
                 Field(
                     "daemon", .object(observed),
-                    "What the daemon has measured of its own work since it began to serve; needs `admin` on the store."),
+                    "What the daemon has measured of its own work since it began to serve; needs `monitor` or `admin` on the store."),
                 Field(
                     "sweep", .object(sweep), required: true,
                     "How the sweep stands that is under way, or how the last one ended."),
                 Field("purgedBytes", .count, required: true, "Bytes that caches have given up for want of space."),
                 Field(
                     "launches", .list(of: .object(launch), maxItems: 64), required: true,
-                    "What was done for the last start of each application (`session.hello` with `launch`); others' need `admin` on the store."
+                    "What was done for the last start of each application (`session.hello` with `launch`); others' need `monitor` or `admin` on the store."
                 ),
             ]),
         Method(

@@ -61,6 +61,15 @@ final class AccessControl {
         return admission
     }
 
+    /// Whether a user in a role has these verbs on a scope now, wherever the user came in.
+    func allows(
+        _ verbs: Verbs, _ store: Method.Store, _ scope: Bytes, group: AccessGroup, role name: String, uid: UInt32
+    ) -> Bool {
+        if name == AccessRules.admin { return true }
+        guard let role = rules.roles[name] else { return false }
+        return permissions(of: User(role: name, uid: uid), role).allows(verbs, store, scope, group: group)
+    }
+
     private func permissions(of user: User, _ role: AccessRules.Role) -> Permissions {
         if let known = permissions[user] { return known }
         if permissions.count >= Self.userLimit { permissions.removeAll() }

@@ -136,7 +136,7 @@ extension AccessRules {
             switch name {
             case "grants":
                 try forEachElement(value, "\(place).grants") { (element, place) throws(Refusal) in
-                    role.grants.append(try grant(element, place))
+                    role.grants += try grants(element, place)
                 }
             case "quotas": try read(quotas: value, into: &role, "\(place).quotas")
             case "auditFailure":
@@ -160,18 +160,21 @@ extension AccessRules {
         return role
     }
 
-    private static func grant(_ text: Text, _ place: String) throws(Refusal) -> Grant {
+    /// What one object grants. With all stores at once `read` is not about secrets: reading those in clear is granted by name.
+    private static func grants(_ text: Text, _ place: String) throws(Refusal) -> [Grant] {
         var stores: [Method.Store] = []
         var scope: ScopePattern?
         var verbs: Verbs = []
         var accessGroup: ScopePattern?
+        var isAboutAll = false
         let known = Method.Store.granted
         try forEachMember(text, place) { (name, value) throws(Refusal) in
             let here = "\(place).\(name)"
             switch name {
             case "store":
                 let word = try word(value, here)
-                stores = word == "*" ? known : known.filter { $0.rawValue == word }
+                isAboutAll = word == "*"
+                stores = isAboutAll ? known : known.filter { $0.rawValue == word }
                 guard !stores.isEmpty else {
                     throw Refusal(
                         description: "\(here): no store \"\(word)\"; there are "
@@ -209,7 +212,15 @@ extension AccessRules {
         guard accessGroup == nil || stores == [.secrets] else {
             throw Refusal(description: "\(place).accessGroup: only secrets have access groups")
         }
-        return Grant(stores: stores, scope: scope, verbs: verbs, accessGroup: accessGroup)
+        guard verbs.isDisjoint(with: [.monitor, .backup]) || stores.contains(.storage) else {
+            throw Refusal(description: "\(place).allow: monitor and backup are of the store \"storage\"")
+        }
+        guard isAboutAll, verbs.contains(.read) else {
+            return [Grant(stores: stores, scope: scope, verbs: verbs, accessGroup: accessGroup)]
+        }
+        let others = Grant(stores: known.filter { $0 != .secrets }, scope: scope, verbs: verbs)
+        let left = verbs.subtracting(.read)
+        return left.isEmpty ? [others] : [others, Grant(stores: [.secrets], scope: scope, verbs: left)]
     }
 
     private static func read(quotas text: Text, into role: inout Role, _ place: String) throws(Refusal) {

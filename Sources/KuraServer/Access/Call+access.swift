@@ -88,8 +88,11 @@ extension Call {
     /// Whether the connection may see what concerns the daemon as a whole.
     var showsDaemon: Bool {
         guard let permissions = connection?.permissions else { return true }
-        return permissions.verbs(onWhole: .storage).contains(.admin)
+        return !permissions.granted(onWhole: .storage).isDisjoint(with: [.monitor, .admin])
     }
+
+    /// The role of whoever calls; empty for the daemon itself.
+    var role: String { connection?.admission.role ?? "" }
 }
 
 extension RPCError {

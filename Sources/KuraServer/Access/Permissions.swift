@@ -44,8 +44,15 @@ final class Permissions: Sendable {
         grants.reduce([]) { $1.stores.contains(store) ? $0.union($1.verbs) : $0 }
     }
 
-    /// What is granted on a store that has no scopes: the grants for all of them, and not for access groups alone.
-    func verbs(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
+    /// What is granted on a store that has no scopes: the grants for all of them, and not for access groups alone. Whoever may read the
+    /// storage's events, or administer it, may call what tells how it does.
+    func verbs(onWhole store: Method.Store) -> Verbs {
+        let granted = granted(onWhole: store)
+        return store == .storage && !granted.isDisjoint(with: [.read, .admin]) ? granted.union(.monitor) : granted
+    }
+
+    /// The same, and nothing that follows from it.
+    func granted(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
 
     private static func verbs(
         _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes,

@@ -27,7 +27,18 @@ enum BackupHandlers {
         guard !reader.has(3) || !passphrase.isEmpty else {
             throw .error(RPCError(.invalidParams, hint: "not empty", parameter: reader.name(3)))
         }
+        if reader.has(2) || reader.has(3), request.selection.hasSecrets { try demandSecrets(connection) }
         try begin(request, to: target(call, taken), passphrase, call, storage)
+    }
+
+    /// What is encrypted to a key of the request's own has the root key in it: whoever opens it reads every secret.
+    /// - Throws: `forbidden` for a role that may not.
+    private static func demandSecrets(_ connection: Connection) throws(Refusal) {
+        guard let permissions = connection.permissions else { return }
+        let missing = Verbs([.read, .admin]).subtracting(permissions.verbs(onWhole: .secrets))
+        guard missing.isEmpty else {
+            throw .error(.forbidden(MissingGrant(store: "secrets", scope: nil, verbs: missing)))
+        }
     }
 
     static func bundle(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -17,7 +17,7 @@ final class BackupTransfer: TransferWork, @unchecked Sendable {
     }
 
     let folded = FoldSignal()
-    var need: (verbs: Verbs, collection: [UInt8]) { (.admin, []) }
+    var need: (verbs: Verbs, collection: [UInt8]) { (.backup, []) }
     var store: Method.Store { .storage }
     var isCancellable: Bool { true }
     private let run: BackupRun

@@ -11,7 +11,7 @@ import KuraTransport
 final class BackupsJob: TransferWork, @unchecked Sendable {
     // Made on the loop, then the thread's alone.
 
-    var need: (verbs: Verbs, collection: [UInt8]) { (.admin, []) }
+    var need: (verbs: Verbs, collection: [UInt8]) { (.backup, []) }
     var store: Method.Store { .storage }
     var isCancellable: Bool { true }
     /// Gives the result object's text without its bracket.

@@ -32,7 +32,8 @@ enum BlobsUploads {
         }
         try call.keepTurn()
         let upload = call.server.uploads.begin(
-            name, put, bytes: bytes, digest: digest, owner: owner, leaseSeconds: reader.integer(9).map { Int($0) })
+            name, put, bytes: bytes, digest: digest, owner: owner, role: call.role,
+            leaseSeconds: reader.integer(9).map { Int($0) })
         out.append("{\"upload\":")
         upload.token.withBytes { out.append(quoted: $0) }
         out.append("}")
@@ -84,6 +85,7 @@ enum BlobsUploads {
                 ticket: storage.takeIn(blob: .upload(upload), within: BlobBound(bytes: upload.limit), for: call.uid))
         }
         guard let upload = copy.upload else { throw .error(RPCError(.internalError)) }
+        guard isAllowed(upload, call) else { throw notFound(call) }
         let content = try BlobsPut.content(of: copy, call)
         try BlobsPut.check(content, against: upload.digest, named: 0, call)
         try BlobsPut.check(content, against: call.digest(1), named: 1, call)
@@ -93,7 +95,7 @@ enum BlobsUploads {
     }
 
     static func abort(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        guard let upload = call.server.uploads.find(call.reader.string(0)) else {
+        guard let upload = call.server.uploads.find(call.reader.string(0)), isAllowed(upload, call) else {
             out.append("{\"aborted\":false}")
             return
         }
@@ -104,13 +106,23 @@ enum BlobsUploads {
 
     /// The upload that the first parameter names, when nobody is adding to it.
     private static func upload(_ call: Call) throws(Refusal) -> BlobUpload {
-        guard let upload = call.server.uploads.find(call.reader.string(0)) else {
-            throw .error(RPCError(.uploadNotFound, parameter: call.reader.name(0)))
+        guard let upload = call.server.uploads.find(call.reader.string(0)), isAllowed(upload, call) else {
+            throw notFound(call)
         }
         guard !upload.isBusy else {
             throw .error(RPCError(.overloaded, hint: "another piece of this upload is being written"))
         }
         return upload
+    }
+
+    /// Whether the caller has the role that has begun it, which may still write there. To others it is as if it were not there.
+    private static func isAllowed(_ upload: BlobUpload, _ call: Call) -> Bool {
+        upload.role == call.role
+            && upload.withName { call.shows([.create, .update], .blobs, scope: Array($0.namespace)) }
+    }
+
+    private static func notFound(_ call: Call) -> Refusal {
+        .error(RPCError(.uploadNotFound, parameter: call.reader.name(0)))
     }
 
     private static func gap(_ received: Int, _ hint: StaticString, _ call: Call) -> RPCError {

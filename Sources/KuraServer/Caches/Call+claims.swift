@@ -9,6 +9,7 @@ extension Call {
         _ parameter: Int, for subject: CacheClaims.Subject, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
+            try checkRole(parameter, storage)
             return try storage.caches.claims.standing(of: reader.string(parameter), for: subject)
         } catch { throw refusal(error, parameter) }
     }
@@ -19,6 +20,7 @@ extension Call {
         _ parameter: Int, of room: ClaimRoom, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Subject? {
         do throws(CacheClaims.Fault) {
+            try checkRole(parameter, storage)
             let subject = try storage.caches.claims.subject(of: reader.string(parameter))
             if let subject, subject.room != room.rawValue { throw .ofAnotherKey }
             return subject
@@ -32,11 +34,20 @@ extension Call {
         _ parameter: Int, of subject: CacheClaims.Subject, seconds: Int64, _ storage: isolated Storage
     ) throws(Refusal) -> CacheClaims.Standing {
         do throws(CacheClaims.Fault) {
+            try checkRole(parameter, storage)
             return try storage.caches.claims.renew(
                 reader.string(parameter), of: subject, lease: .nanoseconds(seconds: seconds),
                 now: monotonicNanoseconds())
         } catch { throw refusal(error, parameter) }
     }
+
+    /// A token is of use to the role alone that has won it.
+    private func checkRole(_ parameter: Int, _ storage: isolated Storage) throws(CacheClaims.Fault) {
+        if let winner = storage.caches.claims.role(of: reader.string(parameter)), winner != role { throw .unknown }
+    }
+
+    /// To whoever may not use it, a token is as if it had never been given.
+    func unknownToken(_ parameter: Int) -> Refusal { refusal(.unknown, parameter) }
 
     private func refusal(_ fault: CacheClaims.Fault, _ parameter: Int) -> Refusal {
         var error = RPCError(.tokenInvalid, parameter: reader.name(parameter))

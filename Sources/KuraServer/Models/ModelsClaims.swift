@@ -64,6 +64,12 @@ extension ModelsHandlers {
     static func fail(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
         let claims = storage.caches.claims
         let found = try call.claimed(0, of: .models, storage)
+        // The method names no namespace that it could be held against.
+        if let found, let namespace = storage.models.namespace(number: found.scope),
+            !call.shows(.update, .models, scope: namespace.name)
+        {
+            throw call.unknownToken(0)
+        }
         try call.keepTurn()
         claims.spend(call.reader.string(0))
         guard let subject = found, let namespace = storage.models.namespace(number: subject.scope) else {

@@ -16,7 +16,7 @@ enum SecretsTokens {
         try call.run { () throws(StoreError) in
             try storage.secrets.issueToken(
                 call.secretName(group: 4), version: call.version(3), seconds: seconds,
-                user: connection.peer?.uid ?? .max, issuer: connection.token, to: &call.plaintext)
+                user: connection.peer?.uid ?? .max, role: call.role, issuer: connection.token, to: &call.plaintext)
         }
         out.wipes = true
         out.append("{\"token\":\"")
@@ -41,7 +41,10 @@ enum SecretsTokens {
         out.wipes = true
         var found: FoundSecret?
         let shown = try call.run { () throws(StoreError) in
-            try storage.secrets.redeem(token: bytes, by: connection.token) { name, secret, value in
+            try storage.secrets.redeem(token: bytes, by: connection.token) { user, role, name in
+                call.server.access.allows(
+                    .read, .secrets, name.service, group: .of(name.group), role: role, uid: user)
+            } _: { name, secret, value in
                 found = secret
                 call.audits(name)
                 out.append("{\"service\":")

@@ -37,7 +37,7 @@ public struct BackupSelection: Sendable, Equatable {
     }
 
     var isEverything: Bool { words.isEmpty && !isBundle }
-    var hasSecrets: Bool { !isBundle && (words.isEmpty || stores.contains(Array("secrets".utf8))) }
+    public var hasSecrets: Bool { !isBundle && (words.isEmpty || stores.contains(Array("secrets".utf8))) }
 
     /// Whether a store is named, as a whole.
     public func names(_ store: String) -> Bool { stores.contains(Array(store.utf8)) }

@@ -16,8 +16,9 @@ public final class BlobUpload: @unchecked Sendable {
     /// Bytes that it is to have; nil when nobody said.
     public let bytes: Int?
     public let digest: ContentDigest?
-    /// The connection that has begun it.
+    /// The connection that has begun it, and its role.
     let beginner: UInt64
+    public let role: String
     /// The connection that it goes with; nil when it has a lease.
     var owner: UInt64? { leaseSeconds == nil ? beginner : nil }
     /// Seconds that it stays without a piece; nil when it goes with its connection.
@@ -40,9 +41,10 @@ public final class BlobUpload: @unchecked Sendable {
 
     fileprivate init(
         token: [UInt8], _ name: BlobName, _ put: BlobPut, bytes: Int?, digest: ContentDigest?, owner: UInt64,
-        leaseSeconds: Int?
+        role: String, leaseSeconds: Int?
     ) {
         self.token = token
+        self.role = role
         namespace = Array(name.namespace)
         key = Array(name.key)
         variant = Array(name.variant)
@@ -75,13 +77,16 @@ public struct BlobUploads {
 
     /// Begins one.
     /// `owner`: number of the connection that it goes with, unless it has a lease.
+    /// `role`: of that connection: no other goes on with it.
     public mutating func begin(
-        _ name: BlobName, _ put: BlobPut, bytes: Int?, digest: ContentDigest?, owner: UInt64, leaseSeconds: Int?
+        _ name: BlobName, _ put: BlobPut, bytes: Int?, digest: ContentDigest?, owner: UInt64, role: String,
+        leaseSeconds: Int?
     ) -> BlobUpload {
-        // 128 bits that nobody guesses: who has it may go on with it.
+        // 128 bits that nobody guesses.
         let token = Self.token()
         let upload = BlobUpload(
-            token: token, name, put, bytes: bytes, digest: digest, owner: owner, leaseSeconds: leaseSeconds)
+            token: token, name, put, bytes: bytes, digest: digest, owner: owner, role: role,
+            leaseSeconds: leaseSeconds)
         all[token] = upload
         extend(upload)
         return upload

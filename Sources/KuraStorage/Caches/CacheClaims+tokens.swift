@@ -20,6 +20,12 @@ extension CacheClaims {
         claims[subject].map { $0.token == maker.read(text) } ?? false
     }
 
+    /// The role that has won the claim which a token holds; nil when it holds none.
+    public func role(of text: Bytes) -> String? {
+        guard let token = maker.read(text), let subject = leases[token.number] else { return nil }
+        return claims[subject]?.role
+    }
+
     /// What a token is about while it holds the claim; nil when it has lost it.
     public func subject(of text: Bytes) throws(Fault) -> Subject? {
         guard let token = maker.read(text), token.number <= lastClaim else { throw .unknown }

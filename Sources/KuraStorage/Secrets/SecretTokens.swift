@@ -28,13 +28,14 @@ final class SecretTokens {
         let version: UInt32?
         let issuer: UInt64
         let user: UInt32
+        let role: String
         /// Nanoseconds since the machine was started.
         let expiresAt: UInt64
         var isSpent = false
 
-        init(_ digest: [UInt8], version: UInt32?, issuer: UInt64, user: UInt32, expiresAt: UInt64) {
+        init(_ digest: [UInt8], version: UInt32?, issuer: UInt64, user: UInt32, role: String, expiresAt: UInt64) {
             (self.digest, self.version, self.issuer, self.user) = (digest, version, issuer, user)
-            self.expiresAt = expiresAt
+            (self.role, self.expiresAt) = (role, expiresAt)
             name.wipes = true
         }
     }
@@ -57,7 +58,8 @@ final class SecretTokens {
     /// Appends a new token for whatever is called so.
     /// - Throws: `.quotaExceeded` when there are too many, or too many of that user's.
     func issue(
-        _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, issuer: UInt64, to output: inout ByteBuffer
+        _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, role: String, issuer: UInt64,
+        to output: inout ByteBuffer
     ) throws(StoreError) {
         removeExpired()
         guard tokens.count < SecretsStore.tokensLimit else { throw .quotaExceeded(limit: SecretsStore.tokensLimit) }
@@ -68,7 +70,7 @@ final class SecretTokens {
         Randomness.append(Self.tokenBytes, to: &random)
         let (place, digest) = hash(random.bytes)
         let token = Token(
-            digest, version: version, issuer: issuer, user: user,
+            digest, version: version, issuer: issuer, user: user, role: role,
             expiresAt: Self.now.later(by: .nanoseconds(seconds: seconds)))
         for part in [name.service, name.account, name.group] { token.name.append(prefixed: part) }
         tokens[place] = token
@@ -77,10 +79,12 @@ final class SecretTokens {
     }
 
     /// Lends the name and version that a token is for.
+    /// - Parameter mayRead: whether the user in the role that has asked for it still could read the secret.
     /// - Throws: `.unusableToken`, and what `body` throws.
-    func look<R>(_ text: Bytes, by connection: UInt64, _ body: (SecretName, UInt32?) throws(StoreError) -> R)
-        throws(StoreError) -> R
-    {
+    func look<R>(
+        _ text: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
+        _ body: (SecretName, UInt32?) throws(StoreError) -> R
+    ) throws(StoreError) -> R {
         let (_, token) = try find(text)
         guard !token.isSpent else { throw .unusableToken(.spent) }
         guard token.issuer != connection else { throw .unusableToken(.own) }
@@ -92,7 +96,9 @@ final class SecretTokens {
             parts.append(bytes.extracting(position + 4..<position + 4 + count))
             position += 4 + count
         }
-        return try body(SecretName(service: parts[0], account: parts[1], group: parts[2]), token.version)
+        let name = SecretName(service: parts[0], account: parts[1], group: parts[2])
+        guard mayRead(token.user, token.role, name) else { throw .unusableToken(.unknown) }
+        return try body(name, token.version)
     }
 
     /// From now on it leads to nothing.
@@ -141,12 +147,13 @@ extension SecretsStore {
     ///   - name: the secret; nobody looks whether there is one.
     ///   - version: which one; nil for the newest at that time.
     ///   - seconds: how long the token is good.
-    ///   - user: who asks.
+    ///   - user: who asks, in which role.
     ///   - issuer: the connection that asks.
     ///   - output: gets 32 bytes, and zeroes what leaves it.
     /// - Throws: `.sealed`, `.integrity`, `.preparing`, `.quotaExceeded`.
     public func issueToken(
-        _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, issuer: UInt64, to output: inout ByteBuffer
+        _ name: SecretName, version: UInt32?, seconds: Int, user: UInt32, role: String, issuer: UInt64,
+        to output: inout ByteBuffer
     ) throws(StoreError) {
         let vault = try open()
         let tokens: SecretTokens
@@ -156,17 +163,18 @@ extension SecretsStore {
             tokens = try SecretTokens()
             vault.tokens = tokens
         }
-        try tokens.issue(name, version: version, seconds: seconds, user: user, issuer: issuer, to: &output)
+        try tokens.issue(name, version: version, seconds: seconds, user: user, role: role, issuer: issuer, to: &output)
     }
 
     /// Lends what a token leads to, as `get` does. The token is as good as before: `spend` makes it worthless.
     /// - Throws: `.unusableToken`, and as `get`.
     public func redeem(
-        token: Bytes, by connection: UInt64, _ body: (SecretName, FoundSecret, Bytes) -> Void
+        token: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
+        _ body: (SecretName, FoundSecret, Bytes) -> Void
     ) throws(StoreError) -> UInt64 {
         guard let tokens = try open().tokens else { throw .unusableToken(.unknown) }
         do throws(StoreError) {
-            return try tokens.look(token, by: connection) { (name, version) throws(StoreError) in
+            return try tokens.look(token, by: connection, mayRead: mayRead) { (name, version) throws(StoreError) in
                 var isThere = false
                 let rev = try get(name, version: version) { secret, value in
                     isThere = true

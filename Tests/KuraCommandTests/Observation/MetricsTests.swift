@@ -66,7 +66,7 @@ import Testing
             [request.result(request.method == "storage.status" ? ObservedDaemon.status() : "{\"databases\":[]}")]
         }
         let outcome = CapturedConsole().run("metrics", on: server)
-        #expect(outcome.status == .refused && outcome.output == "" && outcome.errors.contains("read and admin"))
+        #expect(outcome.status == .refused && outcome.output == "" && outcome.errors.contains("monitor"))
     }
 
     // MARK: Over HTTP

@@ -8,7 +8,8 @@ import Testing
     /// Verbs without which the method's example is refused.
     private static let needs: [String: [String]] = [
         "rpc.discover": [], "rpc.cancel": [], "session.hello": [], "session.can": [], "storage.ping": [],
-        "storage.health": ["read"], "storage.status": ["read"],
+        // Any of monitor, read and admin will do.
+        "storage.health": [], "storage.status": [],
         "transaction.apply": ["create", "update"],
         "changes.list": ["read"], "changes.watch": ["read"], "changes.unwatch": ["read"], "changes.wait": ["read"],
         "settings.get": ["read"], "settings.getMany": ["read"], "settings.put": ["create", "update"],
@@ -57,16 +58,26 @@ import Testing
         "blobs.scopes": ["list"], "blobs.describe": ["list"], "blobs.configure": ["admin"],
         "blobs.beginUpload": ["create", "update"], "blobs.appendUpload": ["create", "update"],
         "blobs.commitUpload": ["create", "update"], "blobs.abortUpload": ["create", "update"],
-        "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": ["read"], "storage.sweep": ["admin"],
+        "models.describe": ["list"], "models.scopes": ["list"], "storage.stats": [], "storage.sweep": ["admin"],
         "storage.diskWrites": ["admin"], "storage.resolveReport": ["admin"], "storage.slow": ["admin"],
-        "storage.backup": ["admin"], "storage.bundle": ["admin"], "backups.list": ["admin"],
-        "backups.verify": ["admin"], "backups.prune": ["admin"],
-        "backups.compare": ["admin"],
+        "storage.backup": ["backup"], "storage.bundle": ["backup"], "backups.list": ["backup"],
+        "backups.verify": ["backup"], "backups.prune": ["backup"],
+        "backups.compare": ["backup"],
         "storage.quarantine": ["admin"], "storage.acknowledge": ["admin"], "storage.check": ["admin"],
         "storage.compact": ["admin"],
         "secrets.audit": ["admin"], "secrets.auditVerify": ["admin"],
     ]
-    private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin"]
+    private static let verbs = ["list", "read", "create", "update", "delete", "use", "admin", "monitor", "backup"]
+
+    /// A role with these verbs on everything. Reading secrets is granted by name.
+    private static func role(_ verbs: [String], on scope: String = "*") -> String {
+        func grant(_ store: String, _ verbs: [String]) -> String {
+            let allow = verbs.map { "\"\($0)\"" }.joined(separator: ",")
+            return "{\"store\":\"\(store)\",\"scope\":\"\(scope)\",\"allow\":[\(allow)]}"
+        }
+        let secrets = verbs.filter { !["monitor", "backup"].contains($0) }
+        return "{\"grants\":[\(grant("*", verbs)),\(grant("secrets", secrets))]}"
+    }
 
     private func call(_ method: Method, _ path: String) throws -> String {
         let client = try Client(path: path)
@@ -81,8 +92,7 @@ import Testing
     @Test func `each method is refused without any one of the verbs that it needs, and only then`() throws {
         var roles: [String: String] = [:]
         for missing in Self.verbs {
-            let rest = Self.verbs.filter { $0 != missing }.map { "\"\($0)\"" }.joined(separator: ",")
-            roles["no-" + missing] = "{\"grants\":[{\"store\":\"*\",\"scope\":\"*\",\"allow\":[\(rest)]}]}"
+            roles["no-" + missing] = Self.role(Self.verbs.filter { $0 != missing })
         }
         let daemon = try RoleDaemon(roles)
         for method in Method.all {
@@ -99,10 +109,9 @@ import Testing
     }
 
     @Test func `without grants each method is refused in the same bytes whether the thing exists or not`() throws {
-        let all = Self.verbs.map { "\"\($0)\"" }.joined(separator: ",")
         let daemon = try RoleDaemon([
             "none": "{}",
-            "elsewhere": "{\"grants\":[{\"store\":\"*\",\"scope\":\"elsewhere-*\",\"allow\":[\(all)]}]}",
+            "elsewhere": Self.role(Self.verbs, on: "elsewhere-*"),
         ])
         func refusals(_ role: String) throws -> [String: String] {
             try Dictionary(

@@ -172,6 +172,84 @@ import Testing
         #expect(kind(try client.call("settings.export", "{\"domains\":[\"mine\",\"absent\"]}")) == "forbidden")
     }
 
+    @Test func `watching and backups are rights of their own, and none of them reads what is stored`() throws {
+        let daemon = try RoleDaemon([
+            "watcher": RoleDaemon.role(RoleDaemon.grant("storage", "*", "monitor")),
+            "keeper": RoleDaemon.role(RoleDaemon.grant("storage", "*", "backup")),
+            "operator": RoleDaemon.role(RoleDaemon.grant("storage", "*", "read", "admin")),
+        ])
+        try daemon.connect("admin").result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let watcher = try daemon.connect("watcher")
+        #expect(try watcher.result("storage.health")["ready"]?.bool == true)
+        #expect(try watcher.result("storage.status")["sockets"] != nil)
+        #expect(try watcher.result("storage.stats")["daemon"]?["requests"] != nil)
+        for (method, params) in [
+            ("documents.get", "{\"collection\":\"c\",\"id\":\"a\"}"), ("storage.backup", "{\"name\":\"b\"}"),
+            ("backups.list", "{}"), ("storage.compact", "{}"), ("storage.diskWrites", "{}"), ("storage.slow", "{}"),
+            ("changes.watch", "{\"stores\":[\"storage\"]}"),
+        ] { #expect(kind(try watcher.call(method, params)) == "forbidden", "\(method)") }
+        #expect(kind(try daemon.connect("operator").call("storage.backup", "{\"name\":\"b\"}")) == "forbidden")
+        let keeper = try daemon.connect("keeper")
+        try keeper.result("storage.backup", "{\"name\":\"b\"}")
+        #expect(kind(try keeper.call("storage.compact")) == "forbidden")
+        // What its own key opens has the root key in it.
+        let own = "\"passphrase\":\"mine\""
+        let refused = try keeper.call("storage.backup", "{\"name\":\"c\",\(own)}")
+        #expect(kind(refused) == "forbidden" && refused["error"]?["data"]?["grant"]?["store"]?.text == "secrets")
+        try keeper.result("storage.backup", "{\"name\":\"c\",\(own),\"include\":[\"documents\"]}")
+    }
+
+    @Test func `who may read everything does not thereby read secrets`() throws {
+        let daemon = try RoleDaemon([
+            "reader": RoleDaemon.role(RoleDaemon.grant("*", "*", "list", "read")),
+            "both": RoleDaemon.role(
+                RoleDaemon.grant("*", "*", "list", "read"), RoleDaemon.grant("secrets", "s", "read")),
+        ])
+        try daemon.connect("admin").result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\"}")
+        let name = "{\"service\":\"s\",\"account\":\"a\"}"
+        #expect(kind(try daemon.connect("reader").call("secrets.get", name)) == "forbidden")
+        #expect(try daemon.connect("reader").result("secrets.list")["items"]?.elements.count == 1)
+        #expect(try daemon.connect("both").result("secrets.get", name)["secret"]?.text == "x")
+    }
+
+    @Test func `what one request hands to another is of use to its own role alone, as long as that may`() throws {
+        let writes = RoleDaemon.grant("blobs", "mine", "create", "update"),
+            caches = RoleDaemon.grant("models", "mine", "read", "create", "update")
+        let role = RoleDaemon.role(writes, caches, RoleDaemon.grant("secrets", "mine", "read"))
+        let daemon = try RoleDaemon(["one": role, "two": role, "reader": RoleDaemon.role()])
+        try daemon.connect("admin").result(
+            "secrets.put", "{\"service\":\"mine\",\"account\":\"a\",\"secret\":\"x\"}")
+        let (one, two) = (try daemon.connect("one"), try daemon.connect("two"))
+        func upload() throws -> String {
+            let begin = "{\"namespace\":\"mine\",\"key\":\"k\",\"leaseSeconds\":600}"
+            return try #require(try one.result("blobs.beginUpload", begin)["upload"]?.text)
+        }
+        func piece(_ upload: String) -> String { "{\"upload\":\"\(upload)\",\"offset\":0,\"data\":\"AQI=\"}" }
+        let first = try upload()
+        #expect(kind(try two.call("blobs.appendUpload", piece(first))) == "uploadNotFound")
+        #expect(kind(try two.call("blobs.commitUpload", "{\"upload\":\"\(first)\"}")) == "uploadNotFound")
+        #expect(try two.result("blobs.abortUpload", "{\"upload\":\"\(first)\"}")["aborted"]?.bool == false)
+        try one.result("blobs.appendUpload", piece(first))
+        try one.result("blobs.commitUpload", "{\"upload\":\"\(first)\"}")
+        let claim = "{\"namespace\":\"mine\",\"key\":\"m\",\"claim\":true,\"leaseSeconds\":600}"
+        let token = try #require(try one.result("models.get", claim)["token"]?.text)
+        for (method, params) in [
+            ("models.fail", "{\"token\":\"\(token)\"}"),
+            ("models.put", "{\"namespace\":\"mine\",\"key\":\"m\",\"value\":1,\"token\":\"\(token)\"}"),
+            ("models.renew", "{\"namespace\":\"mine\",\"key\":\"m\",\"token\":\"\(token)\"}"),
+        ] { #expect(kind(try two.call(method, params)) == "tokenInvalid", "\(method)") }
+        let issue = "{\"service\":\"mine\",\"account\":\"a\",\"ttlSeconds\":600}"
+        func issued() throws -> String { try #require(try one.result("secrets.issueToken", issue)["token"]?.text) }
+        let reader = try daemon.connect("reader")
+        #expect(try reader.result("secrets.redeemToken", "{\"token\":\"\(issued())\"}")["secret"]?.text == "x")
+        // The grants go, and with them what was handed out.
+        let (left, second) = (try issued(), try upload())
+        try daemon.reload(daemon.configuration(["one": RoleDaemon.role(), "two": role, "reader": RoleDaemon.role()]))
+        #expect(kind(try one.call("blobs.appendUpload", piece(second))) != nil)
+        #expect(kind(try reader.call("secrets.redeemToken", "{\"token\":\"\(left)\"}")) == "tokenUnusable")
+        #expect(kind(try one.call("models.fail", "{\"token\":\"\(token)\"}")) != nil)
+    }
+
     @Test func `status is for those who may read the storage, and its details for its administrators`() throws {
         let daemon = try RoleDaemon([
             "monitor": RoleDaemon.role(RoleDaemon.grant("storage", "*", "read")),

@@ -120,7 +120,7 @@ import Testing
     @Test func `only an administrator is told of what others do`() throws {
         let daemon = try RoleDaemon([
             "reader": RoleDaemon.role(RoleDaemon.grant("storage", "*", "read")),
-            "monitor": RoleDaemon.role(RoleDaemon.grant("storage", "*", "read", "admin")),
+            "monitor": RoleDaemon.role(RoleDaemon.grant("storage", "*", "monitor")),
         ])
         let reader = try daemon.connect("reader").result("storage.stats", "{\"histograms\":true}")
         #expect(reader["daemon"] == nil && reader["sizes"] != nil)
