@@ -6,9 +6,21 @@ import KuraProtocol
 
 /// Where a command prints and reads. Belongs to one thread.
 final class Console {
+    /// Only `Console` writes to one: what goes to a terminal has to be made safe for it.
     struct Stream {
         let isTerminal: Bool
-        let write: ([UInt8]) -> Void
+        private let write: ([UInt8]) -> Void
+
+        init(isTerminal: Bool, write: @escaping ([UInt8]) -> Void) {
+            self.isTerminal = isTerminal
+            self.write = write
+        }
+
+        /// A terminal gets no control characters but line ends, tabs and our own colours.
+        fileprivate func show(_ bytes: [UInt8]) { write(isTerminal ? TerminalText.page(bytes) : bytes) }
+
+        /// What moves the cursor: never with anything of a value, a file or a daemon in it.
+        fileprivate func control(_ sequence: StaticString) { write("\(sequence)".utf8.map { $0 }) }
     }
 
     let output: Stream
@@ -91,20 +103,41 @@ final class Console {
 
     // MARK: Printing
 
-    func print(_ text: String) { output.write(Array(text.utf8)) }
+    func print(_ text: String) { output.show(Array(text.utf8)) }
 
-    func print(line bytes: [UInt8]) { output.write(bytes + [0x0A]) }
+    func print(line bytes: [UInt8]) { output.show(bytes + [0x0A]) }
+
+    /// Bytes as they are, unless a terminal gets them.
+    func print(raw bytes: [UInt8]) { output.show(bytes) }
+
+    /// Draws a screen over what was there before: nothing flickers.
+    func draw(_ lines: [String]) {
+        output.control("\u{1B}[H")
+        for (index, line) in lines.enumerated() {
+            if index > 0 { output.control("\r\n") }
+            output.show(Array(line.utf8))
+            output.control("\u{1B}[K")
+        }
+        output.control("\u{1B}[J")
+    }
+
+    /// Draws the last line of standard error anew.
+    func draw(errorLine line: String) {
+        errors.control("\r")
+        errors.show(Array(line.utf8))
+        errors.control("\u{1B}[K")
+    }
 
     /// What is no result and is worth knowing; standard error.
     func remark(_ text: String) {
         guard !isQuiet else { return }
-        errors.write(Array("\(errorStyle.dim("kura: " + Visible.line(text)))\n".utf8))
+        errors.show(Array("\(errorStyle.dim("kura: " + Visible.line(text)))\n".utf8))
     }
 
     func fail(_ failure: Failure, isJSON: Bool) {
-        if isJSON, let reply = failure.reply { return errors.write(reply + [0x0A]) }
+        if isJSON, let reply = failure.reply { return errors.show(reply + [0x0A]) }
         let hint = failure.hint.map { "\(errorStyle.dim("hint:")) \(laidOut($0, behind: "hint: "))\n" } ?? ""
-        errors.write(
+        errors.show(
             Array("\(errorStyle.red("kura:")) \(laidOut(failure.message, behind: "kura: "))\n\(hint)".utf8))
     }
 

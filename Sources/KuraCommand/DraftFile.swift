@@ -209,7 +209,7 @@ private final class DraftName {
 extension Console {
     /// Writes a file whole; what is for standard output goes where results go.
     func write(_ bytes: [UInt8], to draft: borrowing DraftFile) throws(Failure) {
-        if draft.isStandardOutput { return output.write(bytes) }
+        if draft.isStandardOutput { return print(raw: bytes) }
         try bytes.withBytes { (bytes) throws(Failure) in try draft.write(bytes) }
         try draft.finish()
     }

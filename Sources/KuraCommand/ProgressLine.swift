@@ -61,13 +61,13 @@ final class ProgressLine {
         guard time - start >= 1, time - lastDrawn >= 0.1 else { return }
         lastDrawn = time
         isShown = true
-        console.errors.write(Array("\r\(line(elapsed: time - start))\u{1B}[K".utf8))
+        console.draw(errorLine: line(elapsed: time - start))
     }
 
     func erase() {
         guard isShown else { return }
         isShown = false
-        console.errors.write(Array("\r\u{1B}[K".utf8))
+        console.draw(errorLine: "")
     }
 
     /// One column short of the width: a full line would wrap.

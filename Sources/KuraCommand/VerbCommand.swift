@@ -153,7 +153,7 @@ struct VerbCommand {
         if options.form != .standard {
             console.print(line: result)
         } else if !console.output.isTerminal {
-            console.output.write(value.raw)
+            console.print(raw: value.raw)
         } else if case .dictionary(let texts) = value {
             console.print(Visible.text(String(decoding: JSONDocument.indented(texts), as: UTF8.self)) + "\n")
         } else if let text = String(validating: value.raw, as: UTF8.self) {

@@ -1,39 +1,12 @@
 import KuraBytes
 
-/// Text made safe for a terminal: stored values must not move its cursor, set its title, or turn the direction of writing.
+/// Text as it is shown: safe for a terminal, and as wide as it is there.
 enum Visible {
     /// For one line: line ends and tabs are written as `\n` and `\t`.
-    static func line(_ text: String) -> String { escape(text, keeping: []) }
+    static func line(_ text: String) -> String { TerminalText.line(text) }
 
     /// Line ends and tabs stay.
-    static func text(_ text: String) -> String { escape(text, keeping: ["\n", "\t"]) }
-
-    private static func escape(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
-        guard text.unicodeScalars.contains(where: { isDangerous($0) && !kept.contains($0) }) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            if !isDangerous(scalar) || kept.contains(scalar) {
-                result.unicodeScalars.append(scalar)
-            } else {
-                switch scalar {
-                case "\n": result += "\\n"
-                case "\t": result += "\\t"
-                case "\r": result += "\\r"
-                default:
-                    let digits = String(scalar.value, radix: 16)
-                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            }
-        }
-        return result
-    }
-
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
-        }
-    }
+    static func text(_ text: String) -> String { TerminalText.text(text) }
 
     // MARK: Width
 

@@ -109,18 +109,18 @@ struct Kurad {
                 guard let number = Int32(text), number >= 0 else { Self.refuse("--key-fd is a descriptor's number") }
                 flags.keyDescriptor = number
             case "--print-openrpc":
-                Self.print(OpenRPC.document(version: Daemon.version))
+                ProgramOutput.print(OpenRPC.document(version: Daemon.version))
                 exit(0)
             case "--print-docs":
                 let name = value(of: argument, inline)
                 guard let text = MethodDocs.render(named: name) else { Self.refuse("no such page: \(name)") }
-                Self.print(Array((text + "\n").utf8))
+                ProgramOutput.print(Array((text + "\n").utf8))
                 exit(0)
             case "--version":
-                Self.print(Array("kurad \(Daemon.version)\n".utf8))
+                ProgramOutput.print(Array("kurad \(Daemon.version)\n".utf8))
                 exit(0)
             case "--help", "-h":
-                Self.print(Array(help.utf8))
+                ProgramOutput.print(Array(help.utf8))
                 exit(0)
             default: Self.refuse("unknown argument \(argument)")
             }
@@ -157,17 +157,7 @@ struct Kurad {
     }
 
     private static func refuse(_ message: String) -> Never {
-        print(Array("kurad: \(message)\nTry 'kurad --help'.\n".utf8), to: STDERR_FILENO)
+        ProgramOutput.print(Array("kurad: \(message)\nTry 'kurad --help'.\n".utf8), to: STDERR_FILENO)
         exit(2)
-    }
-
-    private static func print(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            // Safety: address and count are of the same bytes.
-            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { exit(1) }
-            rest = rest.dropFirst(count)
-        }
     }
 }

@@ -112,9 +112,7 @@ final class LiveTerminal {
     }
 
     /// Over what was drawn before: nothing flickers.
-    func draw(_ lines: [String], _ console: Console) {
-        console.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
-    }
+    func draw(_ lines: [String], _ console: Console) { console.draw(lines) }
 
     /// Waits for so long, or for a key.
     /// - Returns: false when it is to end.
@@ -147,8 +145,8 @@ final class LiveTerminal {
         if number != 0 { raise(number) }
     }
 
-    private static func write(_ text: String) {
-        let bytes = Array(text.utf8)
+    private static func write(_ sequence: StaticString) {
+        let bytes = Array("\(sequence)".utf8)
         bytes.withBytes { _ = unsafe Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
 }

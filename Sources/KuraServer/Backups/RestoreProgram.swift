@@ -59,12 +59,12 @@ public enum RestoreProgram {
         let options: Options
         do throws(Usage) {
             guard !arguments.contains("--help"), !arguments.contains("-h") else {
-                print(help, to: STDOUT_FILENO)
+                ProgramOutput.print(help, to: STDOUT_FILENO)
                 return 0
             }
             options = try parse(arguments)
         } catch {
-            print("kurad restore: \(error.message)\nTry 'kurad restore --help'.\n", to: STDERR_FILENO)
+            ProgramOutput.print("kurad restore: \(error.message)\nTry 'kurad restore --help'.\n", to: STDERR_FILENO)
             return 2
         }
         do throws(BackupFault) {
@@ -73,7 +73,7 @@ public enum RestoreProgram {
         } catch {
             var reason = "\(error)"
             if case .keyNeeded = error { reason += " (--identity FILE or --passphrase-file FILE)" }
-            print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
+            ProgramOutput.print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
             return 1
         }
     }
@@ -138,7 +138,7 @@ public enum RestoreProgram {
             let (manifest, bytes, digest) = try BackupRestore.verify(file, options.opener)
             var text = options.isJSON ? json(manifest, nil) : describe(manifest)
             if !options.isJSON { text += "whole: \(bytes) bytes, BLAKE2b-256\n\(BackupsJob.digits(digest))\n" }
-            if !options.isQuiet { print(text, to: STDOUT_FILENO) }
+            if !options.isQuiet { ProgramOutput.print(text, to: STDOUT_FILENO) }
             return
         }
         let directory =
@@ -153,12 +153,12 @@ public enum RestoreProgram {
             let percent = total > 0 ? done * 100 / total : 100
             guard bar, percent != shown else { return }
             shown = percent
-            print("\rrestore: \(percent)%", to: STDERR_FILENO)
+            ProgramOutput.draw(errorLine: "restore: \(percent)%")
         }
-        if bar { print("\r\u{1B}[K", to: STDERR_FILENO) }
+        if bar { ProgramOutput.draw(errorLine: "") }
         if options.isQuiet { return }
         guard !options.isJSON else {
-            print(json(outcome.manifest, outcome), to: STDOUT_FILENO)
+            ProgramOutput.print(json(outcome.manifest, outcome), to: STDOUT_FILENO)
             return
         }
         var text = describe(outcome.manifest)
@@ -178,7 +178,7 @@ public enum RestoreProgram {
 
                 """
         }
-        print(text, to: STDOUT_FILENO)
+        ProgramOutput.print(text, to: STDOUT_FILENO)
     }
 
     // MARK: Telling
@@ -243,14 +243,5 @@ public enum RestoreProgram {
             }
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private static func print(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
     }
 }

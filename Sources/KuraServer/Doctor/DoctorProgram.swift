@@ -43,7 +43,7 @@ public enum DoctorProgram {
             let inline = word.hasPrefix("--") && parts.count == 2 ? parts[1] : nil
             switch inline == nil ? word : parts[0] {
             case "--help", "-h":
-                print(help, to: STDOUT_FILENO)
+                ProgramOutput.print(help, to: STDOUT_FILENO)
                 return 0
             case "--json": options.isJSON = true
             case "--config-only": options.isConfigOnly = true
@@ -54,12 +54,12 @@ public enum DoctorProgram {
             }
         }
         let findings = findings(options)
-        for finding in findings { print(options.isJSON ? json(finding) : text(finding), to: STDOUT_FILENO) }
+        for finding in findings { ProgramOutput.print(options.isJSON ? json(finding) : text(finding), to: STDOUT_FILENO) }
         return status(findings.map(\.severity).max() ?? .ok)
     }
 
     private static func refuse(_ message: String) -> Int32 {
-        print("kurad doctor: \(message)\nTry 'kurad doctor --help'.\n", to: STDERR_FILENO)
+        ProgramOutput.print("kurad doctor: \(message)\nTry 'kurad doctor --help'.\n", to: STDERR_FILENO)
         return 2
     }
 
@@ -113,14 +113,5 @@ public enum DoctorProgram {
         if !finding.advice.isEmpty { object.text("advice", finding.advice, &out) }
         out.append("}\n")
         return String(decoding: out.bytes, as: UTF8.self)
-    }
-
-    private static func print(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
     }
 }
