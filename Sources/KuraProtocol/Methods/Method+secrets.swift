@@ -194,20 +194,19 @@ extension Method {
             "secrets.describe", .secrets, .read, needs: .scope(.list, "service"), "Tells what a service is.",
             parameters: [service],
             result: [
-                Field("count", .count, required: true, "Secrets in it."),
+                seen,
                 Field("maxVersions", .count, required: true, "Versions that an item keeps."),
                 Field(
                     "auditReads", .word(["each", "batched"]),
                     "When reads are in the audit; left out when there is no such service."),
                 Field("installation", .scope, "Which installation its secrets belong to."),
-                Field("keyNumber", .count, "Which key of its own it has, from 1."),
+                Field("keyNumber", .count, "Which key of its own it has, from 1; for who sees all of it."),
                 Field("rewrapping", .boolean, "True while something is still to be sealed anew with it."),
                 Field(
                     "head", .text(maxBytes: 64),
-                    "What its secrets come to, 64 hexadecimal digits: another one after each change, the same again only for the same secrets."
+                    "What its secrets come to, 64 hexadecimal digits: another one after each change, the same again only for the same secrets; for who sees all of it."
                 ),
-                Field(
-                    "rev", .revision, required: true, "Revision of its last change; 0 when there is no such service."),
+                Field("rev", .revision, "Revision of the last change of them; 0 when there is no such service."),
             ],
             errors: readErrors, example: "{\"service\":\"mail\"}"),
         Method(
@@ -218,9 +217,9 @@ extension Method {
                     .list(
                         of: .object([
                             Field("service", .scope, required: true, "Name."),
-                            Field("count", .count, required: true, "Secrets in it."),
-                            Field("rev", .revision, required: true, "Revision of its last change."),
-                        ]), maxItems: Int(Int32.max)), required: true, "One object a service, in an order of its own."),
+                            seen, Field("rev", .revision, "Revision of the last change of them."),
+                        ]), maxItems: Int(Int32.max)), required: true,
+                    "One object a service, in an order of its own; those in which the caller sees a secret."),
                 .nowRev,
             ], errors: readErrors),
         Method(
@@ -293,6 +292,9 @@ extension Method {
     private static let algorithm = Field("algorithm", .word(algorithms), "Of a key: what it is good for.")
 
     private static let service = Field.secretsService
+    private static let seen = Field(
+        "count", .count,
+        "Secrets in it that the caller sees; left out, as `rev` is, where it sees some access groups and there are more than 1,000 secrets.")
     private static let account = Field.secretsAccount
     private static let accessGroup = Field.secretsGroup
     private static let label = Field("label", .text(maxBytes: 512), "What to show people.")

@@ -79,6 +79,9 @@ extension Call {
         return permissions.allows(verbs, store, service, group: group)
     }
 
+    /// Whether the connection may list the secrets of a service, whatever groups they are in.
+    func seesEachGroup(of service: Bytes) -> Bool { connection?.permissions?.listsEachGroup(of: service) ?? true }
+
     /// Whether the connection has introduced itself as this application, of whatever version.
     func isClient(_ name: [UInt8]) -> Bool {
         guard let known = connection?.clientName, known.starts(with: name) else { return false }

@@ -54,6 +54,14 @@ final class Permissions: Sendable {
     /// The same, and nothing that follows from it.
     func granted(onWhole store: Method.Store) -> Verbs { verbs(store, Bytes(), group: .of(Bytes())) }
 
+    /// Whether secrets of a service may be listed in all groups and in none.
+    func listsEachGroup(of service: Bytes) -> Bool {
+        let grants = grants.filter {
+            $0.stores.contains(.secrets) && $0.verbs.contains(.list) && $0.scope.matches(service, uid: uid)
+        }
+        return grants.contains { $0.accessGroup == nil } && grants.contains { $0.accessGroup?.text == "*" }
+    }
+
     private static func verbs(
         _ grants: [AccessRules.Grant], _ uid: UInt32, _ store: Method.Store, _ scope: Bytes,
         _ group: AccessGroup = .any

@@ -5,8 +5,8 @@ import KuraStorage
 /// Answers what only looks at `secrets.*`. Numbers of parameters are positions in the method table.
 enum SecretsHandlers {
     static let all: [String: Handler] = [
-        "secrets.get": get, "secrets.list": list, "secrets.versions": versions, "secrets.describe": describe,
-        "secrets.scopes": scopes, "secrets.put": SecretsChanges.put, "secrets.delete": SecretsChanges.delete,
+        "secrets.get": get, "secrets.list": list, "secrets.versions": versions,
+        "secrets.put": SecretsChanges.put, "secrets.delete": SecretsChanges.delete,
         "secrets.restoreVersion": SecretsChanges.restore, "secrets.generate": SecretsChanges.generate,
         "secrets.destroyVersion": SecretsChanges.destroyVersion,
         "secrets.rename": SecretsChanges.rename, "secrets.setAttributes": SecretsChanges.setAttributes,
@@ -162,57 +162,6 @@ enum SecretsHandlers {
         out.append(unsigned: rev)
         out.append("}")
         call.shows(shown)
-    }
-
-    static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        var isThere = false
-        try call.run { () throws(StoreError) in
-            try storage.secrets.describe(service: call.reader.string(0)) { service in
-                isThere = true
-                out.append("{\"count\":")
-                out.append(integer: Int64(service.count))
-                out.append(",\"maxVersions\":")
-                out.append(integer: Int64(service.maxVersions))
-                out.append(service.auditsEachRead ? ",\"auditReads\":\"each\"" : ",\"auditReads\":\"batched\"")
-                if !service.installation.isEmpty {
-                    out.append(",\"installation\":")
-                    out.append(quoted: service.installation)
-                }
-                out.append(",\"keyNumber\":")
-                out.append(integer: Int64(service.keyNumber))
-                if service.isRewrapping { out.append(",\"rewrapping\":true") }
-                out.append(",\"head\":\"")
-                service.head.withBytes { out.append(hexadecimal: $0) }
-                out.append("\",\"rev\":")
-                out.append(unsigned: service.rev)
-                out.append("}")
-                call.shows(service.rev)
-            }
-        }
-        if !isThere { out.append("{\"count\":0,\"maxVersions\":10,\"rev\":0}") }
-    }
-
-    static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        out.append("{\"scopes\":[")
-        var isFirst = true
-        try call.run { () throws(StoreError) in
-            try storage.secrets.services { service in
-                guard call.shows(.list, .secrets, service: service.name, group: .any) else { return }
-                out.append(isFirst ? "{\"service\":" : ",{\"service\":")
-                isFirst = false
-                out.wipes = true
-                out.append(quoted: service.name)
-                out.append(",\"count\":")
-                out.append(integer: Int64(service.count))
-                out.append(",\"rev\":")
-                out.append(unsigned: service.rev)
-                out.append("}")
-            }
-        }
-        out.append("],\"rev\":")
-        out.append(unsigned: storage.rev)
-        out.append("}")
-        call.shows(storage.rev)
     }
 }
 

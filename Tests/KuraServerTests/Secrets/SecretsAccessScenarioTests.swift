@@ -99,6 +99,16 @@ import Testing
         #expect(try listed(team) == ["steam1"])
         #expect(try listed(admin).sorted() == ["s", "steam1", "t"])
         #expect(try app.result("secrets.scopes")["scopes"]?.elements.count == 1)
+        // Counts and revisions are those of what is seen.
+        let before = try team.result("secrets.describe", "{\"service\":\"s\"}")
+        #expect(before["count"]?.int == 1 && before["head"] == nil && before["keyNumber"] == nil, "\(before)")
+        try admin.result("secrets.put", "{\"service\":\"s\",\"account\":\"bob\",\"secret\":\"x\"}")
+        try admin.result(
+            "secrets.put", "{\"service\":\"t\",\"account\":\"bob\",\"accessGroup\":\"x\",\"secret\":\"x\"}")
+        #expect(try team.result("secrets.describe", "{\"service\":\"s\"}") == before)
+        #expect(try team.result("secrets.scopes")["scopes"]?[0]?["rev"] == before["rev"])
+        #expect(try app.result("secrets.scopes")["scopes"]?[0]?["count"]?.int == 2)
+        #expect(try admin.result("secrets.describe", "{\"service\":\"s\"}")["count"]?.int == 3)
         // Who may only put learns that the condition failed, and no revision.
         let error = try daemon.connect("drop").refusal(
             "secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"x\",\"ifRev\":0}")

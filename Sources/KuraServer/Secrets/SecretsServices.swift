@@ -1,0 +1,129 @@
+import KuraBytes
+import KuraProtocol
+import KuraStorage
+
+/// Answers what tells of services: how many secrets one has, and when it changed last. A role that sees some of a service's access groups is
+/// told of the secrets in those alone.
+enum SecretsServices {
+    static let all: [String: Handler] = ["secrets.describe": describe, "secrets.scopes": scopes]
+
+    /// Secrets that one request opens to count those that its role sees: some milliseconds.
+    private static let looks = 1000
+
+    /// What of a service a role sees; nil: there are too many to look at.
+    private typealias Visible = (count: Int, rev: UInt64)
+
+    static func describe(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        let name = call.reader.string(0)
+        let seesAll = call.seesEachGroup(of: name)
+        var left = looks
+        let visible = seesAll ? nil : try visible(name, &left, call, storage)
+        var isThere = false
+        try call.run { () throws(StoreError) in
+            try storage.secrets.describe(service: name) { service in
+                guard visible?.count != 0 else { return }
+                isThere = true
+                let shown = seesAll ? (service.count, service.rev) : visible
+                out.append("{")
+                if let shown {
+                    out.append("\"count\":")
+                    out.append(integer: Int64(shown.count))
+                    out.append(",")
+                }
+                out.append("\"maxVersions\":")
+                out.append(integer: Int64(service.maxVersions))
+                out.append(service.auditsEachRead ? ",\"auditReads\":\"each\"" : ",\"auditReads\":\"batched\"")
+                if !service.installation.isEmpty {
+                    out.append(",\"installation\":")
+                    out.append(quoted: service.installation)
+                }
+                if seesAll {
+                    out.append(",\"keyNumber\":")
+                    out.append(integer: Int64(service.keyNumber))
+                }
+                if service.isRewrapping { out.append(",\"rewrapping\":true") }
+                // It changes with each secret of the service.
+                if seesAll {
+                    out.append(",\"head\":\"")
+                    service.head.withBytes { out.append(hexadecimal: $0) }
+                    out.append("\"")
+                }
+                if let shown {
+                    out.append(",\"rev\":")
+                    out.append(unsigned: shown.rev)
+                }
+                out.append("}")
+                call.shows(service.rev)
+            }
+        }
+        if !isThere { out.append("{\"count\":0,\"maxVersions\":10,\"rev\":0}") }
+    }
+
+    static func scopes(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
+        var partial: [[UInt8]] = []
+        var isFirst = true
+        out.append("{\"scopes\":[")
+        func append(_ name: Bytes, _ visible: Visible?) {
+            out.append(isFirst ? "{\"service\":" : ",{\"service\":")
+            isFirst = false
+            out.wipes = true
+            out.append(quoted: name)
+            if let visible { Self.append(visible, to: &out) }
+            out.append("}")
+        }
+        try call.run { () throws(StoreError) in
+            try storage.secrets.services { service in
+                guard call.shows(.list, .secrets, service: service.name, group: .any) else { return }
+                if call.seesEachGroup(of: service.name) {
+                    append(service.name, (service.count, service.rev))
+                } else {
+                    partial.append(Array(service.name))
+                }
+            }
+        }
+        var left = looks
+        for name in partial {
+            try name.withBytes { (name) throws(Refusal) in
+                let visible = try visible(name, &left, call, storage)
+                if visible?.count != 0 { append(name, visible) }
+            }
+        }
+        out.append("],\"rev\":")
+        out.append(unsigned: storage.rev)
+        out.append("}")
+        call.shows(storage.rev)
+    }
+
+    private static func append(_ visible: Visible, to out: inout ByteBuffer) {
+        out.append(",\"count\":")
+        out.append(integer: Int64(visible.count))
+        out.append(",\"rev\":")
+        out.append(unsigned: visible.rev)
+    }
+
+    /// Counts the secrets of a service that the caller sees.
+    /// - Parameter left: secrets that may still be looked at.
+    private static func visible(
+        _ service: Bytes, _ left: inout Int, _ call: Call, _ storage: isolated Storage
+    ) throws(Refusal) -> Visible? {
+        guard left > 0 else { return nil }
+        var looked = 0
+        var found: Visible = (0, 0)
+        let end = try call.run { () throws(StoreError) in
+            try storage.secrets.list(service: service, after: nil, most: left, enters: { _ in true }) { item in
+                looked += 1
+                if call.shows(.list, .secrets, service: service, group: .of(item.name.group)) {
+                    found.count += 1
+                    found.rev = max(found.rev, item.rev)
+                }
+                return true
+            }
+        }
+        left -= looked
+        guard end == nil else {
+            left = 0
+            return nil
+        }
+        return found
+    }
+}
