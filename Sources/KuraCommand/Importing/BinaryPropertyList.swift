@@ -16,6 +16,8 @@ struct BinaryPropertyList {
     private let top: Int
     private let table: Int
     private var count = 0
+    /// Bytes of texts and data so far, each as often as it is referred to.
+    private var expanded = 0
     /// Those that are being read, from the outermost.
     private var open: Set<Int> = []
 
@@ -75,14 +77,14 @@ struct BinaryPropertyList {
             guard low == 3 else { throw Self.fault("a date of an unknown size") }
             return try date(Double(bitPattern: try integer(offset + 1, 8)))
         case 0x4:
-            let range = try self.range(offset, low, width: 1)
+            let range = try contents(offset, low, width: 1)
             return .data(Array(bytes[range]))
         case 0x5:
-            let range = try self.range(offset, low, width: 1)
+            let range = try contents(offset, low, width: 1)
             guard bytes[range].allSatisfy({ $0 < 0x80 }) else { throw Self.fault("a text that is not ASCII") }
             return .string(String(decoding: bytes[range], as: UTF8.self))
         case 0x6:
-            let range = try self.range(offset, low, width: 2)
+            let range = try contents(offset, low, width: 2)
             let units = stride(from: range.lowerBound, to: range.upperBound, by: 2).map {
                 UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
             }
@@ -137,6 +139,16 @@ struct BinaryPropertyList {
             throw Self.fault("an object is cut off")
         }
         return start..<(start + Int(size) * width)
+    }
+
+    /// The same of texts and data, which are counted.
+    private mutating func contents(_ offset: Int, _ low: Int, width: Int) throws(Failure) -> Range<Int> {
+        let range = try range(offset, low, width: width)
+        expanded += range.count
+        guard expanded <= bytes.count + PropertyList.maximumBytes else {
+            throw Self.fault("it refers to the same texts too often")
+        }
+        return range
     }
 
     private func references(_ offset: Int, _ low: Int, lists: Int) throws(Failure) -> [Int] {

@@ -27,6 +27,8 @@ indirect enum PropertyList: Equatable {
     static let maximumDepth = 128
     /// More values are refused; in a binary list a few bytes can stand for very many.
     static let maximumValues = 1_000_000
+    /// So many bytes of texts and data more than the file has are refused: many references can be to one long text.
+    static let maximumBytes = 64 << 20
 
     static func matches(_ bytes: [UInt8]) -> Bool {
         if bytes.starts(with: Array("bplist".utf8)) { return true }

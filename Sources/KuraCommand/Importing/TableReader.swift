@@ -15,6 +15,10 @@ struct TableReader {
 
     /// The table's name as the database has it.
     let table: String
+    /// A view is a query of whoever made the file: nobody knows how long it is before it has ended.
+    let isView: Bool
+    /// Longer values are refused by SQLite: no document could have them.
+    private static let valueBytes = 16 << 20
     private let connection: Connection
     private let columns: [String]
     /// Places of the columns that make the id; nil: the rowid does.
@@ -30,6 +34,7 @@ struct TableReader {
         let schema: Schema
         do throws(SQLiteError) {
             connection = try Connection(path: path, mode: .readOnly)
+            connection.limit(valueBytes: Self.valueBytes)
             schema = try Schema(connection, table)
         } catch {
             throw Self.failure(error, path)
@@ -43,10 +48,13 @@ struct TableReader {
                     hint: Suggestion.hint(for: table, among: schema.tables) ?? "its tables: \(names)")
             }
             throw .usage(
-                schema.tables.isEmpty ? "\(path) has no tables" : "\(path) has several tables: --table NAME says which",
+                schema.tables.isEmpty
+                    ? "\(path) has no tables"
+                    : "\(path) has \(schema.tables.count == 1 ? "a view and no table" : "several tables"): --table NAME says which",
                 hint: schema.tables.isEmpty ? nil : "its tables: \(names)")
         }
         self.table = found
+        isView = schema.isView
         columns = schema.columns
         guard id != nil || !schema.primary.isEmpty || !schema.isView else {
             throw .usage("\(found) is a view and has no key", hint: "--id COLUMN says which column becomes the id")
@@ -82,7 +90,9 @@ struct TableReader {
                 tables.append(names.text(0))
                 if names.int64(1) == 1 { views.append(names.text(0)) }
             }
-            table = wanted.map { name in tables.first { $0 == name } } ?? (tables.count == 1 ? tables[0] : nil)
+            // What runs is what was asked for: a view by its name alone.
+            let only = tables.count == 1 && views.isEmpty ? tables[0] : nil
+            table = wanted.map { name in tables.first { $0 == name } } ?? only
             guard let table else { return }
             isView = views.contains(table)
             var keys: [(order: Int64, place: Int)] = []
@@ -104,7 +114,9 @@ struct TableReader {
 
     private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
+    /// Rows; 0 for a view.
     func count() throws(Failure) -> Int64 {
+        if isView { return 0 }
         do throws(SQLiteError) {
             return try connection.scalar("SELECT count(*) FROM \(Self.quoted(table))") ?? 0
         } catch {

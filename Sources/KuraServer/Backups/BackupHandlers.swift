@@ -87,6 +87,7 @@ enum BackupHandlers {
         if try call.appendOutcome(to: &out, storage) { return }
         let name = try name(call, 0)
         var opener = BackupOpener()
+        opener.memory = storage.configuration.keys.memory
         if call.reader.has(1) { opener.passphrase = Array(call.reader.string(1)) }
         try call.refuseUnlessTransferFree()
         let (configuration, key) = (storage.configuration, opener)
@@ -105,6 +106,7 @@ enum BackupHandlers {
             throw .error(RPCError(.invalidParams, hint: "give one of name and fd: true", parameter: reader.name(0)))
         }
         var opener = BackupOpener()
+        opener.memory = storage.configuration.keys.memory
         if reader.has(2) { opener.passphrase = Array(reader.string(2)) }
         let wanted = reader.has(3) ? try selection(call, 3) : BackupSelection()
         guard !wanted.names("secrets") else {

@@ -84,6 +84,8 @@ public struct BackupOpener: Sendable {
     public var passphrase: [UInt8] = []
     /// The file's key itself: who has just written the file.
     var fileKey: SecretKey?
+    /// Bytes of memory that there are (`KeySourcesConfiguration.memory`); nil: a hash takes as many as the lock asks for.
+    public var memory: (@Sendable () -> (limit: Int, free: Int))?
 
     public init() {}
 
@@ -112,6 +114,7 @@ public struct BackupOpener: Sendable {
         if let fileKey { return fileKey }
         guard !isEmpty else { throw .keyNeeded }
         var position = 0
+        var passphrases = 0
         for _ in 0..<count {
             guard position < locks.count, let kind = BackupFormat.LockKind(rawValue: locks[position]) else {
                 throw .malformed
@@ -121,6 +124,11 @@ public struct BackupOpener: Sendable {
             guard locks.count - position >= length else { throw .malformed }
             let lock = locks.extracting(position..<position + length)
             position += length
+            if kind == .passphrase {
+                passphrases += 1
+                // A backup has one at most: each is a hash of up to a gigabyte, which nothing ends.
+                guard passphrases == 1 else { throw .malformed }
+            }
             if let key = try kind == .recipient ? open(box: lock) : open(passphrase: lock) { return key }
         }
         guard position == locks.count else { throw .malformed }
@@ -148,6 +156,8 @@ public struct BackupOpener: Sendable {
         guard let memory = Int(exactly: memory),
             let parameters = try? PasswordHash.Parameters(passes: Int(passes), memoryBytes: memory)
         else { throw .malformed }
+        // All of it is touched at once, and a control group without room would kill the process.
+        if let room = self.memory, parameters.memoryBytes > room().free - (4 << 20) { throw .outOfMemory }
         do throws(SodiumError) {
             let key = try passphrase.withBytes { (text) throws(SodiumError) in
                 try PasswordHash.key(from: text, salt: lock.extracting(12..<28), parameters)

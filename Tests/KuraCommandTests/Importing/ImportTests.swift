@@ -208,6 +208,19 @@ import Testing
         #expect(server.requests.count == count)
     }
 
+    @Test func `a view runs only when it is named, and a value that no document could have is refused`() throws {
+        let folder = try Folder()
+        try database(
+            folder,
+            "CREATE VIEW endless AS WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a, zeroblob(900000000) AS b FROM n;")
+        let server = FakeServer { [$0.result("{}")] }
+        let unnamed = CapturedConsole().run("import", folder["app.sqlite"], on: server)
+        #expect(unnamed.status == .usage && unnamed.errors.contains("has a view and no table"), "\(unnamed.errors)")
+        let named = CapturedConsole().run("import", folder["app.sqlite"], "--table", "endless", "--id", "a", on: server)
+        #expect(named.status == .usage && named.errors.contains("too big"), "\(named.errors)")
+        #expect(server.requests.isEmpty)
+    }
+
     // MARK: Files
 
     @Test func `files of a folder become blobs under their paths, and nothing else does`() throws {

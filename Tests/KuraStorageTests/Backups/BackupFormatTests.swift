@@ -160,6 +160,10 @@ import Testing
         var opener = BackupOpener()
         opener.passphrase = Array("correct horse".utf8)
         #expect(try check(bytes, opener).rev == 7)
+        // A hash takes no more memory than there is.
+        opener.memory = { (1 << 30, 6 << 20) }
+        #expect(throws: BackupFault.outOfMemory) { try check(bytes, opener) }
+        opener.memory = nil
         opener.passphrase = Array("correct horsf".utf8)
         #expect(throws: BackupFault.wrongKey) { try check(bytes, opener) }
         opener = BackupOpener()
