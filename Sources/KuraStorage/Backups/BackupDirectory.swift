@@ -126,6 +126,8 @@ public enum BackupDirectory {
     struct Snapshot {
         var path: String
         var manifest: BackupManifest
+        /// Records in it that no daemon writes: they are left out.
+        var unfit: [RecoveredOmission] = []
     }
 
     /// The newest snapshot that is whole and has everything. Each is read to its end before it is believed; what is encrypted, damaged
@@ -137,8 +139,10 @@ public enum BackupDirectory {
         for entry in (try? list(configuration)) ?? [] {
             let path = path(entry.name, configuration)
             do throws(BackupFault) {
-                let manifest = try BackupRestore.verify(path).manifest
-                if manifest.include.isEmpty { return Snapshot(path: path, manifest: manifest) }
+                var records = RecordGuard(.backup, leavesOut: true)
+                let manifest = try BackupRestore.verify(path, kind: .backup, &records).manifest
+                guard manifest.include.isEmpty else { continue }
+                return Snapshot(path: path, manifest: manifest, unfit: records.omissions)
             } catch {
                 if error != .keyNeeded { report("backup \(entry.name) is passed over: \(error)") }
             }
@@ -149,6 +153,6 @@ public enum BackupDirectory {
     /// Makes a data directory of a snapshot; `directory` is not there, or empty.
     @discardableResult
     static func restore(_ snapshot: Snapshot, into directory: String) throws(BackupFault) -> BackupRestore.Outcome {
-        try BackupRestore.restore(snapshot.path, into: directory)
+        try BackupRestore.restore(snapshot.path, into: directory, leavesOut: true)
     }
 }
