@@ -51,7 +51,8 @@ let package = Package(
         module("JSONSchema", ["KuraBytes", "KuraJSON", "KuraProtocol", "CPCRE2"]),
         module("KuraSocket", ["KuraBytes", "CSyscalls"]),
         module("KuraTransport", ["KuraBytes", "KuraSocket", "CSyscalls"]),
-        module("KuraStorage", ["KuraBytes", "KuraJSON", "SQLite", "Sodium", "CSyscalls"]),
+        module(
+            "KuraStorage", ["KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "SQLite", "Sodium", "CSyscalls"]),
         module(
             "KuraServer",
             [

@@ -119,6 +119,19 @@ public enum JSONText {
 
 /// Well-formed UTF-8 by RFC 3629's table (Unicode 15, table 3-7).
 enum UTF8Check {
+    /// Whether bytes are nothing else.
+    static func isWhole(_ text: Bytes) -> Bool {
+        var index = 0
+        while index < text.count {
+            if text[index] < 0x80 {
+                index += 1
+            } else if !sequence(text, &index, text.count) {
+                return false
+            }
+        }
+        return true
+    }
+
     /// Steps `index` over the multi-byte sequence that starts there; false when it is not one, `index` stays.
     static func sequence(_ text: Bytes, _ index: inout Int, _ end: Int) -> Bool {
         let lead = text[index]

@@ -51,9 +51,9 @@ public struct JSONWalk {
         return raw.contains(UInt8(ascii: "\\")) ? storage.text.unescape(raw) : raw
     }
 
-    /// Whether bytes can be a name of at most `limit` bytes: not empty, no control characters.
+    /// Whether bytes can be a name of at most `limit` bytes: UTF-8, not empty, no control characters.
     public static func isName(_ bytes: Bytes, limit: Int) -> Bool {
-        !bytes.isEmpty && bytes.count <= limit && !RequestReader.hasControls(bytes)
+        !bytes.isEmpty && bytes.count <= limit && !RequestReader.hasControls(bytes) && UTF8Check.isWhole(bytes)
     }
 }
 

@@ -70,11 +70,11 @@ extension ByteBuffer {
     }
 
     /// A moment as RFC 3339 UTC with milliseconds, quoted.
-    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z; years 0000 to 9999.
+    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z; what is beyond the years 0000 to 9999 is written as the first or last moment of these.
     public mutating func append(timestamp milliseconds: Int64) {
-        let (days, time) = Calendar.split(milliseconds)
+        let written = min(max(milliseconds, Timestamp.range.lowerBound), Timestamp.range.upperBound)
+        let (days, time) = Calendar.split(written)
         let (year, month, day) = Calendar.civil(fromDays: days)
-        // Years beyond four digits do not come up: a clock would have to be 8,000 years ahead.
         reserve(26)
         // Safety: there is room for 26 bytes at least, and the last place written is 25.
         let place = unsafe spare

@@ -141,6 +141,8 @@ public enum WireLimits {
     public static let attachmentBytes = 512 << 20
     public static let inlineAttachmentBytes = 8 << 20
     public static let attachmentNameBytes = 255
+    /// A media type.
+    public static let contentTypeBytes = 127
     /// A blob, or a piece of one, that is sent or returned within JSON.
     public static let inlineBlobBytes = 11 << 20
     /// Operations of a JSON patch.
@@ -181,6 +183,10 @@ public enum WireLimits {
     public static let queryMilliseconds: Int64 = 600_000
     /// What a number of days can be.
     public static let days: ClosedRange<Int64> = 1...36_500
+    /// Seconds after which a relaxed change is synced.
+    public static let flushSeconds: ClosedRange<Int64> = 1...3600
+    /// Seconds that an entry of a cache is fresh, or stale.
+    public static let cacheSeconds: ClosedRange<Int64> = 0...315_360_000
     /// Longest that `changes.wait` waits.
     public static let waitMilliseconds: Int64 = 600_000
     /// Largest integer that every JSON reader keeps exactly, 2^53 − 1 (RFC 7493, 2.2).

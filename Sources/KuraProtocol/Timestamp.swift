@@ -2,6 +2,9 @@ public import KuraBytes
 
 /// Moments as RFC 3339 has them, as far as the wire takes them: UTC, with a `Z`.
 public enum Timestamp {
+    /// What can be written: milliseconds since 1970 in the years 0000 to 9999.
+    public static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
     /// The milliseconds since 1970 of `2030-01-31T12:00:00Z`, with a fraction of up to nine digits or without; nil for anything else. What
     /// is below a millisecond is cut off. A leap second counts as the next.
     public static func milliseconds(_ text: Bytes) -> Int64? {

@@ -112,6 +112,14 @@ public final class ConfigurationStore {
         }
     }
 
+    // MARK: Schemas and defaults
+
+    /// Keys of a scope's schema, and of what becomes of values that break it: a `SchemaMode`.
+    public static let schema: StaticString = "schema"
+    public static let mode: StaticString = "mode"
+    /// Key of a domain's registered defaults, an object: values by key.
+    public static let defaults: StaticString = "defaults"
+
     // MARK: What ages out
 
     /// Keys of the days that a collection's tombstones and documents are kept; absent when for ever.
@@ -126,7 +134,7 @@ public final class ConfigurationStore {
     /// Key of what a collection's documents refer to: the list of `ReferenceDefinition`s.
     public static let references: StaticString = "references"
 
-    /// Key of whether a collection belongs into backups. Earlier versions have kept a `conflictPolicy`, which is passed over.
+    /// Key of whether a domain or collection belongs into backups: `true` or `false`. Earlier versions have kept a `conflictPolicy`, which is passed over.
     public static let backup: StaticString = "backup"
 
     static func isIndexes(_ key: Bytes) -> Bool { key.equals(indexes.bytes) }
@@ -150,13 +158,13 @@ public final class ConfigurationStore {
     // MARK: Durability
 
     /// Key of the seconds after which changes are synced; absent when they are durable before they are acknowledged.
-    fileprivate static let durability: StaticString = "durability"
+    static let durability: StaticString = "durability"
     /// Seconds to flush when nobody says.
     public static let standardFlushSeconds = 5
 
     /// Seconds after which a scope's changes are synced at the latest; nil when they are durable before they are acknowledged.
     public func flushSeconds(_ room: Store, _ name: Bytes) -> Int? {
-        get(room, name, Self.durability).item.flatMap { Int(String(decoding: $0.value, as: UTF8.self)) }
+        get(room, name, Self.durability).item.flatMap { ConfiguredValue.flushSeconds($0.value) }
     }
 
     /// `flushSeconds`: nil for changes that are durable before they are acknowledged.
@@ -252,9 +260,9 @@ extension Ledger {
         }
         let durability = find(configuration, ConfigurationStore.durability.bytes)
         if let durability, !durability.isTombstone,
-            let seconds = Int32(String(decoding: durability.value, as: UTF8.self))
+            let seconds = ConfiguredValue.flushSeconds(durability.value)
         {
-            subject.flushSeconds = seconds
+            subject.flushSeconds = Int32(seconds)
             subject.relaxedSince = durability.pointee.rev
         } else {
             subject.flushSeconds = 0

@@ -28,7 +28,7 @@ extension Ledger {
         var old = find(scope, record.key)
         if old == nil, scope.mayHaveRows {
             do throws(StoreError) {
-                if let item = try reader.find(scope: scope.id, id: record.key) {
+                if let item = try reader.find(scope: scope.id, id: record.key, isSealed: true) {
                     item.pointee.store = scope.store
                     adopt(clean: item)
                     old = item

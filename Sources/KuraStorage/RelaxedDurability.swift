@@ -16,8 +16,8 @@ enum RelaxedDurability {
     /// What an unclean stop is taken to have lost at most.
     static let step: UInt64 = 1_000_000
     /// Where it is kept, in `Store.configuration`, that some scope is or was relaxed, and how often the counter was raised.
-    private static let scopeName = Array("storage".utf8)
-    private static let key = Array("relaxed".utf8)
+    static let scopeName = Array("storage".utf8)
+    static let key = Array("relaxed".utf8)
     /// The value of the first note, which raises nothing.
     private static let notedValue = Array("0".utf8)
 

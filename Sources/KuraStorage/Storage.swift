@@ -176,7 +176,8 @@ public actor Storage {
         let reader = recovery.documents.reader
         secrets = SecretsStore(
             ledger: ledger, ring: keyKeeper.ring,
-            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: report)
+            look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
+            report: report)
         secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)
         migrations = Migrations(ledger: ledger, configurations: configurations, documents: documents)

@@ -43,7 +43,7 @@ struct TablesInMemory {
             ledger = Ledger(configuration: configuration, scopes: try Self.readScopes(writer), rev: foldedRev)
             ledger.seededRev = UInt64(
                 try writer.scalar("SELECT value FROM meta WHERE name = '\(RestoredTables.seededRev)'") ?? 0)
-            try Self.loadSettings(writer, ledger)
+            try Self.loadSettings(writer, ledger, report)
             // Before the log's changes are taken in: they hold keys of unique indexes.
             for scope in ledger.scopes.all where scope.store == .configuration { ledger.noteConfiguration(scope) }
             ledger.publish(try IndexRow.all(writer).map(\.status))
@@ -187,7 +187,9 @@ struct TablesInMemory {
         return scopes
     }
 
-    private static func loadSettings(_ connection: Connection, _ ledger: Ledger) throws(SQLiteError) {
+    private static func loadSettings(
+        _ connection: Connection, _ ledger: Ledger, _ report: (String) -> Void
+    ) throws(SQLiteError) {
         // In the order of their revisions where a store's items have an age.
         let select = try connection.prepare(
             """
@@ -202,10 +204,15 @@ struct TablesInMemory {
         while try select.step() {
             Work.at(.loading, UInt64(clamping: select.int64(3)))
             _ = FaultPoints.hit(.recoverItem)
+            let scope = ledger.scopes[UInt32(select.int64(0))]
+            guard scope.store.isSealed || !select.bytes(2).breaksLines else {
+                let place = scope.name.withBytes { ShownName.text($0) }
+                report("\(scope.store.roomName)/\(place) has a value that is not one line: it is not served")
+                continue
+            }
             ledger.load(
                 resident: select.bytes(1), value: select.bytes(2), rev: UInt64(select.int64(3)),
-                updatedAt: select.int64(4),
-                ledger.scopes[UInt32(select.int64(0))])
+                updatedAt: select.int64(4), scope)
         }
     }
 }

@@ -24,7 +24,7 @@ ARROWS = {
     "JSONSchema": {"KuraBytes", "KuraJSON", "KuraProtocol", "CPCRE2"},
     "KuraSocket": {"KuraBytes", "CSyscalls"},
     "KuraTransport": {"KuraBytes", "KuraSocket", "CSyscalls"},
-    "KuraStorage": {"KuraBytes", "KuraJSON", "SQLite", "Sodium", "CSyscalls"},
+    "KuraStorage": {"KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "SQLite", "Sodium", "CSyscalls"},
     "KuraServer": {
         "KuraBytes", "KuraJSON", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraTransport", "KuraStorage", "SQLite"},
     "KuraClient": {"KuraBytes", "KuraProtocol", "KuraSocket"},
@@ -35,6 +35,12 @@ ARROWS = {
     "kura": {"KuraCommand"},
     "kura-bench": set(),
     "Examples": {"KuraClient"},
+}
+# What one folder of a module alone may import: the storage knows the wire's grammar and bounds where records of files are held against
+# them, and nowhere else.
+ONE_FOLDER = {
+    ("KuraStorage", "KuraProtocol"): "Sources/KuraStorage/Guard",
+    ("KuraStorage", "JSONSchema"): "Sources/KuraStorage/Guard",
 }
 # C that one file of a module imports, and no other.
 ONE_FILE = {"CPCRE2": "Sources/JSONSchema/Pattern.swift"}
@@ -82,6 +88,8 @@ def faults_of(root):
         for imported in IMPORT.findall(code):
             if imported not in ARROWS[module] | SYSTEM | APPLICATIONS.get(module, set()):
                 fault(path, f"{module} must not import {imported}")
+            elif str(path.parent.relative_to(root)) != ONE_FOLDER.get((module, imported), str(path.parent.relative_to(root))):
+                fault(path, f"{module} must not import {imported}: that is for {ONE_FOLDER[module, imported]} alone")
             elif str(path.relative_to(root)) != ONE_FILE.get(imported, str(path.relative_to(root))):
                 fault(path, f"only {ONE_FILE[imported]} may import {imported}")
 

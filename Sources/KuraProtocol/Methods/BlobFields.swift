@@ -10,7 +10,7 @@ extension Field {
     static let blobVariant = Field(
         "variant", .name(maxBytes: WireLimits.scopeBytes), "Which of the blobs derived from it; it goes with the blob.")
     static let blobContentType = Field(
-        "contentType", .name(maxBytes: 127), "Its media type; kept and returned as it is.")
+        "contentType", .name(maxBytes: WireLimits.contentTypeBytes), "Its media type; kept and returned as it is.")
     static let blobTTL = Field(
         "ttlSeconds", .integer(1...315_360_000), "How long it lives; as its namespace says when absent.")
     static let blobFound = Field(
@@ -19,7 +19,8 @@ extension Field {
     static let rangeLength = Field("length", .count, "Its bytes.")
     static let blobBytes = Field("bytes", .count, "Its bytes.")
     static let blobDigest = Field("digest", .blobDigest, "BLAKE2b-256 of its content in hexadecimal.")
-    static let blobType = Field("contentType", .name(maxBytes: 127), "Its media type, when it was given one.")
+    static let blobType = Field(
+        "contentType", .name(maxBytes: WireLimits.contentTypeBytes), "Its media type, when it was given one.")
     static let blobCreatedAt = Field("createdAt", .timestamp, "When it was stored.")
     static let blobExpiresAt = Field("expiresAt", .timestamp, "When it goes by itself; it may go earlier.")
     static let blobFacts = [blobBytes, blobDigest, blobType, blobCreatedAt, blobExpiresAt]

@@ -173,7 +173,9 @@ extension Method {
             "Gives a document an attachment, in the place of one of the same name.",
             parameters: [
                 collection, documentID, attachmentName,
-                Field("contentType", .name(maxBytes: 127), "Its media type; kept and returned as it is."),
+                Field(
+                    "contentType", .name(maxBytes: WireLimits.contentTypeBytes),
+                    "Its media type; kept and returned as it is."),
                 Field("fd", .boolean, "true: the next descriptor that was passed, of a regular file; this or `data`."),
                 Field(
                     "data", .text(maxBytes: WireLimits.inlineAttachmentBytes / 3 * 4 + 4),
@@ -210,7 +212,9 @@ extension Method {
             result: [
                 Field("bytes", .count, required: true, "The content's bytes."),
                 Field("digest", digest, required: true, "Its BLAKE2b-256 in hexadecimal."),
-                Field("contentType", .name(maxBytes: 127), "Its media type, when it was given one."),
+                Field(
+                    "contentType", .name(maxBytes: WireLimits.contentTypeBytes),
+                    "Its media type, when it was given one."),
                 Field(
                     "data", .text(maxBytes: WireLimits.inlineAttachmentBytes / 3 * 4 + 4),
                     "With `inline`: the content as base64."),
@@ -352,7 +356,7 @@ extension Method {
     private static let digest = ValueType.name(maxBytes: 64)
     private static let attachmentFields = ValueType.object([
         Field("name", .name(maxBytes: WireLimits.attachmentNameBytes), required: true, "Its name."),
-        Field("contentType", .name(maxBytes: 127), "Its media type, when it was given one."),
+        Field("contentType", .name(maxBytes: WireLimits.contentTypeBytes), "Its media type, when it was given one."),
         Field("bytes", .count, required: true, "The content's bytes."),
         Field("digest", digest, required: true, "The content's BLAKE2b-256 in hexadecimal."),
     ])

@@ -51,7 +51,7 @@ extension Method {
                     "durability", .word(["durable", "relaxed"]),
                     "`relaxed`: changes are acknowledged at once and synced later. At first `durable`."),
                 Field(
-                    "flushSeconds", .integer(1...3600),
+                    "flushSeconds", .integer(WireLimits.flushSeconds),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
                 Field(
                     "references", .json,
@@ -213,7 +213,9 @@ extension Method {
                 Field("tombstoneDays", .count, "Days that deleted documents are kept; left out for ever."),
                 Field("retainDays", .count, "Days that documents are kept; left out for ever."),
                 Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
-                Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+                Field(
+                    "flushSeconds", .integer(WireLimits.flushSeconds), "Seconds after which a relaxed change is synced."
+                ),
                 Field(
                     "references",
                     .list(

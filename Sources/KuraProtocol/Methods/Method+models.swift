@@ -238,7 +238,7 @@ extension Method {
 
     private static func fields(_ parts: [Field]...) -> [Field] { parts.flatMap { $0 } }
 
-    private static let seconds = ValueType.integer(0...315_360_000)
+    private static let seconds = ValueType.integer(WireLimits.cacheSeconds)
     private static let token = ValueType.text(maxBytes: 64)
     private static let namespace = Field("namespace", .scope, required: true, "Which kind of value.")
     private static let modelKey = Field("key", .key, required: true, "Which one.")

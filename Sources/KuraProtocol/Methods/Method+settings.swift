@@ -197,7 +197,7 @@ extension Method {
                     "durability", .word(["durable", "relaxed"]),
                     "`relaxed`: changes are acknowledged at once and synced later. At first `durable`."),
                 Field(
-                    "flushSeconds", .integer(1...3600),
+                    "flushSeconds", .integer(WireLimits.flushSeconds),
                     "With `relaxed`: a change is synced after so many seconds at the latest. At first 5."),
                 Field("force", .boolean, "Enforce the schema though stored values break it."),
                 Field("dryRun", .boolean, "Report what stored values break, and change nothing."),
@@ -236,7 +236,9 @@ extension Method {
                 Field("mode", .word(["off", "warn", "enforce"]), "What a value meets that breaks the schema."),
                 Field("backup", .boolean, required: true, "Whether backups have the domain."),
                 Field("durability", .word(["durable", "relaxed"]), required: true, "When changes are durable."),
-                Field("flushSeconds", .integer(1...3600), "Seconds after which a relaxed change is synced."),
+                Field(
+                    "flushSeconds", .integer(WireLimits.flushSeconds), "Seconds after which a relaxed change is synced."
+                ),
                 Field(
                     "keys",
                     .map(

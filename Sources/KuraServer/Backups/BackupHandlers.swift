@@ -231,6 +231,9 @@ extension RPCError {
         case .truncated: self.init(.integrity, hint: "the backup is cut off: its final part is missing")
         case .trailing: self.init(.integrity, hint: "something stands behind the backup's end")
         case .damaged, .malformed: self.init(.integrity, hint: "a part of the backup is not what was written there")
+        case .unfit:
+            self.init(
+                .integrity, hint: "a record is not what a daemon writes; kura restore FILE --dry-run tells which")
         case .unusableRecipient: self.init(.invalidParams, hint: "a recipient is no public key to seal to")
         case .tables(let error): self.init(unreadable: error)
         case .system(let code, _, _):

@@ -3,30 +3,16 @@ import KuraBytes
 import KuraProtocol
 import KuraStorage
 
-/// What is configured for a collection, by the names under which it is kept.
-enum CollectionItem {
-    static let schema: StaticString = "schema"
-    /// `"off"`, `"warn"` or `"enforce"`.
-    static let mode: StaticString = "mode"
-}
-
 /// The schema of a collection: what its documents may be. Read once, kept with the collection, and read anew after its
 /// configuration has changed.
 final class CollectionRules {
-    typealias Mode = DomainRules.Mode
-
-    let mode: Mode
+    let mode: SchemaMode
     /// Nil when there is none, or one that this version does not understand: that never stops anybody.
     let schema: JSONSchema?
 
-    init(_ schema: JSONSchema?, mode: Mode) {
+    init(_ schema: JSONSchema?, mode: SchemaMode) {
         self.schema = schema
         self.mode = mode
-    }
-
-    /// `text`: the schema's JSON text.
-    static func compile(_ text: Bytes) throws(SchemaError) -> JSONSchema {
-        try JSONSchema.compile(text, limits: DomainRules.limits)
     }
 
     /// The collection's; nil when nothing is configured for it.
@@ -51,9 +37,9 @@ final class CollectionRules {
             // Safety: an annex of documents is kept here alone, with rules.
             return unsafe unsafeDowncast(reading, to: CollectionRules.self)
         }
-        let schema = configured.get(.documents, collection, CollectionItem.schema).item
-        let mode = configured.get(.documents, collection, CollectionItem.mode).item.flatMap { Mode($0.value) }
-        let rules = CollectionRules(schema.flatMap { try? compile($0.value) }, mode: mode ?? .warn)
+        let schema = configured.get(.documents, collection, ConfigurationStore.schema).item
+        let mode = configured.get(.documents, collection, ConfigurationStore.mode).item.flatMap { SchemaMode($0.value) }
+        let rules = CollectionRules(schema.flatMap { try? StoredSchema.ofCollection($0.value) }, mode: mode ?? .warn)
         annex.keep(rules)
         return rules
     }

@@ -28,7 +28,7 @@ final class MigrationJudge: DocumentJudge, @unchecked Sendable {
             return nil
         }
         if let last = last as? MigrationJudge, last.rules === rules { return last }
-        let text = storage.configurations.get(.documents, collection, CollectionItem.schema).item?.value
-        return text.flatMap { try? CollectionRules.compile($0) }.map { MigrationJudge($0, of: rules) }
+        let text = storage.configurations.get(.documents, collection, ConfigurationStore.schema).item?.value
+        return text.flatMap { try? StoredSchema.ofCollection($0) }.map { MigrationJudge($0, of: rules) }
     }
 }

@@ -114,7 +114,7 @@ extension DocumentsHandlers {
     private static func checkSchema(_ call: Call) throws(Refusal) {
         let text = call.reader.json(Position.schema)
         guard call.reader.has(Position.schema), !text.equals("null") else { return }
-        do throws(SchemaError) { _ = try CollectionRules.compile(text) } catch {
+        do throws(SchemaError) { _ = try StoredSchema.ofCollection(text) } catch {
             throw .error(
                 call.fault(
                     .invalidParams, path: error.pointer, error.message, parameter: call.reader.name(Position.schema)))
@@ -126,7 +126,7 @@ extension DocumentsHandlers {
         guard call.reader.has(parameter) else { return nil }
         let text = call.reader.json(parameter)
         guard !text.equals("null") else { return Array(text) }
-        guard let days = RequestReader.integer(text), WireLimits.days.contains(days) else {
+        guard let days = ConfiguredValue.days(text) else {
             throw .error(
                 RPCError(
                     .invalidParams, hint: "days are a whole number of 1 to 36,500, or null",
@@ -161,7 +161,7 @@ extension DocumentsHandlers {
         }
         if call.reader.has(Position.schema) {
             let text = call.reader.json(Position.schema)
-            try set(CollectionItem.schema, text, from: Position.schema, call, storage)
+            try set(ConfigurationStore.schema, text, from: Position.schema, call, storage)
         }
         try call.run { () throws(StoreError) in
             if call.reader.has(Position.backup) {
@@ -173,7 +173,7 @@ extension DocumentsHandlers {
             if call.reader.has(Position.mode) {
                 let word = Array("\"\(String(call.reader.string(Position.mode)))\"".utf8)
                 try word.withBytes { (word) throws(StoreError) in
-                    try configured.set(.documents, collection, CollectionItem.mode, word)
+                    try configured.set(.documents, collection, ConfigurationStore.mode, word)
                 }
             }
             for (days, key) in [
@@ -253,7 +253,7 @@ extension DocumentsHandlers {
         out.append("]")
         append(versionOf: collection, to: &out, storage)
         if let search = storage.documents.search(collection) { search.append(of: numbers?.rows ?? 0, to: &out) }
-        if let schema = configured.get(.documents, collection, CollectionItem.schema).item {
+        if let schema = configured.get(.documents, collection, ConfigurationStore.schema).item {
             out.append(",\"schema\":")
             out.append(schema.value)
         }

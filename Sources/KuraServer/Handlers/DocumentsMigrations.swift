@@ -154,9 +154,9 @@ extension DocumentsHandlers {
             call.reader.has(Position.mode)
             ? call.reader.string(Position.mode).elementsEqual("enforce".utf8) : rules?.mode == .enforce
         guard isEnforced else { return nil }
-        let stored = storage.configurations.get(.documents, collection, CollectionItem.schema).item?.value
+        let stored = storage.configurations.get(.documents, collection, ConfigurationStore.schema).item?.value
         let text = call.reader.has(Position.schema) ? call.reader.json(Position.schema) : stored
-        guard let text, !text.equals("null"), let schema = try? CollectionRules.compile(text) else { return nil }
+        guard let text, !text.equals("null"), let schema = try? StoredSchema.ofCollection(text) else { return nil }
         return MigrationJudge(schema, of: nil)
     }
 

@@ -30,16 +30,11 @@ extension Call {
     private func definition(
         _ fields: Bytes, _ tokenizer: SearchDefinition.Tokenizer, _ parameter: Int
     ) throws(Refusal) -> [UInt8] {
-        let definition: SearchDefinition
         do throws(IndexDefinition.Fault) {
-            definition = try SearchDefinition(fields: fields, tokenizer: tokenizer)
+            return try SearchDefinition(fields: fields, tokenizer: tokenizer).text
         } catch {
             throw .error(fault(.invalidParams, path: error.pointer, error.message, parameter: reader.name(parameter)))
         }
-        if let position = definition.fields.firstIndex(where: \.path.isID) {
-            throw refusal(parameter, path: "/\(position)", "_id is the document's own, and no text to be searched")
-        }
-        return definition.text
     }
 }
 

@@ -29,7 +29,7 @@ extension SettingsHandlers {
         }
         var violations: [SettingViolation] = []
         var checked = 0
-        var mode = DomainRules.Mode.off
+        var mode = SchemaMode.off
         if let check = try finishedCheck(call, storage) {
             let registered = call.layers(domain, storage)?.registered
             violations = check.violations(registered: registered, storage)
@@ -67,13 +67,13 @@ extension SettingsHandlers {
         let configured = storage.configurations
         var text = call.reader.json(Position.schema)
         if text.isEmpty {
-            text = configured.get(.settings, domain, DomainItem.schema).item?.value ?? text
+            text = configured.get(.settings, domain, ConfigurationStore.schema).item?.value ?? text
         }
         guard !text.isEmpty, !text.elementsEqual("null".utf8) else { return nil }
         let mode =
             mode(call)
-            ?? configured.get(.settings, domain, DomainItem.mode).item.flatMap {
-                DomainRules.Mode($0.value)
+            ?? configured.get(.settings, domain, ConfigurationStore.mode).item.flatMap {
+                SchemaMode($0.value)
             }
         let check = try check(domain, text, mode ?? .warn, call)
         if call.isOperation {
@@ -93,7 +93,7 @@ extension SettingsHandlers {
     }
 
     private static func check(
-        _ domain: Bytes, _ text: Bytes, _ mode: DomainRules.Mode, _ call: Call
+        _ domain: Bytes, _ text: Bytes, _ mode: SchemaMode, _ call: Call
     ) throws(Refusal) -> SchemaCheck {
         if !call.isOperation, let known = call.connection?.schemaCheck, known.isOf(domain, text, mode) { return known }
         do throws(SchemaError) {
@@ -105,9 +105,9 @@ extension SettingsHandlers {
         }
     }
 
-    private static func mode(_ call: Call) -> DomainRules.Mode? {
+    private static func mode(_ call: Call) -> SchemaMode? {
         guard call.reader.has(Position.mode) else { return nil }
-        return DomainRules.Mode(rawValue: String(decoding: call.reader.string(Position.mode), as: UTF8.self))
+        return SchemaMode(rawValue: String(decoding: call.reader.string(Position.mode), as: UTF8.self))
     }
 
     /// Stages what the request says; what it does not name stays.
@@ -118,16 +118,18 @@ extension SettingsHandlers {
             if call.reader.has(Position.schema) {
                 let text = call.reader.json(Position.schema)
                 if text.elementsEqual("null".utf8) {
-                    _ = try configured.delete(.settings, domain, DomainItem.schema)
+                    _ = try configured.delete(.settings, domain, ConfigurationStore.schema)
                 } else {
-                    _ = try configured.put(.settings, domain, DomainItem.schema, text)
+                    _ = try configured.put(.settings, domain, ConfigurationStore.schema, text)
                 }
             }
             if let mode = mode(call) {
-                try put(DomainItem.mode, "\"\(mode.rawValue)\"", domain, configured)
+                try put(ConfigurationStore.mode, "\"\(mode.rawValue)\"", domain, configured)
             }
             if call.reader.has(Position.backup) {
-                try put(DomainItem.backup, call.reader.boolean(Position.backup) ? "true" : "false", domain, configured)
+                try put(
+                    ConfigurationStore.backup, call.reader.boolean(Position.backup) ? "true" : "false", domain,
+                    configured)
             }
             if call.reader.has(Position.durability) || call.reader.has(Position.flushSeconds) {
                 let isDurable = call.reader.string(Position.durability).elementsEqual("durable".utf8)
@@ -155,7 +157,7 @@ extension SettingsHandlers {
         let view = call.view(domain, storage)
         let page = try call.page(cursor: 2, of: 0)
         call.append(rev: configured.rev(.settings, domain), to: &out)
-        if !call.reader.has(1), let schema = configured.get(.settings, domain, DomainItem.schema).item {
+        if !call.reader.has(1), let schema = configured.get(.settings, domain, ConfigurationStore.schema).item {
             out.append(",\"schema\":")
             out.append(schema.value)
         }
@@ -164,7 +166,7 @@ extension SettingsHandlers {
             out.append(quoted: rules.mode.rawValue)
         }
         out.append(",\"backup\":")
-        if let backup = configured.get(.settings, domain, DomainItem.backup).item {
+        if let backup = configured.get(.settings, domain, ConfigurationStore.backup).item {
             out.append(backup.value)
         } else {
             out.append("true")

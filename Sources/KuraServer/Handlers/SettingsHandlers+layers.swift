@@ -13,7 +13,7 @@ extension SettingsHandlers {
                 RPCError(.valueTooLarge, parameter: call.reader.name(1), limit: ConfigurationStore.valueLimit))
         }
         let warnings = try call.check(call.layers(domain, storage), all: given)
-        let found = storage.configurations.get(.settings, domain, DomainItem.defaults)
+        let found = storage.configurations.get(.settings, domain, ConfigurationStore.defaults)
         call.shows(found.shownRev)
         var values: [[UInt8]: [UInt8]] = [:]
         if let item = found.item {
@@ -59,14 +59,14 @@ extension SettingsHandlers {
     ) throws(Refusal) -> UInt64 {
         if defaults.isEmpty {
             return try call.run { () throws(StoreError) in
-                try storage.configurations.delete(.settings, domain, DomainItem.defaults).rev
+                try storage.configurations.delete(.settings, domain, ConfigurationStore.defaults).rev
             }
         }
         var text = ByteBuffer()
         LayerTable(defaults.map { LayerTable.Item(key: $0.key, value: $0.value) }).appendObject(to: &text)
         let bytes = text.bytes
         return try call.run { () throws(StoreError) in
-            try storage.configurations.put(.settings, domain, DomainItem.defaults, bytes).rev
+            try storage.configurations.put(.settings, domain, ConfigurationStore.defaults, bytes).rev
         }
     }
 

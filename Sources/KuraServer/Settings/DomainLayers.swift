@@ -24,17 +24,6 @@ final class DomainLayers {
     }
 }
 
-/// What is configured for a domain, by the names under which it is kept.
-enum DomainItem {
-    /// An object: values by key.
-    static let defaults: StaticString = "defaults"
-    static let schema: StaticString = "schema"
-    /// `"off"`, `"warn"` or `"enforce"`.
-    static let mode: StaticString = "mode"
-    /// `true` or `false`.
-    static let backup: StaticString = "backup"
-}
-
 extension Call {
     /// What lies around the settings of a domain; nil when nothing does.
     func layers(_ domain: Bytes, _ annex: ScopeAnnex?, _ storage: isolated Storage) -> DomainLayers? {
@@ -66,12 +55,12 @@ extension Call {
     private func read(_ domain: Bytes, _ storage: isolated Storage) -> DomainLayers {
         let configured = storage.configurations
         var registered: LayerTable?
-        if let item = configured.get(.settings, domain, DomainItem.defaults).item {
+        if let item = configured.get(.settings, domain, ConfigurationStore.defaults).item {
             registered = LayerTable(object: item.value)
         }
         var rules: DomainRules?
-        if let item = configured.get(.settings, domain, DomainItem.schema).item {
-            let mode = configured.get(.settings, domain, DomainItem.mode).item.flatMap { DomainRules.Mode($0.value) }
+        if let item = configured.get(.settings, domain, ConfigurationStore.schema).item {
+            let mode = configured.get(.settings, domain, ConfigurationStore.mode).item.flatMap { SchemaMode($0.value) }
             rules = try? DomainRules(item.value, mode: mode ?? .warn)
         }
         return DomainLayers(locked: server.locks[domain], registered: registered, rules: rules)

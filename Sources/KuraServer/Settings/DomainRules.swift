@@ -7,26 +7,9 @@ import KuraStorage
 ///
 /// It is a JSON Schema of the domain as an object whose members are the settings: `properties` describe them by key,
 /// `patternProperties` by pattern, `additionalProperties` those that neither names. Settings are written one by one, so only
-/// what speaks of single settings may stand at the top: `required`, `minProperties`, `allOf` and the like are refused there.
+/// what speaks of single settings may stand at the top (`StoredSchema`): `required`, `minProperties`, `allOf` and the like are refused there.
 final class DomainRules {
-    enum Mode: String, CaseIterable {
-        /// Describes and brings defaults; checks nothing.
-        case off
-        /// A violation is stored, and the reply warns of it.
-        case warn
-        /// A violation is refused.
-        case enforce
-
-        /// From its JSON text.
-        init?(_ text: Bytes) {
-            guard let mode = Self.allCases.first(where: { Array("\"\($0.rawValue)\"".utf8) == Array(text) }) else {
-                return nil
-            }
-            self = mode
-        }
-    }
-
-    let mode: Mode
+    let mode: SchemaMode
     let schema: JSONSchema
     /// The defaults of the top-level properties.
     let defaults: LayerTable
@@ -34,29 +17,10 @@ final class DomainRules {
     let names: LayerTable
     private var instance = ByteBuffer()
 
-    /// Smaller than a schema may be elsewhere, since it is compiled on the loop: when it is configured, and at its next use
-    /// after the domain's configuration has changed. 250 properties took 1.2 ms, 1,000 took 3.2 ms (42,920 bytes), the most
-    /// costly of the patterns tried 0.3 ms (a whole `settings.configure` with `dryRun`, release build, 2 virtual cores).
-    static let limits: SchemaLimits = {
-        var limits = SchemaLimits()
-        limits.schemaBytes = 65_536
-        limits.subschemas = 1024
-        limits.patterns = 64
-        limits.patternBytes = 256
-        limits.patternBytesTogether = 1024
-        return limits
-    }()
-
-    private static let topLevel: Set<String> = [
-        "$schema", "$id", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly",
-        "definitions", "type", "properties", "patternProperties", "additionalProperties", "propertyNames",
-    ]
-
     /// `text`: the schema's JSON text.
-    init(_ text: Bytes, mode: Mode) throws(SchemaError) {
-        schema = try JSONSchema.compile(text, limits: Self.limits)
+    init(_ text: Bytes, mode: SchemaMode) throws(SchemaError) {
+        schema = try StoredSchema.ofDomain(text)
         self.mode = mode
-        try Self.checkTopLevel(text)
         let properties = schema.properties
         defaults = LayerTable(
             properties.compactMap { property in
@@ -68,22 +32,6 @@ final class DomainRules {
                 }
             })
         names = LayerTable(properties.map { LayerTable.Item(key: Array($0.name.utf8), value: []) })
-    }
-
-    private static func checkTopLevel(_ text: Bytes) throws(SchemaError) {
-        guard text.first == UInt8(ascii: "{") else { return }
-        var walk = JSONWalk(text, storage: WalkStorage())
-        while let (name, value) = walk.nextMember() {
-            let keyword = String(decoding: name, as: UTF8.self)
-            guard topLevel.contains(keyword) else {
-                throw SchemaError(
-                    pointer: "/" + keyword, keyword: keyword,
-                    message: "at the top only what speaks of single settings may stand, such as properties")
-            }
-            if keyword == "type", Array(value) != Array("\"object\"".utf8) {
-                throw SchemaError(pointer: "/type", keyword: keyword, message: "a domain is an object")
-            }
-        }
     }
 
     /// How one setting breaks the schema; `instancePointer` is the place in its value.

@@ -28,13 +28,13 @@ final class SchemaCheck {
     private var walks = 0
 
     /// `text`: of the schema.
-    init(domain: Bytes, text: Bytes, mode: DomainRules.Mode) throws(SchemaError) {
+    init(domain: Bytes, text: Bytes, mode: SchemaMode) throws(SchemaError) {
         self.domain = Array(domain)
         self.text = Array(text)
         rules = try DomainRules(text, mode: mode)
     }
 
-    func isOf(_ domain: Bytes, _ text: Bytes, _ mode: DomainRules.Mode) -> Bool {
+    func isOf(_ domain: Bytes, _ text: Bytes, _ mode: SchemaMode) -> Bool {
         rules.mode == mode && self.domain.withBytes { $0.equals(domain) }
             && self.text.withBytes { $0.equals(text) }
     }

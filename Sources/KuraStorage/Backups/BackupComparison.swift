@@ -108,6 +108,7 @@ public struct BackupComparison: Sendable {
         let reader = try BackupReader(descriptor, path: "", opener)
         let tables = try RestoredTables(path, cacheKibibytes: 4 << 10, transactionBytes: 1 << 20)
         let space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
+        var records = RecordGuard(.backup)
         var lookAt = 0
         var manifest: BackupManifest?
         while let (kind, payload) = try reader.next() {
@@ -118,20 +119,21 @@ public struct BackupComparison: Sendable {
                 if space.look() { throw .noSpace }
             }
             if kind == .manifest { manifest = try BackupManifest(checking: payload) }
+            if kind == .content { _ = try ContentPiece(payload) }
             guard kind == .records else { continue }
             var position = 0
-            while let record = try BackupRecord.next(in: payload, at: &position) {
+            while let judged = try records.next(in: payload, at: &position) {
+                let record = judged.record
                 guard Self.stores.contains(record.store), selection.contains(record.store, record.scope) else {
                     continue
                 }
                 try Self.digest(record.value).withBytes { (digest) throws(BackupFault) in
-                    var short = record
-                    short.value = digest
-                    try tables.apply(short)
+                    try tables.apply(judged.replacing(value: digest))
                 }
             }
         }
         guard let manifest else { throw .truncated }
+        try records.finish(manifest)
         try tables.finish(epoch: manifest.epoch, rev: manifest.rev)
         return manifest
     }

@@ -150,6 +150,8 @@ public enum BackupDirectory {
     struct Snapshot {
         var path: String
         var manifest: BackupManifest
+        /// Records in it that no daemon writes: they are left out.
+        var unfit: [RecoveredOmission] = []
     }
 
     /// The newest snapshot that is whole and has everything. Each is read to its end before it is believed; what is encrypted, damaged
@@ -161,8 +163,10 @@ public enum BackupDirectory {
         for entry in (try? list(configuration)) ?? [] {
             let path = path(entry.name, configuration)
             do throws(BackupFault) {
-                let manifest = try BackupRestore.verify(path).manifest
-                if manifest.include.isEmpty { return Snapshot(path: path, manifest: manifest) }
+                var records = RecordGuard(.backup, leavesOut: true)
+                let manifest = try BackupRestore.verify(path, kind: .backup, &records).manifest
+                guard manifest.include.isEmpty else { continue }
+                return Snapshot(path: path, manifest: manifest, unfit: records.omissions)
             } catch {
                 if error != .keyNeeded { report("backup \(entry.name) is passed over: \(error)") }
             }

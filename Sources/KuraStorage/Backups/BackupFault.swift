@@ -19,6 +19,9 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     case keyNeeded
     /// None of the keys that were given opens it.
     case wrongKey
+    /// A record is not what a daemon writes, though the digests fit; counted from 1 over the whole file. The reason goes on with
+    /// "record 17 …".
+    case unfit(record: Int, reason: String)
     /// A part is whole and says something that is not understood.
     case malformed
     /// The secrets are locked: which of them belong into a backup cannot be told.
@@ -50,6 +53,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .damaged(let frame): frame < 0 ? "its header is damaged" : "part \(frame) of it is damaged"
         case .keyNeeded: "it is encrypted: an identity or a passphrase is needed"
         case .wrongKey: "it is encrypted for somebody else: neither the identity nor the passphrase opens it"
+        case .unfit(let record, let reason): "record \(record) \(reason)"
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
         case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"

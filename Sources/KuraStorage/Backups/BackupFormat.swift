@@ -28,6 +28,8 @@ import KuraBytes
 ///     5  manifest, as JSON: the last frame, and only there
 ///     6  entries of the model cache (`BundleModel`), each namespace before its entries; in seed bundles only
 ///
+/// They come in this order: 1, 2, 3, 6, 4, 5. What records may say is `RecordGuard`'s.
+///
 /// A seed bundle is such a file with another beginning, "KURABNDL"; it is never encrypted and has no secrets.
 enum BackupFormat {
     /// What such a file is meant for.
@@ -63,6 +65,20 @@ enum BackupFormat {
         case keys = 4
         case manifest = 5
         case models = 6
+
+        /// Where they stand in a file.
+        var place: Int {
+            switch self {
+            case .beginning: 0
+            case .records: 1
+            case .content: 2
+            case .models: 3
+            case .keys: 4
+            case .manifest: 5
+            }
+        }
+        /// There is one at most.
+        var isSingle: Bool { self == .beginning || self == .keys || self == .manifest }
     }
 
     static let messageTag: UInt8 = 0

@@ -145,7 +145,7 @@ public struct BackupManifest: Equatable, Sendable {
             default: break
             }
         }
-        guard isWhole == 2, max(rev, seededRev) <= UInt64(Int64.max) else { throw .malformed }
+        guard isWhole == 2, RecordGuard.admits(self, text) else { throw .malformed }
     }
 
     /// The same, of a layout that is known.

@@ -20,6 +20,8 @@ public final class BackupReader {
     private var frame = ByteBuffer()
     private var opened = ByteBuffer()
     private var frames = 0
+    /// Kind of the frame before.
+    private var last: BackupFormat.Payload?
     /// The final frame has been read, and nothing follows it.
     private(set) var isAtEnd = false
 
@@ -108,8 +110,10 @@ public final class BackupReader {
         }
         frames += 1
         guard let first = payload.first, let kind = BackupFormat.Payload(rawValue: first),
-            isFinal == (kind == .manifest), kind != .models || self.kind == .bundle
+            isFinal == (kind == .manifest), kind != .models || self.kind == .bundle,
+            kind != .keys || self.kind == .backup, follows(kind)
         else { throw .malformed }
+        last = kind
         if isFinal {
             isAtEnd = true
             var more = ByteBuffer()
@@ -118,9 +122,21 @@ public final class BackupReader {
         return (kind, payload.extracting(1..<payload.count))
     }
 
-    /// Reads everything, and keeps the manifest.
+    /// Whether a frame may stand behind the one before. Contents, say, are for records that are known by then.
+    private func follows(_ kind: BackupFormat.Payload) -> Bool {
+        guard let last else { return true }
+        return last.place < kind.place || last == kind && !kind.isSingle
+    }
+
+    /// Reads everything, has it judged, and keeps the manifest.
     /// - Throws: why the file is refused, wherever that is.
     public func verify(isCancelled: () -> Bool = { false }) throws(BackupFault) -> BackupManifest {
+        var records = RecordGuard(of: kind)
+        return try verify(&records, isCancelled: isCancelled)
+    }
+
+    /// `records`: a fresh one, which judges all of them.
+    func verify(_ records: inout RecordGuard, isCancelled: () -> Bool) throws(BackupFault) -> BackupManifest {
         var manifest: BackupManifest?
         while let (kind, payload) = try next() {
             if isCancelled() { throw .cancelled }
@@ -128,16 +144,16 @@ public final class BackupReader {
             case .manifest: manifest = try BackupManifest(checking: payload)
             case .records:
                 var position = 0
-                while let record = try BackupRecord.next(in: payload, at: &position) {
-                    guard self.kind == .backup || !record.store.isSealed else { throw .malformed }
-                }
+                while try records.next(in: payload, at: &position) != nil {}
             case .models:
                 var position = 0
-                while try BundleModel.next(in: payload, at: &position) != nil {}
-            default: break
+                while try records.nextModel(in: payload, at: &position) != nil {}
+            case .content: _ = try ContentPiece(payload)
+            case .beginning, .keys: break
             }
         }
         guard let manifest else { throw .truncated }
+        try records.finish(manifest)
         return manifest
     }
 

@@ -70,7 +70,7 @@ struct BackupRecord {
         return length <= bytes.count - offset ? length : nil
     }
 
-    /// Steps through records; nil at their end.
+    /// Steps through records; nil at their end. What they say is for `RecordGuard` to judge.
     /// - Throws: `malformed`.
     static func next(in bytes: Bytes, at offset: inout Int) throws(BackupFault) -> BackupRecord? {
         guard offset < bytes.count else { return nil }
@@ -84,8 +84,7 @@ struct BackupRecord {
         let valueLength = Int(number(12, UInt32.self))
         guard length == headLength + scopeLength + keyLength + valueLength,
             let store = Store(rawValue: number(4, UInt8.self)), number(5, UInt8.self) < 16,
-            // No daemon writes others, but anybody can make a file whose digests fit.
-            number(24, UInt64.self) <= UInt64(Int64.max), number(48, UInt64.self) <= UInt64(rowMask)
+            number(10, UInt16.self) == 0, number(20, UInt32.self) == 0
         else { throw .malformed }
         var position = offset + headLength
         func take(_ count: Int) -> Bytes {

@@ -29,12 +29,21 @@ public enum BackupRestore {
         _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
         isCancelled: () -> Bool = { false }
     ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+        var records = RecordGuard(of: kind)
+        return try verify(path, opener, kind: kind, &records, isCancelled: isCancelled)
+    }
+
+    /// `records`: a fresh one; afterwards it says what was left out.
+    static func verify(
+        _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
+        _ records: inout RecordGuard, isCancelled: () -> Bool = { false }
+    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // What is read is to be what the disk has, not what it was told.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         let reader = try BackupReader(descriptor, path: path, opener, kind: kind)
-        let manifest = try reader.verify(isCancelled: isCancelled)
+        let manifest = try reader.verify(&records, isCancelled: isCancelled)
         return (manifest, reader.bytesRead, reader.digest())
     }
 
@@ -63,7 +72,7 @@ public enum BackupRestore {
         let draft = try target.draft()
         do throws(BackupFault) {
             let outcome = try make(
-                draft.directory.ownPath, path, opener, .backup, manifest, digest, selection, changes
+                draft.directory.ownPath, path, opener, RecordGuard(.backup), manifest, digest, selection, changes
             ) {
                 progress(bytes + $0, 2 * bytes)
             }
@@ -77,17 +86,22 @@ public enum BackupRestore {
         }
     }
 
-    /// Makes a data directory of a snapshot in one of our own in DATA/tmp, which is empty.
+    /// Makes a data directory of a snapshot in one of our own in DATA/tmp, which is empty. Records that a daemon does not write are left out:
+    /// a recovery has nothing better.
     @discardableResult
     static func restore(_ path: String, inside draft: borrowing DraftDirectory) throws(BackupFault) -> Outcome {
-        let (manifest, _, digest) = try verify(path)
-        return try make(draft.path, path, BackupOpener(), .backup, manifest, digest, BackupSelection(), nil) { _ in }
+        var records = RecordGuard(.backup, leavesOut: true)
+        let (manifest, _, digest) = try verify(path, BackupOpener(), kind: .backup, &records)
+        return try make(
+            draft.path, path, BackupOpener(), RecordGuard(.backup, leavesOut: true), manifest, digest,
+            BackupSelection(), nil
+        ) { _ in }
     }
 
     /// Makes a data directory of a bundle that has been checked, without its models; `directory` is not there, or empty.
     static func restore(_ bundle: SeedBundle, into directory: String) throws(BackupFault) -> Outcome {
         try make(
-            directory, bundle.path, BackupOpener(), .bundle, bundle.manifest, bundle.digest,
+            directory, bundle.path, BackupOpener(), RecordGuard(.bundle), bundle.manifest, bundle.digest,
             BackupSelection(isBundle: true), nil
         ) { _ in }
     }
@@ -115,7 +129,7 @@ public enum BackupRestore {
     }
 
     private static func make(
-        _ draft: String, _ path: String, _ opener: BackupOpener, _ kind: BackupFormat.Kind,
+        _ draft: String, _ path: String, _ opener: BackupOpener, _ judge: RecordGuard,
         _ manifest: BackupManifest, _ digest: [UInt8], _ selection: BackupSelection, _ changes: LogChanges?,
         _ progress: (Int) -> Void
     ) throws(BackupFault) -> Outcome {
@@ -127,8 +141,10 @@ public enum BackupRestore {
         } catch { throw BackupFault(error) }
         let descriptor = try open(path)
         defer { close(descriptor) }
-        let reader = try BackupReader(descriptor, path: path, opener, kind: kind)
-        let tables = try RestoredTables(configuration.tablesPath, withTombstones: kind == .backup)
+        let isBundle = judge.origin == .bundle
+        var records = judge
+        let reader = try BackupReader(descriptor, path: path, opener, kind: isBundle ? .bundle : .backup)
+        let tables = try RestoredTables(configuration.tablesPath, withTombstones: !isBundle)
         let contents = RestoredContents(configuration)
         var keys: RestoredKeys?
         var hasSecrets = false
@@ -137,13 +153,14 @@ public enum BackupRestore {
             switch kind {
             case .records:
                 var position = 0
-                while let record = try BackupRecord.next(in: payload, at: &position) {
+                while let judged = try records.next(in: payload, at: &position) {
+                    let record = judged.record
                     if !selection.words.isEmpty, let word = BackupSelection.word(record.store, record.scope) {
                         scopes.insert(word)
                     }
                     guard selection.contains(record.store, record.scope) else { continue }
                     if record.store.isSealed { hasSecrets = true }
-                    try tables.apply(record)
+                    try tables.apply(judged)
                 }
             case .content: try contents.take(payload, tables)
             case .keys: keys = try RestoredKeys(payload, fileKey: reader.fileKey)
@@ -154,11 +171,11 @@ public enum BackupRestore {
         // It was verified a moment ago, and somebody may have put another in its place.
         guard reader.digest() == digest else { throw .refused("\(path) has changed while it was read") }
         if let missing = selection.missing(among: scopes).first { throw absent(missing, scopes) }
-        try contents.finish(tables)
+        try contents.finish(tables, manifest)
         let epoch = UUIDv7Generator.random()
         try tables.finish(
-            epoch: epoch, rev: manifest.rev, seededRev: kind == .bundle ? manifest.rev : manifest.seededRev)
-        if selection.isEverything || kind == .bundle {
+            epoch: epoch, rev: manifest.rev, seededRev: isBundle ? manifest.rev : manifest.seededRev)
+        if selection.isEverything || isBundle, records.omissions.isEmpty {
             guard tables.counts.documents == manifest.counts.documents,
                 tables.counts.settings == manifest.counts.settings
             else {
@@ -181,77 +198,6 @@ public enum BackupRestore {
         counts.attachments = contents.count
         return Outcome(
             manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
-    }
-}
-
-/// Contents of attachments on their way into a data directory.
-final class RestoredContents {
-    private let configuration: StorageConfiguration
-    private var wanted: Set<ContentDigest>?
-    private var directories: Set<String> = []
-    /// Contents that are whole.
-    private(set) var count = 0
-
-    init(_ configuration: StorageConfiguration) { self.configuration = configuration }
-
-    private func prepare(_ tables: RestoredTables) throws(BackupFault) -> Set<ContentDigest> {
-        if let wanted { return wanted }
-        let found = try tables.countContents()
-        wanted = found
-        return found
-    }
-
-    /// Takes a piece.
-    func take(_ payload: Bytes, _ tables: RestoredTables) throws(BackupFault) {
-        guard payload.count >= 48, let digest = ContentDigest(bytes: payload.extracting(0..<32)) else {
-            throw .malformed
-        }
-        guard try prepare(tables).contains(digest) else { return }
-        let total = UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: 32, as: UInt64.self))
-        let offset = UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: 40, as: UInt64.self))
-        let piece = payload.extracting(48..<payload.count)
-        guard total <= UInt64(Attachment.byteLimit), offset <= total, UInt64(piece.count) <= total - offset else {
-            throw .malformed
-        }
-        let path = AttachmentFiles.path(digest, configuration)
-        let directory = String(path.dropLast(ContentDigest.length - 1))
-        do throws(StorageFault) {
-            if directories.insert(directory).inserted { try FileSystem.makeDirectory(directory) }
-            let isFirst = offset == 0
-            let descriptor = try FileSystem.open(
-                path, O_RDWR | O_NOFOLLOW | (isFirst ? O_CREAT | O_TRUNC : 0), mode: 0o600)
-            defer { close(descriptor) }
-            try FileSystem.write(descriptor, piece, at: Int(offset), path: path, isBilled: true)
-            guard offset + UInt64(piece.count) == total else { return }
-            guard try Self.digest(of: descriptor, path) == digest else {
-                // As it was where the backup was made.
-                FileSystem.tryToRemove(path)
-                return
-            }
-            guard fchmod(descriptor, 0o400) == 0, fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
-            count += 1
-        } catch { throw BackupFault(error) }
-    }
-
-    static func digest(of descriptor: Int32, _ path: String) throws(StorageFault) -> ContentDigest {
-        var hash = GenericHash()
-        var buffer = ByteBuffer(capacity: 256 << 10)
-        var offset = 0
-        while true {
-            buffer.removeAll()
-            let count = try FileSystem.read(descriptor, atMost: 256 << 10, at: offset, into: &buffer, path: path)
-            if count == 0 { return ContentDigest(hash.finish()) }
-            hash.update(buffer.bytes)
-            offset += count
-        }
-    }
-
-    func finish(_ tables: RestoredTables) throws(BackupFault) {
-        _ = try prepare(tables)
-        do throws(StorageFault) {
-            for directory in directories { try FileSystem.syncDirectory(directory) }
-            try FileSystem.syncDirectory(configuration.attachmentsDirectory)
-        } catch { throw BackupFault(error) }
     }
 }
 

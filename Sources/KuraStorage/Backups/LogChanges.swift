@@ -55,6 +55,8 @@ public struct LogChanges: Sendable {
         let scratch = configuration.temporaryDirectory + "/changes"
         var lists: [[UInt8]: [ContentDigest]] = [:]
         var hasSecrets = false
+        let records = RecordGuard(.log)
+        var unfit: String?
         var reports: [String] = []
         let saved: UInt64
         let newest: UInt64
@@ -63,7 +65,8 @@ public struct LogChanges: Sendable {
             var salvage = LogSalvage(
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
-            salvage.visit = { record in
+            salvage.visit = { record, at in
+                unfit = unfit ?? records.problem(record, at: at)
                 if record.store.isSealed { hasSecrets = true }
                 guard record.store == .attachments else { return }
                 let name = Array(record.scope) + [0] + Array(record.key)
@@ -73,6 +76,7 @@ public struct LogChanges: Sendable {
             (saved, newest) = (salvage.savedRev, salvage.newestRev)
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
+        if let unfit { throw .refused(unfit) }
         if saved < rev ?? newest {
             let reason = reports.first.map { " (\($0))" } ?? ""
             throw .refused(

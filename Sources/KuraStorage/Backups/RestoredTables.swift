@@ -87,7 +87,9 @@ final class RestoredTables {
 
     // MARK: Records
 
-    func apply(_ record: BackupRecord) throws(BackupFault) {
+    func apply(_ judged: JudgedRecord) throws(BackupFault) {
+        let record = judged.record
+        guard scopes.count < ScopeTable.idLimit else { throw .refused("it has more scopes than there can be") }
         do throws(SQLiteError) {
             try take(record)
             pending += record.length
@@ -176,6 +178,7 @@ final class RestoredTables {
     private func insert(
         _ record: BackupRecord, _ row: Int64, _ isDeleted: Bool, _ scope: inout RestoredScope
     ) throws(SQLiteError) -> Bool {
+        // No row reaches into the next scope's: a judged one has as many behind it as there can be records.
         try insertDocument.bind(1, Int64(scope.id) << BackupRecord.rowBits | row)
         try insertDocument.bind(2, Int64(scope.id))
         try insertDocument.bind(3, utf8: record.key)

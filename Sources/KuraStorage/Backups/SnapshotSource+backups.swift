@@ -6,7 +6,9 @@ extension SnapshotSource {
     static let backups = SnapshotSource { (configuration) throws(StorageFault) in
         guard let newest = BackupDirectory.newestSnapshot(configuration) else { return nil }
         let name = newest.path.split(separator: "/").last.map(String.init) ?? newest.path
-        return Snapshot(name: name, rev: newest.manifest.rev, leftOut: RecoveredOmission.all(in: newest.manifest)) {
+        return Snapshot(
+            name: name, rev: newest.manifest.rev, leftOut: RecoveredOmission.all(in: newest.manifest) + newest.unfit
+        ) {
             (configuration) throws(StorageFault) in
             try restore(newest, configuration)
         }

@@ -53,19 +53,21 @@ struct TablesSalvage {
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
         do throws(BackupFault) {
             let target = try RestoredTables(path, cacheKibibytes: 8 << 10)
+            // What no daemon writes is lost like what cannot be read.
+            var records = RecordGuard(.tables)
             for scope in scopes.values.sorted(by: { $0.id < $1.id }) where scope.lastRev > 0 {
                 var own = BackupRecord(store: scope.store, rev: scope.lastRev, scope: Bytes())
                 own.flags = .isScope
                 own.row = UInt64(clamping: scope.nextRow & BackupRecord.rowMask)
-                try Self.apply(own, of: scope, to: target)
+                _ = try Self.apply(own, of: scope, to: target, &records)
             }
             try pages.each { (row) throws(BackupFault) in
                 guard let (id, record) = Self.record(row), let scope = scopes[id],
                     scope.store.isResident == (row.number == nil),
                     !without.contains(record.rev) || SecretRecords.holdsKeys(scope.store, record.key)
                 else { return }
-                if !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
-                try Self.apply(record, of: scope, to: target)
+                let isTaken = try Self.apply(record, of: scope, to: target, &records)
+                if isTaken, !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
             }
             _ = try target.countContents()
             try target.finish(epoch: UUIDv7Generator.random(), rev: rev, seededRev: facts.seededRev)
@@ -74,11 +76,16 @@ struct TablesSalvage {
         try Self.writeNames(pages, scopes, salvaged: path, to: names)
     }
 
-    private static func apply(_ found: BackupRecord, of scope: Scope, to target: RestoredTables) throws(BackupFault) {
+    /// - Returns: whether it has passed.
+    private static func apply(
+        _ found: BackupRecord, of scope: Scope, to target: RestoredTables, _ records: inout RecordGuard
+    ) throws(BackupFault) -> Bool {
         try scope.name.withBytes { (name) throws(BackupFault) in
             var record = found
             (record.store, record.scope) = (scope.store, name)
-            try target.apply(record)
+            guard let judged = records.admit(record) else { return false }
+            try target.apply(judged)
+            return true
         }
     }
 
@@ -86,7 +93,9 @@ struct TablesSalvage {
 
     /// Takes note of a row of `scopes`, of the index of its names, or of `meta`.
     private static func learn(_ row: TablePages.Row, _ facts: inout Facts) {
-        if let (_, record) = record(row) { facts.newestRev = max(facts.newestRev, record.rev) }
+        if let (_, record) = record(row), RecordGuard.revs.contains(record.rev) {
+            facts.newestRev = max(facts.newestRev, record.rev)
+        }
         if let id = row.number, row.count == 8, let store = row.integer(1).flatMap(store), let name = row.text(2),
             let count = row.integer(3), let rev = row.integer(5), let next = row.integer(6)
         {
@@ -100,8 +109,10 @@ struct TablesSalvage {
             let id = UInt32(clamping: id)
             facts.names[id] = Scope(id: id, store: store, name: Array(name))
         } else if row.number == nil, row.count == 2, let name = row.text(0), let value = row.integer(1) {
-            if name.equals(Bytes("foldedRev")) { facts.foldedRev = UInt64(clamping: value) }
-            if name.equals(Bytes("seededRev")) { facts.seededRev = UInt64(clamping: value) }
+            let rev = UInt64(clamping: value)
+            guard RecordGuard.revs.contains(rev) else { return }
+            if name.equals(Bytes("foldedRev")) { facts.foldedRev = rev }
+            if name.equals(Bytes("seededRev")) { facts.seededRev = rev }
         }
     }
 
@@ -136,7 +147,7 @@ struct TablesSalvage {
         // Results of earlier requests are nothing that anybody reads.
         for scope in scopes where scope.store != .requests {
             let isNamed = !scope.store.isSealed && all.count < RecoveredOmission.most
-            let name = isNamed ? String(decoding: scope.name, as: UTF8.self) : ""
+            let name = isNamed ? scope.name.withBytes { ShownName.text($0) } : ""
             let store = scope.store.isSealed ? Store.secrets.roomName : scope.store.roomName
             if let position = all.firstIndex(where: { $0.store == store && $0.scope == name }) {
                 all[position].count += scope.lost

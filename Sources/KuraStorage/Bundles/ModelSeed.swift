@@ -61,11 +61,12 @@ final class ModelSeed: @unchecked Sendable {
             var number: UInt32 = 0
             var file = main
             var partition: ModelBatchOfSeeds?
+            var records = RecordGuard(.bundle)
             do throws(BackupFault) {
                 try bundle.read { (kind, payload) throws(BackupFault) in
                     guard kind == .models else { return }
                     var position = 0
-                    while let next = try BundleModel.next(in: payload, at: &position) {
+                    while let next = try records.nextModel(in: payload, at: &position) {
                         do throws(SQLiteError) {
                             switch next {
                             case .namespace(let name, let text):

@@ -62,7 +62,7 @@ final class Aging {
 
     private func days(_ scope: Scope, _ key: StaticString) -> Int64? {
         scope.withName { name in
-            configurations.get(.documents, name, key).item.flatMap { Int64(String($0.value)) }
+            configurations.get(.documents, name, key).item.flatMap { ConfiguredValue.days($0.value) }
         }
     }
 

@@ -113,12 +113,14 @@ final class DocumentReader {
     }
 
     /// The document as a new item with one reference; nil when the tables do not have it.
-    func find(scope: UInt32, id: Bytes) throws(StoreError) -> ItemRef? {
+    /// `isSealed`: it is a secret's version, any bytes; else replies may show it.
+    func find(scope: UInt32, id: Bytes, isSealed: Bool = false) throws(StoreError) -> ItemRef? {
         defer { select.statement.reset() }
         do throws(SQLiteError) {
             try select.statement.bind(1, Int64(scope))
             try select.statement.bind(2, utf8: id)
             guard try select.statement.step() else { return nil }
+            if !isSealed { _ = try select.statement.line(ItemRef.bodyColumn) }
             return ItemRef.make(from: select.statement, scope: scope)
         } catch {
             if error.wouldBlock || error.isBusy { throw .cold }
@@ -130,10 +132,11 @@ final class DocumentReader {
 extension ItemRef {
     /// What `make(from:scope:)` reads.
     static let columns = "row, rev, version, createdAt, updatedAt, isDeleted, body, id"
+    static let bodyColumn: Int32 = 6
 
     /// A document as a row of `columns` has it, with one reference.
     static func make(from row: borrowing Statement, scope: UInt32) -> ItemRef {
-        let item = make(key: row.bytes(7), value: row.bytes(6))
+        let item = make(key: row.bytes(7), value: row.bytes(bodyColumn))
         item.pointee.row = row.int64(0)
         item.pointee.rev = UInt64(row.int64(1))
         item.pointee.version = UInt32(truncatingIfNeeded: row.int64(2))

@@ -112,7 +112,7 @@ public final class DocumentWalk: TableQuery, @unchecked Sendable {
             }
             if statement.int64(3) == 0 {
                 let document = Row(
-                    id: statement.bytes(1), value: statement.bytes(4), rev: UInt64(statement.int64(2)))
+                    id: statement.bytes(1), value: try statement.line(4), rev: UInt64(statement.int64(2)))
                 guard visit(document) else { return false }
             }
             keep()

@@ -373,7 +373,8 @@ public final class DocumentsStore {
     /// A new version of a document keeps its row and its birth, unless it had been deleted.
     static func succeed(_ item: ItemRef, _ old: ItemRef) {
         item.pointee.row = old.pointee.row
-        item.pointee.version = old.pointee.version &+ 1
+        // At its end it stays: 0 would be a document that the tables do not have yet.
+        item.pointee.version = max(old.pointee.version &+ 1, old.pointee.version)
         if !old.isTombstone || item.isTombstone { item.pointee.createdAt = old.pointee.createdAt }
     }
 

@@ -96,7 +96,7 @@ final class ScopeTable {
     /// Most scopes in all stores.
     static let limit = 65_536
     /// The numbers of rows have so much room for that of their scope.
-    private static let idLimit: UInt32 = 1 << 23
+    static let idLimit: UInt32 = 1 << 23
 
     private struct Key: Hashable {
         var store: UInt8

@@ -307,7 +307,7 @@ final class CandidateScan {
             if isKeyOnly {
                 cost.matched += 1
             } else {
-                bytes += judge(statement, isDecided: isDecided, visit, &verdict)
+                bytes += try judge(statement, isDecided: isDecided, visit, &verdict)
             }
             if failure != nil || verdict == .refuse { return .stopped }
             last.set(statement.int64(0), keyColumn.map { statement.bytes($0) } ?? Bytes())
@@ -329,12 +329,12 @@ final class CandidateScan {
     private func judge(
         _ statement: borrowing Statement, isDecided: Bool, _ visit: (FoundDocument) -> Verdict,
         _ verdict: inout Verdict
-    ) -> Int {
+    ) throws(SQLiteError) -> Int {
         cost.documents += 1
         guard statement.int64(3) == 0 else { return 0 }
         let document = FoundDocument(
             row: statement.int64(0), id: statement.bytes(1), rev: UInt64(statement.int64(2)),
-            value: statement.bytes(4), key: isIndexed ? statement.bytes(5) : Bytes())
+            value: try statement.line(4), key: isIndexed ? statement.bytes(5) : Bytes())
         judge(document, isDecided: isDecided, visit, &verdict)
         return document.value.count
     }
@@ -439,6 +439,7 @@ final class CandidateScan {
         defer { box.statement.reset() }
         try box.statement.bind(1, row)
         guard try box.statement.step() else { return nil }
+        _ = try box.statement.line(ItemRef.bodyColumn)
         let item = ItemRef.make(from: box.statement, scope: scope)
         guard memory.adopt(unknown: item) else {
             failure = .cold

@@ -175,7 +175,7 @@ public final class DocumentQuery: @unchecked Sendable {
             {
                 let document = FoundDocument(
                     row: entry.row, id: box.statement.bytes(1), rev: UInt64(box.statement.int64(2)),
-                    value: box.statement.bytes(4), key: Bytes())
+                    value: try box.statement.line(4), key: Bytes())
                 guard visit(document) == .taken else {
                     hasMore = true
                     entries = []

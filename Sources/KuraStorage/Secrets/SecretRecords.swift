@@ -143,6 +143,13 @@ enum SecretRecords {
     /// Key of the public key beside it that events are sealed to while the secrets are sealed, and how the keys of those begin.
     static let inboxKey: StaticString = "auditBox"
     static let inboxPrefix: StaticString = "sealed-"
+    /// The number of such a row; nil when the key is none of one.
+    static func inboxNumber(_ key: Bytes) -> UInt64? {
+        let prefix = Bytes(inboxPrefix)
+        guard key.count == prefix.count + 16, key.starts(with: prefix) else { return nil }
+        return UInt64(String(decoding: key.extracting(prefix.count..<key.count), as: UTF8.self), radix: 16)
+    }
+
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

@@ -47,7 +47,7 @@ extension SecretsStore {
         var (bytes, number): (Int, UInt64) = (0, 0)
         try forEachInboxRow { item in
             bytes += item.value.count
-            number = max(number, Self.number(item.key) ?? 0)
+            number = max(number, SecretRecords.inboxNumber(item.key) ?? 0)
         }
         guard bytes < Self.inboxBytes else { return trail.postpone(0) }
         var block = SecretBuffer(capacity: trail.bytes + AuditBlock.headBytes)
@@ -77,11 +77,6 @@ extension SecretsStore {
         versionKey.removeAll()
         versionKey.append(SecretRecords.inboxPrefix)
         for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
-    }
-
-    private static func number(_ key: Bytes) -> UInt64? {
-        let digits = key.extracting(Bytes(SecretRecords.inboxPrefix).count..<key.count)
-        return UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
     // MARK: Unlocked

@@ -28,7 +28,7 @@ import Testing
         for number in 0..<records {
             try with("scope", "key\(number)", "[\(number)]") { (scope, key, value) throws(BackupFault) in
                 try writer.append(
-                    BackupRecord(store: .settings, rev: UInt64(number), scope: scope, key: key, value: value))
+                    BackupRecord(store: .settings, rev: UInt64(number % 7 + 1), scope: scope, key: key, value: value))
             }
         }
         try writer.write(.manifest) { manifest.append(to: &$0) }
@@ -66,27 +66,33 @@ import Testing
     }
 
     @Test func `numbers that no daemon writes are refused, though every digest fits`() throws {
-        // Rows and revisions are signed where they go.
         func file(rev: UInt64, row: UInt64, manifestRev: UInt64) throws -> [UInt8] {
             let sink = MemorySink()
             let writer = try BackupWriter(to: sink, BackupLocks())
             try with("scope", "key", "1") { (scope, key, value) throws(BackupFault) in
                 try writer.append(
-                    BackupRecord(store: .documents, rev: rev, row: row, scope: scope, key: key, value: value))
+                    BackupRecord(
+                        store: .documents, rev: rev, version: 1, row: row, scope: scope, key: key, value: value))
             }
             var manifest = BackupManifest()
             manifest.rev = manifestRev
             try writer.write(.manifest) { manifest.append(to: &$0) }
             return sink.bytes
         }
-        let most = UInt64(Int64.max)
-        #expect(try check(file(rev: most, row: 1 << 40 - 1, manifestRev: most)).rev == most)
-        let numbers: [(UInt64, UInt64, UInt64)] = [(most + 1, 1, 1), (1, 1 << 40, 1), (1, 1, most + 1)]
-        for (rev, row, manifestRev) in numbers {
-            #expect(throws: BackupFault.malformed) {
-                try check(file(rev: rev, row: row, manifestRev: manifestRev))
+        let most = RecordGuard.revs.upperBound
+        let row = RecordGuard.rows.upperBound
+        #expect(try check(file(rev: most, row: row, manifestRev: most)).rev == most)
+        for (rev, row, words) in [
+            (most + 1, 1, "its revision"), (1, row + 1, "its row"), (2, 1, "that of the file"), (0, 1, "its revision"),
+        ] {
+            #expect {
+                try check(file(rev: rev, row: row, manifestRev: 1))
+            } throws: { error in
+                guard case .unfit(record: 1, let reason)? = error as? BackupFault else { return false }
+                return reason.contains(words)
             }
         }
+        #expect(throws: BackupFault.malformed) { try check(file(rev: 1, row: 1, manifestRev: most + 1)) }
     }
 
     @Test(arguments: [false, true]) func `cut off at any byte it is refused whole`(isEncrypted: Bool) throws {

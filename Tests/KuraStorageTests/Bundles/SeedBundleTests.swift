@@ -42,7 +42,8 @@ import Testing
     }
 
     @Test func `secrets are refused in a bundle, and models in a backup`() throws {
-        #expect(throws: BackupFault.malformed) {
+        let reason = "(secrets/s) is not what a daemon writes: secrets have no place in a seed bundle"
+        #expect(throws: BackupFault.unfit(record: 1, reason: reason)) {
             try SeedBundle(
                 bundle { writer in
                     try with("s", "k", "v") { (scope, key, value) throws(BackupFault) in

@@ -46,7 +46,7 @@ struct AttachmentList {
                     digest = ContentDigest(digits: member.value.quoted)
                 }
             }
-            guard let name, let bytes, let digest else { continue }
+            guard let name, let bytes, 0...Attachment.byteLimit ~= bytes, let digest else { continue }
             attachments.append(Attachment(name: name, contentType: contentType, bytes: bytes, digest: digest))
         }
     }

@@ -24,6 +24,8 @@ public final class IndexDefinition: Sendable {
     /// Most indexes of a collection, and most fields of an index.
     public static let limit = 64
     public static let fieldLimit = 16
+    /// What attempts are counted up to: nobody has tried more often.
+    private static let attemptLimit = 1 << 30
     /// Bytes of a name.
     public static let nameBytes = 128
 
@@ -67,7 +69,8 @@ public final class IndexDefinition: Sendable {
     /// The same, to be built anew.
     public var again: IndexDefinition {
         IndexDefinition(
-            name: name, fields: fields, isUnique: isUnique, filter: filter, isEach: isEach, attempt: attempt + 1)
+            name: name, fields: fields, isUnique: isUnique, filter: filter, isEach: isEach,
+            attempt: min(attempt + 1, Self.attemptLimit))
     }
 
     /// Whether both say the same, however often they were tried.
@@ -126,7 +129,11 @@ public final class IndexDefinition: Sendable {
                 isUnique = member.value.kind == .true
             case "where": filter = try Self.filter(member.value, at: place + "/where")
             case "each" where isStored: isEach = member.value.kind == .true
-            case "attempt" where isStored: attempt = Int(String(member.value.text)) ?? 0
+            case "attempt" where isStored:
+                guard let number = Int(String(member.value.text)), 0...Self.attemptLimit ~= number else {
+                    throw Fault(pointer: place + "/attempt", message: "attempts are counted up to \(Self.attemptLimit)")
+                }
+                attempt = number
             default:
                 throw Fault(pointer: place, message: "members of an index are name, fields, unique and where")
             }

@@ -48,7 +48,8 @@ final class MigrationScan: TableQuery, @unchecked Sendable {
         // What is older than the last migration is in the tables then, or newer than they are.
         foldedTo = rev
         self.migrations = migrations.recorded
-        self.row = max(row, Int64(scope.id) << 40)
+        // Of a restored collection it names the row under another number of the collection.
+        self.row = Int64(scope.id) << BackupRecord.rowBits | row & BackupRecord.rowMask
         self.judge = judge
         plan = MigrationPlan(
             migrations.recorded.map(\.migration), limits: MigrationLimits(resultBytes: DocumentsStore.valueLimit))

@@ -197,7 +197,7 @@ public final class DocumentSearch: @unchecked Sendable {
             if try box.statement.step(), box.statement.int64(3) == 0,
                 matches(box.statement.bytes(4), box.statement.bytes(1))
             {
-                let value = box.statement.bytes(4)
+                let value = try box.statement.line(4)
                 text.read(StoredValue(value), definition)
                 if let snippets = try maker.snippets(of: text, expression, words: snippetWords) {
                     let document = FoundDocument(

@@ -66,6 +66,9 @@ public final class SearchDefinition: Sendable {
                 throw Fault(pointer: place, message: "a collection has at most \(Self.fieldLimit) searchFields")
             }
             let (field, weight) = try Self.field(element, at: place)
+            guard !field.path.isID else {
+                throw Fault(pointer: place, message: "_id is the document's own, and no text to be searched")
+            }
             guard !fields.contains(where: { $0.path == field.path }) else {
                 throw Fault(pointer: place, message: "the field comes twice")
             }
