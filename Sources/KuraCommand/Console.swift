@@ -6,7 +6,7 @@ import KuraProtocol
 
 /// Where a command prints and reads. Belongs to one thread.
 final class Console {
-    /// Only `Console` writes to one: what goes to a terminal has to be made safe for it.
+    /// What goes to a terminal is made safe for it here.
     struct Stream {
         let isTerminal: Bool
         private let write: ([UInt8]) -> Void
@@ -17,7 +17,7 @@ final class Console {
         }
 
         /// A terminal gets no control characters but line ends, tabs and our own colours.
-        fileprivate func show(_ bytes: [UInt8]) { write(isTerminal ? TerminalText.page(bytes) : bytes) }
+        func show(_ bytes: [UInt8]) { write(isTerminal ? TerminalText.page(bytes) : bytes) }
 
         /// What moves the cursor: never with anything of a value, a file or a daemon in it.
         fileprivate func control(_ sequence: StaticString) { write("\(sequence)".utf8.map { $0 }) }

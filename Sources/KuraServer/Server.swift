@@ -139,7 +139,8 @@ public final class Server {
     static func handlers(for table: MethodTable) -> ContiguousArray<Handler> {
         let all = [
             SessionHandlers.all, TransactionHandlers.all, SettingsHandlers.all, SecretsKeysHandlers.all,
-            SecretsCheckups.all, SecretsHandlers.all, SecretsServices.all, SecretsMany.all, SecretsUse.all, SecretsTokens.all,
+            SecretsCheckups.all, SecretsHandlers.all, SecretsServices.all, SecretsMany.all, SecretsUse.all,
+            SecretsTokens.all,
             SecretsAudit.all, DocumentsHandlers.all, QueryHandlers.all, SearchHandlers.all, LiveHandlers.all,
             ModelsHandlers.all, ModelsMany.all, BlobsHandlers.all, CacheHandlers.all, DiskWritesHandler.all,
             RecoveryHandlers.all, CheckHandlers.all, CompactionHandlers.all, ChangesHandlers.all, BackupHandlers.all,

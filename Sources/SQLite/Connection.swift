@@ -84,7 +84,9 @@ public final class Connection {
     }
 
     /// Refuses texts, blobs and rows that are longer, with SQLITE_TOOBIG, before memory is taken for them.
-    public func limit(valueBytes: Int) { unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(clamping: valueBytes)) }
+    public func limit(valueBytes: Int) {
+        unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(clamping: valueBytes))
+    }
 
     // MARK: Running SQL
 

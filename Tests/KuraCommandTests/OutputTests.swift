@@ -314,17 +314,25 @@ import Testing
     }
 
     @Test func `a terminal gets no control character from a daemon, and a pipe gets what it has said`() {
-        let hostile = #"{"version":"9\u001b]0;owned\u0007","epoch":"\u009b2J","rev":3,"foldedRev":3,"profile":"\u202e"}"#
+        let hostile =
+            #"{"version":"9\u001b]0;owned\u0007","epoch":"\u009b2J","rev":3,"foldedRev":3,"profile":"\u202e"}"#
         let raw = "{\"version\":\"9\u{9B}2J\u{7F}\",\"rev\":3,\"foldedRev\":3}"
         for status in [hostile, raw] {
             let server = FakeServer { request in
-                [request.result(request.method == "storage.health" ? #"{"live":true,"ready":true,"reasons":[]}"# : status)]
+                [
+                    request.result(
+                        request.method == "storage.health" ? #"{"live":true,"ready":true,"reasons":[]}"# : status)
+                ]
             }
-            for arguments in [["status"], ["call", "storage.status"], ["status", "--json"], ["ping"], ["status", "--wide"]] {
-                let outcome = CapturedConsole(isTerminal: true, environment: ["NO_COLOR": "1"], catalogue: .extended).run(
-                    ["--socket", server.path] + arguments)
+            for arguments in [
+                ["status"], ["call", "storage.status"], ["status", "--json"], ["ping"], ["status", "--wide"],
+            ] {
+                let outcome = CapturedConsole(isTerminal: true, environment: ["NO_COLOR": "1"], catalogue: .extended)
+                    .run(
+                        ["--socket", server.path] + arguments)
                 let dangerous = (outcome.output + outcome.errors).unicodeScalars.filter {
-                    $0.value < 0x20 && $0 != "\n" && $0 != "\t" || (0x7F...0x9F).contains($0.value) || $0.value == 0x202E
+                    $0.value < 0x20 && $0 != "\n" && $0 != "\t" || (0x7F...0x9F).contains($0.value)
+                        || $0.value == 0x202E
                 }
                 #expect(dangerous.isEmpty, "\(arguments): \(outcome.output.debugDescription)")
             }

@@ -247,7 +247,7 @@ def peer(what, path):
 
 async def herd(path, count, stop, domain="herd"):
     """Half of the clients connect for each request, as scripts do; the others keep their connection while they can."""
-    met = {"served": 0, "refused": 0, "closedWhileIdle": 0, "cutOff": 0, "errors": 0, "longestMilliseconds": 0}
+    met = {"served": 0, "refused": 0, "closedWhileIdle": 0, "cutOff": 0, "shuttingDown": 0, "errors": 0, "longestMilliseconds": 0}
     done = {}
 
     async def client(number):
@@ -271,6 +271,11 @@ async def herd(path, count, stop, domain="herd"):
                     reply = await streams[0].readline()
                 except OSError:
                     reply = b""
+                if b'"shuttingDown"' in reply:
+                    met["shuttingDown"] += 1
+                    streams[1].close()
+                    streams = None
+                    continue
                 if reply.endswith(b"\n"):
                     break
                 # Its connection was ended between two requests, or it was let in and the daemon ended before its request had come.

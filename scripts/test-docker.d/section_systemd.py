@@ -149,7 +149,7 @@ def restarts(tally):
                 f"took {longest:.2f} s at most, a client waited {met['longestMilliseconds']} ms at most")
     tally.check("each request was done once", met["lostOrTwice"] == 0 and met["served"] > CLIENTS,
                 f"{met['closedWhileIdle']} open connections were closed between two requests, {met['cutOff']} new ones before their "
-                "request had come: sent again under the same request key")
+                f"request had come, {met['shuttingDown']} requests told shuttingDown: sent again under the same request key")
 
 
 def upgrade(tally):

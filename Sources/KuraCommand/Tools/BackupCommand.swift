@@ -115,14 +115,14 @@ enum BackupCommand {
         guard !console.isQuiet else { return }
         // What is said of the file must not become a part of it.
         let place = path == "-" ? console.errors : console.output
-        guard options.form == .standard, let object = JSONObject(result) else { return place.write(result + [0x0A]) }
+        guard options.form == .standard, let object = JSONObject(result) else { return place.show(result + [0x0A]) }
         let counts = object.object("counts")
         let cipher = isEncryptable ? (object.boolean("encrypted") == true ? "encrypted, " : "not encrypted, ") : ""
         let text =
             "\(Visible.line(path)): revision \(object.integer("rev") ?? 0), \(object.integer("bytes") ?? 0) bytes, "
             + cipher + (object.boolean("verified") == true ? "verified\n" : "not read back\n")
             + "  " + contents { "\(counts?.integer($0) ?? 0) \($0)" } + "\n" + end(object)
-        place.write(Array(text.utf8))
+        place.show(Array(text.utf8))
     }
 
     /// What was left out, and the digest.

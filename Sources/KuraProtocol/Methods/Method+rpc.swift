@@ -213,7 +213,8 @@ extension Method {
                 ),
                 Field(
                     "daemon", .object(observed),
-                    "What the daemon has measured of its own work since it began to serve; needs `monitor` or `admin` on the store."),
+                    "What the daemon has measured of its own work since it began to serve; needs `monitor` or `admin` on the store."
+                ),
                 Field(
                     "sweep", .object(sweep), required: true,
                     "How the sweep stands that is under way, or how the last one ended."),

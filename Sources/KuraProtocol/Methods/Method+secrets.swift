@@ -294,7 +294,8 @@ extension Method {
     private static let service = Field.secretsService
     private static let seen = Field(
         "count", .count,
-        "Secrets in it that the caller sees; left out, as `rev` is, where it sees some access groups and there are more than 1,000 secrets.")
+        "Secrets in it that the caller sees; left out, as `rev` is, where it sees some access groups and there are more than 1,000 secrets."
+    )
     private static let account = Field.secretsAccount
     private static let accessGroup = Field.secretsGroup
     private static let label = Field("label", .text(maxBytes: 512), "What to show people.")

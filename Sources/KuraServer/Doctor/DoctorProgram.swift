@@ -54,7 +54,9 @@ public enum DoctorProgram {
             }
         }
         let findings = findings(options)
-        for finding in findings { ProgramOutput.print(options.isJSON ? json(finding) : text(finding), to: STDOUT_FILENO) }
+        for finding in findings {
+            ProgramOutput.print(options.isJSON ? json(finding) : text(finding), to: STDOUT_FILENO)
+        }
         return status(findings.map(\.severity).max() ?? .ok)
     }
 

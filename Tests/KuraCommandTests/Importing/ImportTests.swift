@@ -212,7 +212,8 @@ import Testing
         let folder = try Folder()
         try database(
             folder,
-            "CREATE VIEW endless AS WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a, zeroblob(900000000) AS b FROM n;")
+            "CREATE VIEW endless AS WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT a, zeroblob(900000000) AS b FROM n;"
+        )
         let server = FakeServer { [$0.result("{}")] }
         let unnamed = CapturedConsole().run("import", folder["app.sqlite"], on: server)
         #expect(unnamed.status == .usage && unnamed.errors.contains("has a view and no table"), "\(unnamed.errors)")

@@ -147,7 +147,9 @@ import Testing
             ((0..<200).map { [0xA1, $0 + 1] } + [[0x09]], "nested too deep"),
             // 2^12 times a text of 60,000 bytes.
             (
-                (0..<12).map { [0xA2, $0 + 1, $0 + 1] } + [[0x5F, 0x11, 0xEA, 0x60] + [UInt8](repeating: 0x61, count: 60_000)],
+                (0..<12).map { [0xA2, $0 + 1, $0 + 1] } + [
+                    [0x5F, 0x11, 0xEA, 0x60] + [UInt8](repeating: 0x61, count: 60_000)
+                ],
                 "refers to the same texts too often"
             ),
         ]

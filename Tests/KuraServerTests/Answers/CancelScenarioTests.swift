@@ -61,7 +61,8 @@ import Testing
     /// A request that must not be begun is sent, then cancelled; what comes behind it is answered, ordered and not.
     private func expectCancelled(_ client: Client, _ method: String, _ params: String) throws {
         client.send(
-            Client.request(method, params, id: "7") + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "8")
+            Client.request(method, params, id: "7")
+                + Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "8")
                 + Client.request("rpc.cancel", "{\"id\":7}", id: "\"c\""))
         var replies: [JSON] = []
         for _ in 0..<3 { replies.append(try client.reply()) }
@@ -95,9 +96,13 @@ import Testing
         let daemon = try TemporaryDaemon(configuration: budget)
         let client = try daemon.connect()
         try client.result("session.hello", "{\"client\":\"mail\"}")
-        for number in 0..<3 { try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"a\",\"value\":\(number)}") }
+        for number in 0..<3 {
+            try client.result("settings.put", "{\"domain\":\"d\",\"key\":\"a\",\"value\":\(number)}")
+        }
         let deadline = now() + 60
-        while try client.result("storage.diskWrites", "{\"window\":\"hour\"}")["budgets"]?[0]?["throttled"]?.bool != true {
+        while try client.result("storage.diskWrites", "{\"window\":\"hour\"}")["budgets"]?[0]?["throttled"]?.bool
+            != true
+        {
             try #require(now() < deadline)
             usleep(20_000)
         }

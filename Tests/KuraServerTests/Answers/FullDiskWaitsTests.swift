@@ -22,7 +22,9 @@ import Testing
     }
 
     /// After a refusal and a start that finds room, it is done.
-    private func expectRefused(_ daemon: TemporaryDaemon, _ method: String, _ params: String, before: String? = nil) throws {
+    private func expectRefused(_ daemon: TemporaryDaemon, _ method: String, _ params: String, before: String? = nil)
+        throws
+    {
         try daemon.start(faults: Self.full)
         if let before { try daemon.connect().result("documents.configure", before) }
         let refusal = try daemon.connect().refusal(method, params)
@@ -37,7 +39,8 @@ import Testing
     }
 
     @Test func `a deletion that waits for a reference's index is answered where the tables' disk is full`() throws {
-        let references = "{\"collection\":\"books\",\"references\":[{\"field\":\"p\",\"collection\":\"people\",\"onDelete\":\"nullify\"}]}"
+        let references =
+            "{\"collection\":\"books\",\"references\":[{\"field\":\"p\",\"collection\":\"people\",\"onDelete\":\"nullify\"}]}"
         try expectRefused(
             prepared(), "documents.delete", "{\"collection\":\"people\",\"id\":\"ada\"}", before: references)
     }
@@ -75,7 +78,8 @@ import Testing
         let filler = String(repeating: "z", count: 60_000)
         // Several segments.
         for number in 0..<300 {
-            try writer.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(number % 7)\",\"value\":\"\(number)\(filler)\"}")
+            try writer.result(
+                "documents.put", "{\"collection\":\"c\",\"id\":\"\(number % 7)\",\"value\":\"\(number)\(filler)\"}")
         }
         #expect(daemon.terminate() == 0)
         try daemon.start()
