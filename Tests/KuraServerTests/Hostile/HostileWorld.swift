@@ -96,7 +96,7 @@ struct HostileService {
             [
                 ("documents.list", "{\"collection\":\"\(name)\"}"), ("documents.find", "{\"collection\":\"\(name)\"}"),
                 ("documents.describe", "{\"collection\":\"\(name)\"}"),
-                ("documents.get", "{\"collection\":\"\(name)\",\"id\":\"1\",\"attachments\":true}"),
+                ("documents.get", "{\"collection\":\"\(name)\",\"id\":\"1\"}"),
                 (
                     "documents.put",
                     "{\"collection\":\"\(name)\",\"id\":\"new\",\"value\":{\"text\":\"\(name)\",\"n\":3}}"

@@ -166,8 +166,9 @@ import Testing
         try connection.execute(change)
         _ = try connection.checkpoint(.truncate)
         connection.close()
-        let made = harness.configuration.dataDirectory + "/made.sqlite"
-        let salvage = try TablesSalvage(of: harness.tables, into: made, names: made + "/missing.jsonl")
+        let directory = harness.configuration.dataDirectory
+        let made = directory + "/made.sqlite"
+        let salvage = try TablesSalvage(of: harness.tables, into: made, names: directory + "/missing.jsonl")
         #expect(salvage.rev < 1 << 53)
         #expect(salvage.lost.filter { $0.store == "documents" }.map(\.count) == [1])
         let salvaged = try Connection(path: made, mode: .readOnly)
@@ -192,9 +193,12 @@ import Testing
         try harness.start { recovery, _ in
             #expect(with("d", "1") { recovery.settings.get($0, $1).item == nil })
             #expect(with("d", "2") { recovery.settings.get($0, $1).item != nil })
-            #expect(throws: StoreError.self) {
+            #expect {
                 try with("c", "1") { (c, k) throws(StoreError) in _ = try recovery.documents.get(c, k) }
+            } throws: {
+                ($0 as? StoreError) != .cold
             }
+            #expect(harness.report.contains("settings/d has a value that is not one line"))
         }
     }
 }
