@@ -86,7 +86,7 @@ import Testing
         try run(try HostileWorld.made.get().bundle, "bundles") { file, target in
             do { _ = try BackupRestore.restore(SeedBundle(file), into: target) } catch {
                 // Its caller takes it away.
-                BackupRestore.remove(target)
+                FileTree.remove(target)
                 throw error
             }
         } start: { daemon, file in

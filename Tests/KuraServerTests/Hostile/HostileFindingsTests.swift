@@ -251,8 +251,9 @@ import Testing
         let snapshot = try #require(BackupDirectory.newestSnapshot(configuration))
         #expect(
             snapshot.unfit == [RecoveredOmission(store: "documents", scope: "notes", count: 1, reason: .damaged)])
-        let made = directory.path + "/made"
-        let outcome = try BackupDirectory.restore(snapshot, into: made)
+        let draft = try DraftDirectory.make(in: directory.path, prefix: "made")
+        let made = draft.path
+        let outcome = try BackupRestore.restore(snapshot.path, inside: draft)
         #expect(outcome.counts.documents == outcome.manifest.counts.documents - 1)
         #expect(try TablesRecount.numbers(made, "SELECT count(*) FROM documents WHERE body LIKE '%forged%'") == [0])
     }
