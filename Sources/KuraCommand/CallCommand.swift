@@ -34,12 +34,14 @@ struct CallCommand {
         for word in words {
             try refuseSecret(word, of: method)
             try list.add(word, read: Input.read)
-            guard word.hasPrefix("operations:="), !word.hasPrefix("operations:=@"),
-                let operations = list.parameters.last?.value
-            else { continue }
-            if let secret = SecretArguments.found(inOperations: operations) {
+        }
+        for (word, parameter) in zip(words, list.parameters) where !word.hasPrefix("\(parameter.name):=@") {
+            if let secret = SecretArguments.found(
+                in: parameter.name, parameter.value, besides: list.parameters.map { ($0.name, $0.value) })
+            {
                 throw ParameterList.Fault(
-                    SecretArguments.advice(secret) + "; write operations:=@FILE, or all parameters as JSON to '-'")
+                    SecretArguments.advice(secret)
+                        + "; write \(parameter.name):=@FILE, or all parameters as JSON to '-'")
             }
         }
         for parameter in list.parameters { try check(parameter, of: method) }

@@ -86,12 +86,13 @@ struct Parameters {
                 members.append((patch.first == UInt8(ascii: "[") ? "jsonPatch" : parameter.field.name, patch))
             } else {
                 let json = try reader.json(words, of: parameter)
-                if parameter.field.name == "operations", words != ["-"],
-                    let secret = SecretArguments.found(inOperations: json)
+                if words != ["-"],
+                    let secret = SecretArguments.found(
+                        in: parameter.field.name, json, besides: members)
                 {
                     throw .usage(
                         SecretArguments.advice(secret),
-                        hint: "give the operations on standard input: kura \(verb.path) -")
+                        hint: "give \(parameter.field.name) on standard input, as '-' in its place")
                 }
                 members.append((parameter.field.name, json))
             }

@@ -24,6 +24,20 @@ enum SecretArguments {
         return nil
     }
 
+    /// The same of a parameter that has whole requests in it: operations, or the parameters that `session.can` asks about.
+    /// `others`: what else the request has, by name.
+    static func found(
+        in parameter: String, _ value: [UInt8], besides others: [(name: String, value: [UInt8])]
+    ) -> String? {
+        switch parameter {
+        case "operations": return found(inOperations: value)
+        case "params":
+            guard let method = others.first(where: { $0.name == "method" }) else { return nil }
+            return found(inOperations: JSONParts.object([("method", method.value), ("params", value)]))
+        default: return nil
+        }
+    }
+
     static func advice(_ name: String) -> String {
         "\(name) is a secret, and no argument: everybody on the host can read those"
     }

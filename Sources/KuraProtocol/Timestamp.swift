@@ -34,6 +34,8 @@ public enum Timestamp {
             }
         }
         let seconds = ((Calendar.days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-        return .milliseconds(seconds: seconds).later(by: fraction)
+        let moment = Int64.milliseconds(seconds: seconds).later(by: fraction)
+        // The last leap second of all would be in a year of five digits.
+        return range.contains(moment) ? moment : nil
     }
 }

@@ -50,6 +50,15 @@ import Testing
             #expect(outcome.status == .usage && outcome.errors.contains("is a secret, and no argument"), "\(outcome)")
         }
         #expect(!console.run("call", "secrets.unlock", "passphrase=@/nonexistent").errors.contains("no argument"))
+        // What is only asked about is an argument as well.
+        let asked = #"{"service":"a","account":"b","secret":"x"}"#
+        for words in [
+            ["session", "can", "secrets.put", asked],
+            ["call", "session.can", "method=secrets.put", "params:=" + asked],
+        ] {
+            let outcome = console.run(words)
+            #expect(outcome.status == .usage && outcome.errors.contains("is a secret, and no argument"), "\(outcome)")
+        }
     }
 
     @Test func `on a terminal it is asked for, a new one twice`() throws {

@@ -291,7 +291,7 @@ extension Method {
             ],
             errors: [
                 .descriptorMissing, .pathDenied, .badRecord, .transferFailed, .quotaExceeded, .noSpace, .outcomeUnknown,
-                .overloaded, .shuttingDown,
+                .overloaded, .cancelled, .shuttingDown,
             ],
             example: "{\"collection\":\"countries\",\"fd\":true,\"idField\":\"alpha_2\"}", outOfBand: true),
         Method(
@@ -315,7 +315,7 @@ extension Method {
                     "rev", .revision, required: true,
                     "What the first of them were read as of; documents that changed meanwhile may be newer."),
             ],
-            errors: [.descriptorMissing, .pathDenied, .transferFailed, .overloaded, .shuttingDown],
+            errors: [.descriptorMissing, .pathDenied, .transferFailed, .overloaded, .cancelled, .shuttingDown],
             example: "{\"collection\":\"countries\",\"fd\":true}", outOfBand: true),
         Method(
             "documents.scopes", .documents, .read, needs: .anywhere(.list), "Lists the collections with their sizes.",

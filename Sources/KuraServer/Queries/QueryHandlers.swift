@@ -131,6 +131,7 @@ enum QueryHandlers {
         let transfer = (connection.cancellable + connection.starting).first { transfer in
             transfer.work.isCancellable && transfer.id.withBytes { $0.equals(id) }
         }
+        transfer?.channel.callOff()
         transfer?.cancel()
         return transfer != nil
     }

@@ -166,7 +166,7 @@ extension Call {
             guard let at = text.isEmpty ? 0 : Timestamp.milliseconds(text) else {
                 throw refuse("a time as in 2030-01-31T12:00:00Z, or empty for never", expiresAt)
             }
-            guard at == 0 || at > storage.now else { throw refuse("a time that is still to come", expiresAt) }
+            guard text.isEmpty || at > storage.now else { throw refuse("a time that is still to come", expiresAt) }
             options.expiresAt = at
         }
         return options

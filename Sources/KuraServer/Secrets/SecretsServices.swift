@@ -101,8 +101,7 @@ enum SecretsServices {
         out.append(unsigned: visible.rev)
     }
 
-    /// Counts the secrets of a service that the caller sees.
-    /// - Parameter left: secrets that may still be looked at.
+    /// Counts the secrets of a service that the caller sees. `left`: secrets that may still be looked at.
     private static func visible(
         _ service: Bytes, _ left: inout Int, _ call: Call, _ storage: isolated Storage
     ) throws(Refusal) -> Visible? {

@@ -19,6 +19,7 @@ final class DocumentsExport: TransferWork, @unchecked Sendable {
     let folded: FoldSignal
     private let collection: [UInt8]
     var need: (verbs: Verbs, collection: [UInt8]) { ([.list, .read], collection) }
+    var isCancellable: Bool { true }
     private let end: TransferEnd
     private let configuration: StorageConfiguration
     private var walk: DocumentWalk?

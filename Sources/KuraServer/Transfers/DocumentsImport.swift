@@ -31,6 +31,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
 
     let collection: [UInt8]
     var need: (verbs: Verbs, collection: [UInt8]) { ([.create, .update], collection) }
+    var isCancellable: Bool { true }
     private let end: TransferEnd
     private let options: Options
     private let configuration: StorageConfiguration

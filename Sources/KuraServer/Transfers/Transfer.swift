@@ -39,7 +39,7 @@ final class Transfer {
 
     func start() {
         thread = WorkerThread(name: "kura-transfer", isBackground: true) { [work, channel] in
-            channel.end(work.run(channel))
+            channel.end(channel.judged(work.run(channel)))
         }
     }
 

@@ -117,6 +117,7 @@ final class TransferChannel: Sendable {
 
     let interruption: Interruption
     private let held = Atomic<Int>(0)
+    private let isCalledOff = Atomic<Bool>(false)
     private let state = Guarded(State())
     private let changed = Semaphore()
     private let wake: @Sendable () -> Void
@@ -226,5 +227,17 @@ final class TransferChannel: Sendable {
     func cancel() {
         interruption.raise()
         changed.signal()
+    }
+
+    /// From now on it ends because its client has asked for that, and not because the daemon stops.
+    func callOff() { isCalledOff.store(true, ordering: .relaxed) }
+
+    /// What the request is answered: `cancelled` when that is why it has ended.
+    func judged(_ outcome: TransferOutcome) -> TransferOutcome {
+        guard isCalledOff.load(ordering: .relaxed), case .error(let error) = outcome.answer, error.kind == .shuttingDown
+        else { return outcome }
+        var cancelled = RPCError(.cancelled)
+        cancelled.offset = error.offset
+        return TransferOutcome(answer: .error(cancelled), deleted: outcome.deleted, rev: outcome.rev)
     }
 }

@@ -72,6 +72,19 @@ final class TransferEnd: Sendable {
         place = Guarded(.path(path, roots))
     }
 
+    /// A device that is no place to write to or to read from: a terminal holds a writer up for as long as nobody reads it, and /dev/zero has no end.
+    private static func isEndless(_ descriptor: PassedDescriptor) -> Bool {
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor.number, &information) == 0, information.st_mode & S_IFMT == S_IFCHR else {
+            return false
+        }
+        // /dev/null and /dev/full, by their numbers on Linux.
+        return ![makeDevice(1, 3), makeDevice(1, 7)].contains(information.st_rdev)
+    }
+
+    private static func makeDevice(_ major: dev_t, _ minor: dev_t) -> dev_t { major << 8 | minor }
+
     /// Hands the open descriptor over; once. On the transfer's thread: opening may wait.
     func open(flags: Int32) throws(RPCError) -> PassedDescriptor {
         let place = place.withLock { place in
@@ -82,6 +95,9 @@ final class TransferEnd: Sendable {
         case .passed(let descriptor):
             guard !descriptor.isKernels else {
                 throw RPCError(.transferFailed, hint: "a file of the kernel's own (proc, sys and the like)")
+            }
+            guard !Self.isEndless(descriptor) else {
+                throw RPCError(.transferFailed, hint: "a terminal or a device: give a file, a pipe or a socket")
             }
             return descriptor
         case .path(let path, let roots): return try roots.open(path, flags: flags)

@@ -33,6 +33,8 @@ final class RestoredTables {
         var droppedAt: UInt64 = 0
         var count: Int64 = 0
         var bytes: Int64 = 0
+        /// Indexes or a search are defined for it, whether there are documents or not.
+        var isSearched = false
     }
 
     /// Bytes of records in one transaction, and of those between two checkpoints.
@@ -233,6 +235,7 @@ final class RestoredTables {
     func finish(epoch: String, rev: UInt64, seededRev: UInt64 = 0) throws(BackupFault) {
         do throws(SQLiteError) {
             try addUp()
+            try noteSearched()
             try writeScopes()
             try connection.execute("DELETE FROM meta")
             let meta = try connection.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")
@@ -295,7 +298,7 @@ final class RestoredTables {
     private func writeScopes() throws(SQLiteError) {
         let insert = try connection.prepare(
             "INSERT INTO scopes(id, store, name, count, bytes, lastRev, nextRow) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)")
-        for (name, scope) in scopes where scope.lastRev > 0 {
+        for (name, scope) in scopes where scope.lastRev > 0 || scope.isSearched {
             try insert.bind(1, Int64(scope.id))
             try insert.bind(2, Int64(name.store.rawValue))
             try insert.bind(3, text: String(decoding: name.name, as: UTF8.self))
@@ -307,10 +310,17 @@ final class RestoredTables {
         }
     }
 
-    /// Has the indexes made that collections are configured with; the daemon builds them.
-    private func defineIndexes() throws(SQLiteError) {
-        let indexes = try IndexKeeper(connection, memory: 1 << 20)
-        let searches = try SearchKeeper(connection)
+    /// Collections with indexes or a search have a row of their own also when they are empty: what is defined for them names it.
+    private func noteSearched() throws(SQLiteError) {
+        try forEachSearched { (collection, _, _) throws(SQLiteError) in
+            scopes[collection, default: RestoredScope(id: UInt32(scopes.count + 1))].isSearched = true
+        }
+    }
+
+    /// Shows collections that are configured with indexes or a search, and both texts, empty for none.
+    private func forEachSearched(
+        _ body: (Name, _ indexes: [UInt8], _ search: [UInt8]) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
         let select = try connection.prepare("SELECT value FROM settings WHERE scope = ?1 AND key = ?2")
         func text(_ scope: UInt32, _ key: StaticString) throws(SQLiteError) -> [UInt8] {
             defer { select.reset() }
@@ -320,11 +330,19 @@ final class RestoredTables {
         }
         let prefix = Array((Store.documents.roomName + "/").utf8)
         for (name, scope) in scopes where name.store == .configuration && name.name.starts(with: prefix) {
-            let collection = Name(store: .documents, name: Array(name.name.dropFirst(prefix.count)))
-            guard let subject = scopes[collection], subject.lastRev > 0 else { continue }
-            let (list, search) = (
-                try text(scope.id, ConfigurationStore.indexes), try text(scope.id, ConfigurationStore.search)
-            )
+            let indexes = try text(scope.id, ConfigurationStore.indexes)
+            let search = try text(scope.id, ConfigurationStore.search)
+            guard !indexes.isEmpty || !search.isEmpty else { continue }
+            try body(Name(store: .documents, name: Array(name.name.dropFirst(prefix.count))), indexes, search)
+        }
+    }
+
+    /// Has the indexes made that collections are configured with; the daemon builds them.
+    private func defineIndexes() throws(SQLiteError) {
+        let indexes = try IndexKeeper(connection, memory: 1 << 20)
+        let searches = try SearchKeeper(connection)
+        try forEachSearched { (collection, list, search) throws(SQLiteError) in
+            guard let subject = scopes[collection] else { return }
             if !list.isEmpty {
                 try list.withBytes { (list) throws(SQLiteError) in try indexes.define(subject.id, list) }
             }

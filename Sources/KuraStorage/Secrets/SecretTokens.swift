@@ -78,8 +78,8 @@ final class SecretTokens {
         output.append(random.bytes)
     }
 
-    /// Lends the name and version that a token is for.
-    /// - Parameter mayRead: whether the user in the role that has asked for it still could read the secret.
+    /// Lends the name and version that a token is for. `mayRead`: whether the user in the role that has asked for it still could read the secret.
+    /// - Returns: what `body` does.
     /// - Throws: `.unusableToken`, and what `body` throws.
     func look<R>(
         _ text: Bytes, by connection: UInt64, mayRead: (UInt32, String, SecretName) -> Bool,
@@ -147,7 +147,8 @@ extension SecretsStore {
     ///   - name: the secret; nobody looks whether there is one.
     ///   - version: which one; nil for the newest at that time.
     ///   - seconds: how long the token is good.
-    ///   - user: who asks, in which role.
+    ///   - user: who asks.
+    ///   - role: in which role.
     ///   - issuer: the connection that asks.
     ///   - output: gets 32 bytes, and zeroes what leaves it.
     /// - Throws: `.sealed`, `.integrity`, `.preparing`, `.quotaExceeded`.

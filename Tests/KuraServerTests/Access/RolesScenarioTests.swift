@@ -236,7 +236,7 @@ import Testing
         for (method, params) in [
             ("models.fail", "{\"token\":\"\(token)\"}"),
             ("models.put", "{\"namespace\":\"mine\",\"key\":\"m\",\"value\":1,\"token\":\"\(token)\"}"),
-            ("models.renew", "{\"namespace\":\"mine\",\"key\":\"m\",\"token\":\"\(token)\"}"),
+            ("models.renew", "{\"namespace\":\"mine\",\"key\":\"m\",\"token\":\"\(token)\",\"leaseSeconds\":60}"),
         ] { #expect(kind(try two.call(method, params)) == "tokenInvalid", "\(method)") }
         let issue = "{\"service\":\"mine\",\"account\":\"a\",\"ttlSeconds\":600}"
         func issued() throws -> String { try #require(try one.result("secrets.issueToken", issue)["token"]?.text) }

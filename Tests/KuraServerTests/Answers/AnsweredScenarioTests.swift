@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// Requests that once were not answered, or ended the daemon. A read waits for a minute: without an answer the test fails.
@@ -104,6 +105,56 @@ import Testing
         #expect(third[0]?["id"]?.int == 3 && third[0]?["error"]?["data"]?["kind"]?.text == "shuttingDown", "\(third)")
         #expect(try reader.line() == nil)
         #expect(daemon.wait() == 1)
+    }
+
+    @Test func `a terminal and an endless device are no files to import or export`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        for path in ["/dev/ptmx", "/dev/zero"] {
+            let device = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+            defer { close(device) }
+            for method in ["documents.import", "documents.export", "storage.backup"] {
+                let collection = method == "storage.backup" ? "" : "\"collection\":\"c\","
+                let reply = try client.call(method, "{\(collection)\"fd\":true}", descriptors: [device])
+                #expect(reply["error"]?["data"]?["kind"]?.text == "transferFailed", "\(method) \(path): \(reply)")
+            }
+        }
+    }
+
+    @Test func `a collection that is configured and empty has its indexes after a restore, too`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result(
+            "documents.configure",
+            "{\"collection\":\"c\",\"indexes\":[{\"name\":\"i\",\"fields\":[\"n\"]}],\"searchFields\":[\"t\"]}")
+        try client.result("storage.backup", "{\"name\":\"b\"}")
+        let restored = try TemporaryDaemon(starts: false)
+        #expect(try restored.run(["restore", daemon.data + "/backups/b.kurabackup", "--data-dir", restored.data]) == 0)
+        try restored.start()
+        let asking = try restored.connect()
+        for round in 0..<2 {
+            let found = try asking.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":30000}")
+            #expect(found["indexes"]?[0]?["state"]?.text == "ready", "\(found)")
+            if round == 0 {
+                try asking.result(
+                    "documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"n\":1,\"t\":\"hello world\"}}")
+            }
+        }
+        let search = try asking.result("documents.search", "{\"collection\":\"c\",\"query\":\"hello\"}")
+        #expect(search["documents"]?.elements.count == 1, "\(search)")
+    }
+
+    @Test func `a leap second beyond the last year, and the epoch, are no expiry`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        for time in ["9999-12-31T23:59:60.999Z", "1970-01-01T00:00:00.000Z"] {
+            let refusal = try client.refusal(
+                "secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\",\"expiresAt\":\"\(time)\"}")
+            #expect(refusal["kind"]?.text == "invalidParams", "\(time): \(refusal)")
+        }
+        try client.result(
+            "secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\",\"expiresAt\":\"\"}")
     }
 
     @Test(arguments: ["put", "setAttributes", "generate"])

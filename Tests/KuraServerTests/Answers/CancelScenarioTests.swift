@@ -134,6 +134,33 @@ import Testing
         #expect(found["indexes"]?[0]?["state"]?.text == "ready")
     }
 
+    @Test func `an import that waits for its file ends, and so does an export that nobody reads`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        let filler = String(repeating: "z", count: 100_000)
+        for number in 0..<20 {
+            try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(number)\",\"value\":\"\(filler)\"}")
+        }
+        for (method, end) in [("documents.import", 0), ("documents.export", 1)] {
+            var ends: [Int32] = [-1, -1]
+            #expect(pipe(&ends) == 0)
+            defer { for descriptor in ends { close(descriptor) } }
+            try client.send(
+                Client.request(method, "{\"collection\":\"c\",\"fd\":true}", id: "7"), descriptors: [ends[end]])
+            // It has begun when what came behind it is answered.
+            client.send(Client.request("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}", id: "8"))
+            while try client.reply()["id"]?.int != 8 {}
+            client.send(Client.request("rpc.cancel", "{\"id\":7}", id: "9"))
+            var replies: [Int: JSON] = [:]
+            while replies[7] == nil || replies[9] == nil {
+                let reply = try client.reply()
+                if let id = reply["id"]?.int { replies[id] = reply }
+            }
+            #expect(replies[9]?["result"]?["cancelled"]?.bool == true, "\(method): \(replies)")
+            #expect(replies[7]?["error"]?["data"]?["kind"]?.text == "cancelled", "\(method): \(replies)")
+        }
+    }
+
     @Test func `what is not there is not cancelled`() throws {
         let daemon = try TemporaryDaemon()
         let client = try daemon.connect()

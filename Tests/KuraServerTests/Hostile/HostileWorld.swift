@@ -135,6 +135,11 @@ struct HostileService {
         }
         guard answered.count == asked.count else { return "\(answered.count) of \(asked.count) answers: \(daemon.log)" }
         try daemon.waitUntilFolded()
+        // Indexes are built behind a start.
+        let settled = try daemon.connect()
+        for name in ["notes", "people", "books", "tasks"] {
+            try settled.result("documents.describe", "{\"collection\":\"\(name)\",\"waitMs\":60000}")
+        }
         guard daemon.terminate() == 0 else { return "it has ended otherwise: \(daemon.log)" }
         return try TablesRecount.difference(daemon.data)
     }

@@ -1193,8 +1193,8 @@ class DocumentsMethods(Store):
         `attachments`: true: a record of id, value and `attachments`, as an export writes it, brings the document's
             attachments: those and no others.
 
-        Raises BadRecordError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError, OverloadedError,
-            PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
+        Raises BadRecordError, CancelledError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError,
+            OverloadedError, PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:
@@ -1230,7 +1230,8 @@ class DocumentsMethods(Store):
         `path`: An absolute path beneath one of the daemon's `importRoots`, for its own user only.
         `attachments`: true: a document's attachments go along in its line as base64, up to 8 MiB of them together.
 
-        Raises DescriptorMissingError, OverloadedError, PathDeniedError, ShuttingDownError, TransferFailedError.
+        Raises CancelledError, DescriptorMissingError, OverloadedError, PathDeniedError, ShuttingDownError,
+            TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:
@@ -2168,8 +2169,8 @@ class AsyncDocumentsMethods(Store):
         `attachments`: true: a record of id, value and `attachments`, as an export writes it, brings the document's
             attachments: those and no others.
 
-        Raises BadRecordError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError, OverloadedError,
-            PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
+        Raises BadRecordError, CancelledError, DescriptorMissingError, NoSpaceError, OutcomeUnknownError,
+            OverloadedError, PathDeniedError, QuotaExceededError, ShuttingDownError, TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:
@@ -2205,7 +2206,8 @@ class AsyncDocumentsMethods(Store):
         `path`: An absolute path beneath one of the daemon's `importRoots`, for its own user only.
         `attachments`: true: a document's attachments go along in its line as base64, up to 8 MiB of them together.
 
-        Raises DescriptorMissingError, OverloadedError, PathDeniedError, ShuttingDownError, TransferFailedError.
+        Raises CancelledError, DescriptorMissingError, OverloadedError, PathDeniedError, ShuttingDownError,
+            TransferFailedError.
         """
         sent: Dict[str, JSON] = {"collection": collection}
         if fd is not None:

@@ -200,39 +200,44 @@ class SecretsConfigureResult(TypedDict):
 
 
 class _SecretsDescribeResult(TypedDict):
-    # Secrets in it.
-    count: int
     # Versions that an item keeps.
     maxVersions: int
-    # Revision of its last change; 0 when there is no such service.
-    rev: int
 
 
 class SecretsDescribeResult(_SecretsDescribeResult, total=False):
+    # Secrets in it that the caller sees; left out, as `rev` is, where it sees some access groups and there are more
+    # than 1,000 secrets.
+    count: int
     # When reads are in the audit; left out when there is no such service.
     auditReads: Literal["each", "batched"]
     # Which installation its secrets belong to.
     installation: str
-    # Which key of its own it has, from 1.
+    # Which key of its own it has, from 1; for who sees all of it.
     keyNumber: int
     # True while something is still to be sealed anew with it.
     rewrapping: bool
     # What its secrets come to, 64 hexadecimal digits: another one after each change, the same again only for the
-    # same secrets.
+    # same secrets; for who sees all of it.
     head: str
+    # Revision of the last change of them; 0 when there is no such service.
+    rev: int
 
 
-class SecretsScopesResultScopes(TypedDict):
+class _SecretsScopesResultScopes(TypedDict):
     # Name.
     service: str
-    # Secrets in it.
+
+
+class SecretsScopesResultScopes(_SecretsScopesResultScopes, total=False):
+    # Secrets in it that the caller sees; left out, as `rev` is, where it sees some access groups and there are more
+    # than 1,000 secrets.
     count: int
-    # Revision of its last change.
+    # Revision of the last change of them.
     rev: int
 
 
 class SecretsScopesResult(TypedDict):
-    # One object a service, in an order of its own.
+    # One object a service, in an order of its own; those in which the caller sees a secret.
     scopes: List[SecretsScopesResultScopes]
     # Newest revision that the answer takes into account.
     rev: int

@@ -579,8 +579,8 @@ class _StorageStatsResult(TypedDict):
     sweep: StorageStatsResultSweep
     # Bytes that caches have given up for want of space.
     purgedBytes: int
-    # What was done for the last start of each application (`session.hello` with `launch`); others' need `admin` on
-    # the store.
+    # What was done for the last start of each application (`session.hello` with `launch`); others' need `monitor`
+    # or `admin` on the store.
     launches: List[StorageStatsResultLaunches]
 
 
@@ -588,9 +588,9 @@ class StorageStatsResult(_StorageStatsResult, total=False):
     # Memory that was free when the daemon started, as a range.
     freeMemoryRange: str
     # Entries of all models and their bytes, all blobs, their contents and the bytes of these, each once; needs
-    # `admin` on the store.
+    # `monitor` or `admin` on the store.
     totals: Dict[str, int]
-    # What the daemon has measured of its own work since it began to serve; needs `admin` on the store.
+    # What the daemon has measured of its own work since it began to serve; needs `monitor` or `admin` on the store.
     daemon: StorageStatsResultDaemon
 
 
