@@ -345,6 +345,9 @@ class _SecretsStatusResult(TypedDict):
 class SecretsStatusResult(_SecretsStatusResult, total=False):
     # Why they are unusable.
     reason: str
+    # When `keys/host.key` was missing and another was made: what is `deviceOnly` from before is lost without the
+    # old one. `storage.acknowledge` ends it.
+    hostKeyRenewedAt: str
     # Whether what is on the disk is what was written; left out while sealed.
     integrity: Literal["checking", "whole", "damaged"]
     # What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that
