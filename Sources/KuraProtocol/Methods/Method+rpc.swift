@@ -254,11 +254,11 @@ extension Method {
         Field(
             "store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all, or with what is missing any."),
         Field("scope", .text(maxBytes: 256), "Its scope; left out where any would do."),
-        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 8), required: true, "Verbs."),
+        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 16), required: true, "Verbs."),
     ]
     private static let grant: [Field] = [
         Field("store", .text(maxBytes: 16), required: true, "Name of the store; `*`: all."),
         Field("scope", .text(maxBytes: 256), required: true, "Pattern of the scopes."),
-        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 8), required: true, "Verbs."),
+        Field("allow", .list(of: .text(maxBytes: 16), maxItems: 16), required: true, "Verbs."),
     ]
 }
