@@ -61,7 +61,34 @@ enum DaemonExamination {
                     advice: "the role needs the verb monitor on the store 'storage'"))
             return findings
         }
-        return findings + judge(status, stats, isDirectoryKnown: isDirectoryKnown)
+        findings += judge(status, stats, isDirectoryKnown: isDirectoryKnown)
+        // A role may not see the secrets at all.
+        if let method = try? catalogue.method(named: "secrets.status"), let secrets = try? session.result(method) {
+            findings += judge(secrets: JSONObject(secrets))
+        }
+        return findings
+    }
+
+    /// Judges what `secrets.status` tells.
+    static func judge(secrets: JSONObject?) -> [Finding] {
+        var findings: [Finding] = []
+        if secrets?.boolean("memoryLocked") == false {
+            findings.append(
+                Finding(
+                    .warning, "keys", "the daemon's memory of keys is not locked: they may be written to swap",
+                    advice:
+                        "raise RLIMIT_MEMLOCK (LimitMEMLOCK= of the unit, --ulimit memlock= of a container), and restart it"
+                ))
+        }
+        if secrets?.string("integrity") == "damaged" {
+            findings.append(
+                Finding(
+                    .error, "secrets", "what is on the disk of the secrets, or of their audit, is not what was written",
+                    advice:
+                        "'kura secrets verify' and 'kura secrets audit verify' tell what; 'kura secrets repair' goes on with what is left"
+                ))
+        }
+        return findings
     }
 
     private static func judge(health: JSONObject?) -> [Finding] {

@@ -16,6 +16,10 @@ extension Method {
                 Field(
                     "memoryLocked", .boolean, required: true,
                     "Whether the kernel keeps the memory of all keys out of swap."),
+                Field(
+                    "hostKeyRenewedAt", .timestamp,
+                    "When `keys/host.key` was missing and another was made: what is `deviceOnly` from before is lost without the old one. `storage.acknowledge` ends it."
+                ),
                 Field("slots", .count, required: true, "How many slots lead to the root key."),
                 Field(
                     "integrity", .word(["checking", "whole", "damaged"]),

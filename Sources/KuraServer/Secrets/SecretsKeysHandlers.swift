@@ -22,6 +22,10 @@ enum SecretsKeysHandlers {
         if case .unusable(let fault) = keys.state { object.text("reason", fault.reason, &out) }
         object.boolean("hasBeenUnlocked", keys.hasBeenUnlocked, &out)
         object.boolean("memoryLocked", keys.isMemoryLocked, &out)
+        if let renewedAt = storage.hostKeyRenewedAt {
+            object.name("hostKeyRenewedAt", &out)
+            out.append(timestamp: renewedAt)
+        }
         object.number("slots", keys.allSlots.count, &out)
         if let integrity = storage.secrets.integrity { object.text("integrity", integrity.word, &out) }
         if let chain = try? storage.secrets.chainHead() {

@@ -369,13 +369,14 @@ public final class Boot: Sendable {
     /// - Returns: how many notices there were.
     func acknowledge() throws(StorageFault) -> Int {
         recoveredFile.forgetSetAside()
+        let renewals = KeyFiles(configuration).acknowledgeRenewal() ? 1 : 0
         let before = state.withLock { $0.notices }
         let left = before.filter { $0.step != .done }
-        guard left.count < before.count else { return 0 }
+        guard left.count < before.count else { return renewals }
         try recoveredFile.write(left)
         state.withLock { $0.notices = left }
         news.store(true, ordering: .releasing)
-        return before.count - left.count
+        return before.count - left.count + renewals
     }
 
     private func keep(_ notice: RecoveredNotice) throws(StorageFault) {

@@ -45,7 +45,13 @@ extension DirectoryExamination {
     }
 
     private mutating func lookAt(_ slots: KeySlots, hasRootKey: Bool) {
+        lookAtHostKey()
         let kinds = slots.slots.map(\.kind)
+        if KeyFiles(configuration).hasStrayRootKey(slots) {
+            return add(
+                .warning, "keys", "keys/root.key is left from a slot that is gone",
+                advice: "the next start of kurad overwrites and removes it")
+        }
         if kinds.contains(.keyFile), !hasRootKey {
             let others = kinds.filter { $0 != .keyFile }
             add(
@@ -68,6 +74,23 @@ extension DirectoryExamination {
                 .note, "keys", "keys/root.key alone opens the secrets, and lies beside them",
                 advice:
                     "whoever copies the directory has them: add a slot of another kind (proto-docs/secrets.md), and keep a copy of the key"
+            )
+        }
+    }
+
+    private mutating func lookAtHostKey() {
+        let files = KeyFiles(configuration)
+        if !FileSystem.exists(files.hostKeyPath) {
+            add(
+                .note, "keys", "keys/host.key is missing",
+                advice:
+                    "the next start makes another: secrets that are bound to this host (deviceOnly) open with the old one alone, and no backup has them"
+            )
+        } else if let at = files.hostKeyRenewedAt {
+            add(
+                .warning, "keys", "keys/host.key was missing, and was made anew on \(Quarantine.name(at: at))",
+                advice:
+                    "secrets that were bound to this host (deviceOnly) open with the old one alone: put it back, or write them anew; then 'kura storage acknowledge'"
             )
         }
     }

@@ -3,10 +3,14 @@ import KuraBytes
 import SQLite
 import Sodium
 
-/// The files under DATA/keys: slots.json, root.key and host.key, all 0600.
+/// The files under DATA/keys: slots.json, root.key and host.key, all 0600; and host.renewed, an empty one, when host.key was made anew.
 ///
 /// A file is written under another name, synced, read back, and only then renamed into its place, and the directory synced: whatever kills the
 /// daemon, and whenever, one of both is there whole.
+///
+/// A change of a slot and of its key file is one in two halves, whose order makes slots.json its note: a key file comes before its slot and goes
+/// after it. So a key file without a slot opens nothing, and `finish` overwrites and removes it, at each start and before each later change. A
+/// restored backup that waits for its root.key has the slot.
 struct KeyFiles: Sendable {
     private let directory: String
 
@@ -17,6 +21,8 @@ struct KeyFiles: Sendable {
     var slotsPath: String { directory + "/slots.json" }
     var rootKeyPath: String { directory + "/root.key" }
     var hostKeyPath: String { directory + "/host.key" }
+    /// Its time says when host.key was made anew, though there had been keys.
+    private var renewalPath: String { directory + "/host.renewed" }
 
     /// More than the largest file of slots.
     private static let mostBytes = 64 << 10
@@ -80,16 +86,66 @@ struct KeyFiles: Sendable {
         return key
     }
 
-    /// Overwrites root.key and takes it away. What the disk itself keeps of overwritten blocks is out of reach.
-    func destroyRootKey() {
-        if let descriptor = try? FileSystem.open(rootKeyPath, O_WRONLY | O_NOFOLLOW) {
+    /// Overwrites a key's file and takes it away. What the disk itself keeps of overwritten blocks is out of reach.
+    /// - Throws: what keeps it from being overwritten, and then it stays.
+    private func destroyKey(_ path: String) throws(KeysFault) {
+        do throws(StorageFault) {
+            let descriptor = try FileSystem.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+            defer { close(descriptor) }
             let zeros = [UInt8](repeating: 0, count: SecretKey.byteCount)
-            zeros.withBytes { try? FileSystem.write(descriptor, $0, at: 0, path: rootKeyPath, isBilled: true) }
-            fsync(descriptor)
-            close(descriptor)
+            try zeros.withBytes { (zeros) throws(StorageFault) in
+                try FileSystem.write(descriptor, zeros, at: 0, path: path, isBilled: true)
+            }
+            guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
+        } catch { throw KeysFault(error) }
+        FileSystem.tryToRemove(path)
+        do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
+    }
+
+    /// Whether root.key is there and no slot needs it.
+    func hasStrayRootKey(_ slots: KeySlots) -> Bool {
+        FileSystem.isRegular(rootKeyPath) && !slots.slots.contains { $0.kind == .keyFile }
+    }
+
+    /// Finishes what was stopped between the two halves of a change: drafts go, and so does a root.key that no slot needs.
+    /// - Parameter slots: what slots.json says.
+    /// - Returns: whether there was such a root.key.
+    /// - Throws: what keeps it from going.
+    func finish(_ slots: KeySlots) throws(KeysFault) -> Bool {
+        for path in [rootKeyPath, hostKeyPath] where FileSystem.isRegular(path + ".new") {
+            try destroyKey(path + ".new")
         }
-        FileSystem.tryToRemove(rootKeyPath)
-        try? FileSystem.syncDirectory(directory)
+        FileSystem.tryToRemove(slotsPath + ".new")
+        guard hasStrayRootKey(slots) else { return false }
+        // Slots that a power cut could still bring back may need it.
+        do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
+        try destroyKey(rootKeyPath)
+        return true
+    }
+
+    // MARK: The host's key
+
+    /// When host.key was made anew, milliseconds since 1970; nil when it is the first one, or somebody has acknowledged it.
+    var hostKeyRenewedAt: Int64? {
+        let at = FileSystem.modified(renewalPath)
+        return at > 0 ? at : nil
+    }
+
+    /// Makes a new host.key in the place of one that is gone, which is noted before.
+    func renewHostKey() throws(KeysFault) -> SecretKey {
+        do throws(KeysFault) { try write(Bytes(), to: renewalPath) } catch {
+            FileSystem.tryToRemove(renewalPath)
+            throw error
+        }
+        return try makeKey(hostKeyPath)
+    }
+
+    /// Somebody knows that host.key was made anew.
+    /// - Returns: whether it was.
+    func acknowledgeRenewal() -> Bool {
+        guard FileSystem.exists(renewalPath) else { return false }
+        FileSystem.tryToRemove(renewalPath)
+        return true
     }
 
     // MARK: Writing

@@ -37,6 +37,10 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     var locks: UInt64 = 0
     /// There is nothing yet that keys have sealed, nor have there been keys: where there are no slots they may be made.
     var mayCreate = false
+    /// A root.key that a change before had left was overwritten and removed.
+    private(set) var hasFinished = false
+    /// What keeps the file of the slot's key from going, though the slot is gone: the next start tries again.
+    private(set) var leftover: KeysFault?
     private(set) var outcome: Outcome?
     private var passphrase: SecretBuffer?
     private var newPassphrase: SecretBuffer?
@@ -74,8 +78,14 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         }
         do throws(KeysFault) {
             outcome = try perform(opened, KeyOpener(sources))
-        } catch { fault = error }
+        } catch {
+            fault = error
+            if error == .unsynced, let placed { outcome = placed }
+        }
     }
+
+    /// Slots that are in their place, and could not be synced: the ring goes on with them, as each later job does.
+    private var placed: Outcome?
 
     private func perform(_ opened: OpenedKeys?, _ opener: KeyOpener) throws(KeysFault) -> Outcome? {
         guard let text = try opener.sources.files.slotsText() else {
@@ -93,9 +103,16 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         guard var keys = opened else { throw .sealed }
         // Somebody else has put another file there: what is in memory is not what leads to its root key.
         guard slots == keys.slots else { throw .damaged("it is not what this daemon wrote") }
+        do throws(KeysFault) { hasFinished = try opener.sources.files.finish(slots) } catch { leftover = error }
         switch task {
-        case .addSlot(let kind, let label): try addSlot(kind, label, to: &keys, opener)
-        case .removeSlot(let id): try removeSlot(id, from: &keys, opener)
+        case .addSlot(let kind, let label):
+            do throws(KeysFault) { try addSlot(kind, label, to: &keys, opener) } catch {
+                try undo(error, slots, keys, opener)
+            }
+        case .removeSlot(let id):
+            do throws(KeysFault) { try removeSlot(id, from: &keys, opener) } catch {
+                try undo(error, slots, keys, opener)
+            }
         case .rotate:
             try opener.rotate(&keys, passphrase: passphrase?.bytes ?? Bytes())
             return .opened(keys)
@@ -141,13 +158,29 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         self.slot = slot
     }
 
+    /// A change of the slots was not done; a key file that was made for it goes, unless slots.json may have its slot.
+    private func undo(
+        _ fault: KeysFault, _ before: KeySlots, _ keys: OpenedKeys, _ opener: KeyOpener
+    ) throws(KeysFault) {
+        if fault == .unsynced {
+            placed = .changed(keys.slots)
+        } else {
+            // The next start tries it again.
+            _ = try? opener.sources.files.finish(before)
+        }
+        throw fault
+    }
+
     private func removeSlot(_ id: UInt32, from keys: inout OpenedKeys, _ opener: KeyOpener) throws(KeysFault) {
         guard let index = keys.slots.slots.firstIndex(where: { $0.id == id }) else { throw .noSuchSlot }
         guard keys.slots.slots.count > 1 else { throw .lastSlot }
         let gone = keys.slots.slots.remove(at: index)
         try opener.write(keys)
         // It opens nothing any more.
-        if gone.kind == .keyFile { opener.sources.files.destroyRootKey() }
+        do throws(KeysFault) {
+            _ = try opener.sources.files.finish(keys.slots)
+            leftover = nil
+        } catch { leftover = error }
         slot = gone
     }
 

@@ -44,6 +44,7 @@ final class KeyKeeper {
         }
         self.report = report
         var slots: KeySlots?
+        var hadSlots = true
         var opened: Result<OpenedKeys?, KeysFault>
         do throws(KeysFault) {
             try FileSystem.makeKeysDirectory(configuration)
@@ -51,6 +52,7 @@ final class KeyKeeper {
             if let text = try files.slotsText() {
                 let found = try KeySlots(reading: text)
                 slots = found
+                Self.finish(found, files, report)
                 do throws(KeysFault) { opened = .success(try opener.open(found, text).0) } catch {
                     if case .damaged = error { throw error }
                     // Passphrases alone are as it should be.
@@ -60,14 +62,31 @@ final class KeyKeeper {
             } else if holdsSecrets() {
                 throw .damaged(Self.missing)
             } else {
+                hadSlots = false
                 opened = .success(try opener.create())
             }
         } catch {
             report("the secrets cannot be used: \(error)")
             opened = .failure(error)
         }
-        ring = KeyRing(hostKey: Self.hostKey(files, report), opened, slots: slots)
+        ring = KeyRing(
+            hostKey: Self.hostKey(files, isFirst: !hadSlots || !holdsSecrets(), report), opened, slots: slots)
+        if !ring.isMemoryLocked {
+            report(
+                "the memory of keys is not locked: they may be written to swap. Raise RLIMIT_MEMLOCK (LimitMEMLOCK= of the unit)"
+            )
+        }
     }
+
+    /// Finishes a change that an earlier run was stopped amid.
+    private static func finish(_ slots: KeySlots, _ files: KeyFiles, _ report: @Sendable (String) -> Void) {
+        do throws(KeysFault) { if try files.finish(slots) { report(finished) } } catch {
+            report("keys/root.key is left, no slot needs it, and it cannot be overwritten: \(error)")
+        }
+    }
+
+    private static let finished =
+        "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
 
     static let missing: KeysFault.StaticText = "it is missing"
 
@@ -89,9 +108,19 @@ final class KeyKeeper {
         throw .refused("\(path) is missing, and there are secrets that only its keys open. \(way)")
     }
 
-    private static func hostKey(_ files: KeyFiles, _ report: @Sendable (String) -> Void) -> SecretKey? {
+    /// `isFirst`: there were no keys before this start, or nothing that they have sealed.
+    private static func hostKey(
+        _ files: KeyFiles, isFirst: Bool, _ report: @Sendable (String) -> Void
+    ) -> SecretKey? {
         do throws(KeysFault) {
-            guard FileSystem.exists(files.hostKeyPath) else { return try files.makeKey(files.hostKeyPath) }
+            guard FileSystem.exists(files.hostKeyPath) else {
+                if isFirst { return try files.makeKey(files.hostKeyPath) }
+                let key = try files.renewHostKey()
+                report(
+                    "keys/host.key was missing, and another was made: secrets that were bound to this host (deviceOnly) open with the old one alone"
+                )
+                return key
+            }
             return try KeySources.key(ofOurs: files.hostKeyPath)
         } catch {
             report("what is bound to this host cannot be opened: \(error)")
@@ -132,6 +161,12 @@ final class KeyKeeper {
 
     private func adopt(_ job: KeyJob) {
         job.isDone = true
+        if job.hasFinished { report(Self.finished) }
+        if let leftover = job.leftover {
+            report(
+                "keys/root.key could not be overwritten, though its slot is gone: \(leftover). The next start tries again"
+            )
+        }
         switch job.fault {
         case .wrongKey: report("a passphrase or key was tried and opens no slot")
         case .system, .unsynced, .damaged:

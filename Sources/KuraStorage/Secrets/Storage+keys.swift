@@ -2,6 +2,9 @@
 extension Storage {
     public var keys: KeyRing { keyKeeper.ring }
 
+    /// When the host's key was made anew, milliseconds since 1970; nil when it is the first one, or somebody has acknowledged it.
+    public var hostKeyRenewedAt: Int64? { KeyFiles(configuration).hostKeyRenewedAt }
+
     /// Has a job done with the slots.
     ///
     /// - Returns: a ticket that `takeAnswers` gives back, with the job.
@@ -18,6 +21,7 @@ extension Storage {
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
     public func lockKeys() {
         secrets.keepSurvivors()
+        secrets.keepAuditLock()
         keyKeeper.lock()
         secrets.follow()
     }

@@ -320,8 +320,10 @@ import Testing
             #expect(kernel.contains("VmLck:\t       0 kB") == (status["memoryLocked"]?.bool == false))
             return status["memoryLocked"]?.bool
         }
-        #expect(try locked("0") == false)
         #expect(try locked("64") == true)
+        #expect(!daemon.log.contains("the memory of keys is not locked"))
+        #expect(try locked("0") == false)
+        #expect(daemon.log.contains("the memory of keys is not locked"))
     }
 
     @Test func `without the variable nobody but root may look into the daemon, and it leaves no core`() throws {

@@ -1,0 +1,119 @@
+import Glibc
+import Testing
+
+/// What a stop amid a change leaves of key files, and what the next start does with it.
+@Suite struct SecretsKeyFilesTests {
+    private let daemon: TemporaryDaemon
+    private var keys: String { daemon.data + "/keys" }
+    private var rootKey: String { keys + "/root.key" }
+
+    init() throws {
+        daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\",\"deviceOnly\":true}")
+        try client.result("secrets.addSlot", "{\"kind\":\"passphrase\",\"newPassphrase\":\"words\"}")
+        #expect(daemon.terminate() == 0)
+    }
+
+    private func doctor() throws -> String {
+        let arguments = [TemporaryDaemon.binary, "doctor", "--data-dir", daemon.data].joined(separator: " ")
+        return try Outsider.run(arguments + " 2>&1").output
+    }
+
+    private func expectUnlocking() throws {
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.status")["state"]?.text == "sealed")
+        try client.result("secrets.unlock", "{\"passphrase\":\"words\"}")
+        #expect(try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}")["secret"]?.text == "x")
+    }
+
+    @Test(arguments: ["kill", "fail"])
+    func `a key file whose slot is gone is overwritten and removed by the next start`(fault: String) throws {
+        let key = TemporaryDaemon.contents(rootKey)
+        try daemon.start(faults: "keys.renamed:\(fault)")
+        let client = try daemon.connect()
+        client.send(Client.request("secrets.removeSlot", "{\"slot\":1}"))
+        if fault == "kill" {
+            #expect(try client.line() == nil)
+            #expect(daemon.wait() == 128 + SIGKILL)
+        } else {
+            #expect(try client.reply()["error"]?["data"]?["kind"]?.text == "internalError")
+            daemon.kill()
+        }
+        #expect(TemporaryDaemon.contents(rootKey) == key && key?.count == 32)
+        #expect(try doctor().contains("keys/root.key is left from a slot that is gone"))
+        // Who has the file open sees what becomes of its block.
+        let file = open(rootKey, O_RDONLY | O_CLOEXEC)
+        defer { close(file) }
+        try daemon.start()
+        #expect(TemporaryDaemon.contents(rootKey) == nil)
+        var left = [UInt8](repeating: 1, count: 64)
+        #expect(pread(file, &left, left.count, 0) == 32 && left[..<32].allSatisfy { $0 == 0 })
+        #expect(daemon.log.contains("no slot needed it: it was overwritten and removed"))
+        #expect(try !doctor().contains("root.key is left"))
+        try expectUnlocking()
+    }
+
+    @Test func `slots that could not be synced are what the daemon goes on with, and the next change removes the file`()
+        throws
+    {
+        try daemon.start(faults: "keys.renamed:fail")
+        let client = try daemon.connect()
+        #expect(try client.refusal("secrets.removeSlot", "{\"slot\":1}")["kind"]?.text == "internalError")
+        #expect(try client.result("secrets.slots")["slots"]?.elements.map { $0["id"]?.int } == [2])
+        #expect(try client.refusal("secrets.removeSlot", "{\"slot\":1}")["kind"]?.text == "notFound")
+        #expect(TemporaryDaemon.contents(rootKey) == nil)
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        try expectUnlocking()
+    }
+
+    @Test(arguments: [1, 2])
+    func `a key file whose slot never came to be is removed as well`(hit: Int) throws {
+        try daemon.start()
+        try daemon.connect().result("secrets.removeSlot", "{\"slot\":1}")
+        #expect(daemon.terminate() == 0)
+        // The first rename is that of the key file, the second one that of the slots.
+        try daemon.start(faults: "keys.rename:kill:\(hit)")
+        let client = try daemon.connect()
+        try client.result("secrets.unlock", "{\"passphrase\":\"words\"}")
+        client.send(Client.request("secrets.addSlot", "{\"kind\":\"keyFile\"}"))
+        #expect(try client.line() == nil)
+        #expect(daemon.wait() == 128 + SIGKILL)
+        #expect(TemporaryDaemon.names(keys)!.contains(hit == 1 ? "root.key.new" : "root.key"))
+        try daemon.start()
+        #expect(TemporaryDaemon.names(keys) == ["host.key", "slots.json"])
+        try expectUnlocking()
+    }
+
+    @Test func `a key file that its slot waits for is left alone`() throws {
+        let key = try #require(TemporaryDaemon.contents(rootKey))
+        unlink(rootKey)
+        try daemon.start()
+        #expect(try daemon.connect().result("secrets.status")["state"]?.text == "sealed")
+        #expect(daemon.terminate() == 0)
+        let file = try #require(fopen(rootKey, "we"))
+        fchmod(fileno(file), 0o600)
+        #expect(fwrite(key, 1, key.count, file) == 32)
+        fclose(file)
+        try daemon.start()
+        #expect(try daemon.connect().result("secrets.status")["state"]?.text == "unlocked")
+        #expect(TemporaryDaemon.contents(rootKey) == key)
+    }
+
+    @Test func `a host key that was made anew is told until somebody has acknowledged it`() throws {
+        #expect(!daemon.log.contains("host.key"))
+        unlink(keys + "/host.key")
+        #expect(try doctor().contains("keys/host.key is missing"))
+        try daemon.start()
+        #expect(daemon.log.contains("keys/host.key was missing, and another was made"))
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.status")["hostKeyRenewedAt"]?.text?.hasSuffix("Z") == true)
+        #expect(try doctor().contains("keys/host.key was missing, and was made anew on"))
+        #expect(try client.result("storage.acknowledge")["acknowledged"]?.int == 1)
+        #expect(try client.result("secrets.status")["hostKeyRenewedAt"] == nil)
+        #expect(try !doctor().contains("host.key"))
+    }
+}
