@@ -21,6 +21,7 @@ extension Storage {
     /// Forgets every key but the host's; jobs that are under way unlock nothing any more.
     public func lockKeys() {
         secrets.keepSurvivors()
+        secrets.keepAuditLock()
         keyKeeper.lock()
         secrets.follow()
     }
