@@ -17,6 +17,7 @@ import Testing
         var method = "secrets.get"
         var outcome = "sealed"
         var firstRecord: UInt64 = 0
+        var records = 1
         var at: Int64 = 1_700_000_000_000
         var count: UInt32 = 1
         var rev: UInt64 = 0
@@ -27,18 +28,18 @@ import Testing
             block.append(1)
             block.append(littleEndian: UInt64(0))
             block.append(littleEndian: firstRecord)
-            block.append(littleEndian: UInt32(1))
+            block.append(littleEndian: UInt32(records))
             block.append([UInt8](repeating: 0, count: 32))
-            block.append(littleEndian: at)
-            block.append(littleEndian: at)
-            block.append(littleEndian: count)
-            block.append(littleEndian: rev)
-            block.append(littleEndian: UInt32(4711))
-            for text in [
-                Array(method.utf8), Array(outcome.utf8), Array("admin".utf8), [], Array("s".utf8), account, [],
-            ] {
-                block.append(littleEndian: UInt32(text.count))
-                block.append(text)
+            for _ in 0..<records {
+                for time in [at, at] { block.append(littleEndian: time) }
+                block.append(littleEndian: count)
+                block.append(littleEndian: rev)
+                block.append(littleEndian: UInt32(4711))
+                let (method, outcome) = (Array(method.utf8), Array(outcome.utf8))
+                for text in [method, outcome, Array("admin".utf8), [], Array("s".utf8), account, []] {
+                    block.append(littleEndian: UInt32(text.count))
+                    block.append(text)
+                }
             }
             return [UInt8](block.bytes)
         }
@@ -68,7 +69,7 @@ import Testing
         let wrong = [
             Invention(outcome: ""), Invention(method: "secrets.put", outcome: ""), Invention(method: "settings.get"),
             Invention(method: "secrets.status"), Invention(outcome: "lost"), Invention(outcome: "whatever"),
-            Invention(firstRecord: .max), Invention(at: .min), Invention(at: .max), Invention(count: 0),
+            Invention(firstRecord: .max, records: 2), Invention(at: .min), Invention(at: .max), Invention(count: 0),
             Invention(rev: .max), Invention(account: [0xFF, 0xFE]),
         ]
         try insert(wrong.enumerated().map { (Self.key($0.offset + 1), $0.element) })
@@ -93,7 +94,7 @@ import Testing
         try client.result("secrets.addSlot", "{\"kind\":\"passphrase\",\"newPassphrase\":\"words\"}")
         try client.result("secrets.removeSlot", "{\"slot\":1}")
         #expect(daemon.terminate() == 0)
-        try insert([("sealed-ffffffffffffffff", Invention(firstRecord: .max))])
+        try insert([("sealed-ffffffffffffffff", Invention(firstRecord: .max, records: 2))])
         try daemon.start()
         let sealed = try daemon.connect()
         _ = try sealed.refusal("secrets.get", "{\"service\":\"s\",\"account\":\"true\"}")

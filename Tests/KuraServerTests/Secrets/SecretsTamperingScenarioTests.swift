@@ -39,7 +39,9 @@ import Testing
             let reply = try client.call("secrets.\(method)", params)
             if let kind = reply["error"]?["data"]?["kind"]?.text { #expect(kind == "integrity", "\(what): \(method)") }
         }
-        #expect(daemon.terminate() == 0, "\(what)")
+        // At a stop the reads would go into the audit, and the store's record with it: it would not be the one that is put back.
+        #expect(daemon.isRunning, "\(what)")
+        daemon.kill()
         return refused
     }
 
