@@ -130,7 +130,6 @@ extension SecretDamage.What {
         case .sum: "sum"
         case .item: "secret"
         case .version: "version"
-        case .audit: "audit"
         }
     }
 }

@@ -215,7 +215,9 @@ extension SecretsStore {
         plaintext.removeAll()
         try stage(record: row.bytes, key: key, place.scope)
 
-        var store = try storeRecord(sealer)?.record ?? firstStoreRecord
+        let name = Bytes(SecretRecords.storeScope)
+        let known = try storeRecord(place.vault)
+        var store = known?.record ?? VaultRecord()
         if before.item == nil { store.services += 1 }
         store.sum -= before.element
         store.sum += element
@@ -225,8 +227,12 @@ extension SecretsStore {
             throw .quotaExceeded(limit: Self.headsLimit)
         }
         store.chain = sealer.link(store.chain, store.changes, element)
-        noteOwed(&store)
-        try stage(store: store)
+        store.encode(to: &plaintext)
+        row.removeAll()
+        sealer.seal(row: plaintext.bytes, .store, scope: name, key: key, to: &row)
+        plaintext.removeAll()
+        try stage(record: row.bytes, key: key, known?.scope ?? ledger.scopes.findOrPrepare(.secrets, name))
+        row.removeAll()
     }
 
     /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
@@ -311,8 +317,6 @@ extension SecretsStore {
     /// - Throws: `.cold` and `.busy`: it goes on later.
     func sweep(most: Int) throws(StoreError) {
         guard let vault, vault.generation == ring.generation else { return }
-        isChangingUnasked = true
-        defer { isChangingUnasked = false }
         var left = most
         while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1
