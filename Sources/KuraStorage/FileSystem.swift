@@ -45,6 +45,8 @@ enum FileSystem {
             close(descriptor)
             throw isOther
         }
+        // Whoever is passed it reads as from any other file.
+        _ = csys_fcntl(descriptor, F_SETFL, 0)
         return descriptor
     }
 

@@ -114,7 +114,7 @@ public struct LogChanges: Sendable {
                 let directory = String(target.dropLast(ContentDigest.length - 1))
                 try FileSystem.makeDirectory(directory)
                 try FileSystem.copy(from, to: target)
-                let descriptor = try FileSystem.open(target, O_RDONLY | O_NOFOLLOW)
+                let descriptor = try FileSystem.openRegular(target)
                 defer { close(descriptor) }
                 guard try RestoredContents.digest(of: descriptor, target) == digest else {
                     throw .damaged("the content \(digest.text) of an attachment is damaged")

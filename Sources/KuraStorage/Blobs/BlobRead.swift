@@ -74,7 +74,7 @@ public final class BlobRead: BlobLook, @unchecked Sendable {
     private func look(_ isEnding: () -> Bool) throws(StoreError) {
         defer { if form != .descriptor || isDamaged || isUnavailable { closeFile() } }
         do throws(StorageFault) {
-            file = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
+            file = try FileSystem.openRegular(path)
             var information = stat()
             // Safety: the kernel fills one `stat`, which is ours.
             guard unsafe fstat(file, &information) == 0 else { throw FileSystem.fail("fstat", path) }
@@ -140,7 +140,7 @@ extension StorageFault {
     /// The file is not there, is something else, or the disk cannot read it. Whatever else fails says nothing about the file.
     fileprivate var isOfTheFile: Bool {
         guard case .system(let code, _, _) = self else { return false }
-        return [ENOENT, ENOTDIR, ELOOP, EISDIR, EIO].contains(code)
+        return [ENOENT, ENOTDIR, ELOOP, EISDIR, EINVAL, EIO].contains(code)
     }
 }
 

@@ -44,7 +44,7 @@ public final class AttachmentRead: TableQuery, @unchecked Sendable {
     public func run(_ tables: TableReader) throws(StoreError) {
         do throws(StorageFault) {
             let path = AttachmentFiles.path(attachment.digest, configuration)
-            descriptor = try FileSystem.open(path, O_RDONLY | O_NOFOLLOW)
+            descriptor = try FileSystem.openRegular(path)
             guard FileSystem.size(path) == attachment.bytes else {
                 isDamaged = true
                 return
