@@ -68,7 +68,9 @@ struct Shortfall {
             hint = result.string("hint")
         case "audit-verify" where result.boolean("valid") == false:
             status = .negative
-            message = "record \(result.integer("firstBroken") ?? 0) is not as it was written"
+            message =
+                "record \(result.integer("firstBroken") ?? 0) is not as it was written"
+                + (result.string("reason").map { ": \($0)" } ?? "")
         case "compare":
             let count = Self.differences(result)
             guard count > 0 else { return nil }

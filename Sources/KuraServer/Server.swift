@@ -168,6 +168,7 @@ public final class Server {
             $0.setBilledOperations(MethodTable.standard.methods.map(\.name))
             $0.judgeMigrations(MigrationJudge.of)
             CollectionRules.judgeDeletions($0)
+            $0.secrets.judgesRefusal = AuditRule.judge
             unsafe server.apply(server.reload.first, $0)
         }
         supervision.ready("serving, \(sockets.count) sockets")

@@ -401,6 +401,7 @@ public actor Storage {
     /// - Returns: whether all is in the tables.
     public func close() -> Bool {
         if failure == nil, (try? secrets.stageAudit(all: true)) != nil { _ = commitTurn() }
+        secrets.tellUnkept()
         if failure == nil, needsSync || syncedRev < ledger.committedRev {
             while logSync.isBusy { usleep(200) }
             sync(inline: true)

@@ -110,6 +110,14 @@ import Testing
         let broken = FakeServer { [$0.result(#"{"valid":false,"firstBroken":7,"records":6,"newest":30}"#)] }
         let told = CapturedConsole().run("secrets", "audit", "verify", on: broken)
         #expect(told.status == .refused && told.output == "" && told.errors.contains("record 7"))
+        for (reason, words) in [
+            ("dropped", "the audit was removed"), ("setBack", "the audit was set back"),
+            ("secretsSetBack", "the secrets were set back"), ("unbound", "where the audit ends"),
+        ] {
+            let page = "{\"valid\":false,\"firstBroken\":4,\"reason\":\"\(reason)\",\"records\":0,\"newest\":30}"
+            let told = CapturedConsole().run("secrets", "audit", "verify", on: FakeServer { [$0.result(page)] })
+            #expect(told.status == .refused && told.errors.contains(words), "\(reason): \(told.errors)")
+        }
         // A service of that name is asked for by its option.
         let records = FakeServer { [$0.result(#"{"records":[]}"#)] }
         _ = CapturedConsole().run("secrets", "audit", "--service", "verify", on: records)

@@ -8,7 +8,8 @@ enum SecretsAuditVerify {
         noun: "secrets", word: "audit verify", arguments: [], options: [],
         summary: "Check that all of the audit is as it was written.",
         explanation: [
-            "Each record is opened, and each block of them held against the one before it and the last against the audit's head. "
+            "Each record is opened, each block of them held against the one before it, the last against the audit's head, and that against what the "
+                + "secrets know of it: neither can be set back or dropped without the other. "
                 + "The first record that was altered or is missing is named, and the command ends with 1.",
             "The head that is printed says what all records have come to: noted elsewhere, it tells later whether the audit was set back "
                 + "as a whole.",
@@ -46,9 +47,19 @@ enum SecretsAuditVerify {
     private static func broken(_ page: JSONObject, after records: Int64, _ result: [UInt8]) -> Failure {
         let number = page.integer("firstBroken") ?? 0
         let message =
-            number > 0
-            ? "record \(number) of the audit was altered or is missing; \(records) before it are as they were written"
-            : "the audit was altered: where cannot be told"
+            switch page.string("reason") {
+            case "dropped": "the audit was removed: record \(number) and all behind it are missing"
+            case "setBack":
+                "the audit was set back, and the secrets were not: record \(number) and all behind it are missing"
+            case "secretsSetBack":
+                "the secrets were set back, and the audit was not: they do not know of record \(number)"
+            case "unbound":
+                "the record that tells where the audit ends is altered or missing: 'kura secrets verify' tells more"
+            default:
+                number > 0
+                    ? "record \(number) of the audit was altered or is missing; \(records) before it are as they were written"
+                    : "the audit was altered: where cannot be told"
+            }
         return Failure(status: .refused, message: message, reply: result)
     }
 

@@ -253,7 +253,9 @@ extension Method {
                 Field(
                     "confirm", .scope, required: true,
                     "The service's name once more; without `service`, `storeId` of `secrets.status`."),
-                Field("service", .scope, "Which one; when absent, the services' records are accepted as they are."),
+                Field(
+                    "service", .scope,
+                    "Which one; when absent, the services' records and the audit are accepted as they are."),
             ],
             result: [
                 .writtenRev, Field("kept", .count, required: true, "Secrets that stay."),
@@ -269,8 +271,8 @@ extension Method {
             .list(
                 of: .object([
                     Field(
-                        "what", .word(["store", "service", "sum", "secret", "version"]), required: true,
-                        "`store`: services' records were altered, removed or set back; `service`: its record, and with it all of its values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value."
+                        "what", .word(["store", "service", "sum", "secret", "version", "audit"]), required: true,
+                        "`store`: services' records were altered, removed or set back; `service`: its record, and with it all of its values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value; `audit`: the audit is not that of the secrets, `secrets.auditVerify` says why."
                     ),
                     Field("service", .scope, "Of which service, when that can be told."),
                     Field("account", .key, "Whose, when that can be told."),

@@ -22,7 +22,12 @@ extension Method {
                 Field("valid", .boolean, required: true, "Whether all records that were looked at are."),
                 Field(
                     "firstBroken", .count,
-                    "Number of the first record that has been altered or is missing; 0 when that cannot be told."),
+                    "Number of the first record that has been altered, is missing, or is not known of; 0 when that cannot be told."
+                ),
+                Field(
+                    "reason", .word(["record", "head", "dropped", "setBack", "secretsSetBack", "unbound"]),
+                    "What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone; `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of; `unbound`: the record that tells where it ends is lost."
+                ),
                 Field("records", .count, required: true, "How many are as they were written."),
                 Field("newest", .count, required: true, "Number of the newest record."),
                 Field(
@@ -41,7 +46,7 @@ extension Method {
         Field("method", .text(maxBytes: 64), required: true, "What was asked for."),
         Field(
             "refused", .text(maxBytes: 64),
-            "The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the secrets were sealed."
+            "The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the secrets were sealed; `missing`: the newest change had no record at a start."
         ),
         Field("uid", .count, required: true, "Who asked, as the kernel says."),
         Field("role", .text(maxBytes: 128), required: true, "In which role."),
@@ -49,5 +54,9 @@ extension Method {
         Field("service", .scope, "What it was about."), Field("account", .key, "Whose secret."),
         Field("accessGroup", .scope, "The group that it is in."),
         Field("rev", .count, required: true, "Newest revision that the answer gave away; 0 for none."),
+        Field(
+            "unproved", .boolean,
+            "True when it came by way of the public key while the secrets were sealed: whoever can write to the data directory can have made it up."
+        ),
     ]
 }

@@ -7,7 +7,7 @@ import KuraTransport
 struct AuditRule {
     /// A change, an operation with keys, or a token: its reply waits until it is in the audit.
     let isStrict: Bool
-    /// It is not done when the audit cannot take it: all but what locks, or looks into the audit.
+    /// It is not done when the audit cannot take it: all but what locks, looks into the audit, or mends it.
     let isKept: Bool
     /// Positions of what it is about; nil where the method has none.
     let service: Int?
@@ -18,16 +18,30 @@ struct AuditRule {
 
     /// What shows neither a secret nor what is known of one.
     private static let exempt: Set<String> = ["secrets.status", "secrets.describe", "secrets.scopes"]
+    private static let unkept: Set<String> = [
+        "secrets.lock", "secrets.unlock", "secrets.audit", "secrets.auditVerify", "secrets.verify", "secrets.repair",
+    ]
 
     /// nil for what is not in the audit.
     init?(_ method: Method) {
         guard method.store == .secrets, !Self.exempt.contains(method.name) else { return nil }
         isStrict = method.access == .write
-        isKept = !["secrets.lock", "secrets.audit", "secrets.auditVerify", "secrets.unlock"].contains(method.name)
+        isKept = !Self.unkept.contains(method.name)
         func position(_ name: String) -> Int? { method.parameters.firstIndex { $0.name == name } }
         (service, account, group) = (position("service"), position("account"), position("accessGroup"))
         accounts = position("accounts")
     }
+}
+
+extension AuditRule {
+    /// Whether a method of the audit can have been refused with this kind of error.
+    static func judge(_ method: Bytes, _ kind: Bytes) -> Bool {
+        names.contains(Array(method)) && kinds.contains(Array(kind))
+    }
+
+    private static let names = Set(
+        MethodTable.standard.methods.filter { AuditRule($0) != nil }.map { Array($0.name.utf8) })
+    private static let kinds = Set(ErrorKind.allCases.map { Array(Bytes($0.facts.name)) })
 }
 
 /// The one place where the audit is written from.
@@ -60,11 +74,13 @@ extension Call {
     ///   - storage: of which the audit is.
     /// - Throws: `noSpace` or `integrity`.
     private func refuseUnlessAudited(_ isStrict: Bool, _ storage: isolated Storage) throws(Refusal) {
-        guard connection?.permissions?.auditFailure != .open else { return }
-        if isStrict, storage.secrets.isAuditWithoutRoom {
+        let goesWithout = connection?.permissions?.auditFailure == .open
+        if isStrict, !goesWithout, storage.secrets.isAuditWithoutRoom {
             throw .error(RPCError(.noSpace, hint: "the audit has no room, and the role's auditFailure is closed"))
         }
         do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
+            // What has to be read in is waited for in any role: a change must not be on the disk before its record.
+            if goesWithout, error != .cold { return }
             guard error == .integrity else { throw Refusal(error, call: self) }
             throw .error(
                 RPCError(.integrity, hint: "the audit has been altered, and the role's auditFailure is closed"))

@@ -52,10 +52,13 @@ enum SecretsAudit {
             try storage.secrets.verifyAudit(from: position?.block, most: blocks)
         }
         out.append("{\"valid\":")
-        out.append(check.broken == nil ? "true" : "false")
-        if let broken = check.broken {
+        out.append(check.fault == nil ? "true" : "false")
+        if let fault = check.fault {
             out.append(",\"firstBroken\":")
-            out.append(unsigned: broken)
+            out.append(unsigned: check.broken)
+            out.append(",\"reason\":\"")
+            out.append(fault.word)
+            out.append("\"")
         }
         out.append(",\"records\":")
         out.append(unsigned: check.records)
@@ -134,6 +137,20 @@ extension ByteBuffer {
         }
         append(",\"rev\":")
         append(unsigned: event.rev)
-        append("}")
+        append(record.isUnproved ? ",\"unproved\":true}" : "}")
+    }
+}
+
+extension AuditFault {
+    /// As the wire calls it.
+    fileprivate var word: StaticString {
+        switch self {
+        case .record: "record"
+        case .head: "head"
+        case .dropped: "dropped"
+        case .setBack: "setBack"
+        case .secretsSetBack: "secretsSetBack"
+        case .unbound: "unbound"
+        }
     }
 }

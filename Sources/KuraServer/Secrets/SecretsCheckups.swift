@@ -130,6 +130,7 @@ extension SecretDamage.What {
         case .sum: "sum"
         case .item: "secret"
         case .version: "version"
+        case .audit: "audit"
         }
     }
 }

@@ -228,8 +228,11 @@ struct RecordGuard {
             isName =
                 !parts.isEmpty && parts.allSatisfy { JSONWalk.isName(Bytes(rebasing: $0), limit: WireLimits.keyBytes) }
                 && parts[0].count <= RequestKeys.keyLimit
-        } else if record.store == .secrets, record.key.starts(with: Bytes(SecretRecords.inboxPrefix)) {
-            isName = SecretRecords.inboxNumber(record.key).map { $0 <= Self.revs.upperBound } ?? false
+        } else if record.store == .secrets {
+            for prefix in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix]
+            where record.key.starts(with: Bytes(prefix)) {
+                isName = SecretRecords.number(record.key, behind: prefix).map { $0 <= Self.revs.upperBound } ?? false
+            }
         }
         guard isName else {
             throw RecordUnfit(record.store == .documents ? "its id is no name" : "its key is no name")

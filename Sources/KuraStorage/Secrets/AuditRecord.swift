@@ -32,6 +32,8 @@ public struct AuditRecord {
     public var firstAt: Int64
     public var lastAt: Int64
     public var count: Int
+    /// It came by way of the public key, to which everybody can seal: a refusal that may never have been.
+    public var isUnproved = false
     public var event: AuditEvent
 }
 
@@ -42,10 +44,12 @@ public struct AuditRecord {
 ///     9  u64  number of its first record
 ///    17  u32  records that follow
 ///    21  32   link of the block before it (`AuditSealer.link`); zeros in the first
-///    53       a record: i64 first at, i64 last at, u32 count, u64 rev, u32 user, then method, outcome, role, client, service,
-///             account, group
+///    53       a record: i64 first at, i64 last at, u32 count (2^31 more when it is unproved), u64 rev, u32 user, then method, outcome,
+///             role, client, service, account, group
 struct AuditBlock {
     static let headBytes = 53
+    /// In a record's count.
+    static let unproved: UInt32 = 1 << 31
     var number: UInt64
     var firstRecord: UInt64
     var count: Int
@@ -59,7 +63,12 @@ struct AuditBlock {
         count = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 17, as: UInt32.self)))
         previous = SetSum(bytes.extracting(21..<53))
         records = bytes.extracting(Self.headBytes..<bytes.count)
+        // Every number behind it can be told.
+        guard number < .max, !firstRecord.addingReportingOverflow(UInt64(count)).overflow else { return nil }
     }
+
+    /// Number of the record behind the last of these.
+    var nextRecord: UInt64 { firstRecord + UInt64(count) }
 
     static func begin(
         _ output: inout SecretBuffer, number: UInt64, firstRecord: UInt64, count: Int, previous: SetSum
@@ -91,7 +100,8 @@ struct AuditBlock {
                 method: method, outcome: outcome, user: user, role: role, client: client,
                 name: SecretName(service: service, account: account, group: group), rev: rev)
             let record = AuditRecord(
-                number: firstRecord + UInt64(index), firstAt: firstAt, lastAt: lastAt, count: Int(times), event: event)
+                number: firstRecord + UInt64(index), firstAt: firstAt, lastAt: lastAt,
+                count: Int(times & ~Self.unproved), isUnproved: times & Self.unproved != 0, event: event)
             guard body(record) else { return true }
         }
         return position == records.count
@@ -109,14 +119,16 @@ struct AuditBlock {
 
 /// What is kept about all blocks together. It changes with each of them.
 ///
-///     0  u8   1, the layout
+/// It stands in the store's record (`VaultRecord`), and in a row of its own, which says the same: what is left when that record is lost.
+///
+///     0  u8   2, the layout; 1: the store's record was not bound to it yet
 ///     1  u64  number of the newest block
 ///     9  u64  number of the oldest that is kept
 ///    17  u64  number of the newest record
 ///    25  u64  number of the oldest that is kept
 ///    33  u64  bytes of the blocks that are kept
 ///    41  32   link of the newest block
-struct AuditHead {
+struct AuditHead: Equatable {
     var newest: UInt64 = 0
     var oldest: UInt64 = 1
     var newestRecord: UInt64 = 0
@@ -124,20 +136,27 @@ struct AuditHead {
     var bytes: UInt64 = 0
     var link = SetSum()
 
+    /// All but the layout.
+    static let bodyBytes = 72
+    /// No number is greater, so that all that is added to one fits.
+    private static let greatest: UInt64 = 1 << 62
+
     init() {}
 
-    init?(_ text: Bytes) {
-        guard text.count == 73, text[0] == 1 else { return nil }
+    init?(body text: Bytes) {
+        guard text.count == Self.bodyBytes else { return nil }
         func number(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: text.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
-        (newest, oldest, newestRecord) = (number(1), number(9), number(17))
-        (oldestRecord, bytes) = (number(25), number(33))
-        link = SetSum(text.extracting(41..<73))
+        (newest, oldest, newestRecord) = (number(0), number(8), number(16))
+        (oldestRecord, bytes) = (number(24), number(32))
+        guard [newest, oldest, newestRecord, oldestRecord, bytes].allSatisfy({ $0 <= Self.greatest }) else {
+            return nil
+        }
+        link = SetSum(text.extracting(40..<72))
     }
 
-    func encode(to output: inout SecretBuffer) {
-        output.append(1)
+    func encode(body output: inout SecretBuffer) {
         for number in [newest, oldest, newestRecord, oldestRecord, bytes] { output.append(littleEndian: number) }
         link.append(to: &output)
     }

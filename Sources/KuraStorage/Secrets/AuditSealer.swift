@@ -66,4 +66,52 @@ final class AuditSealer {
         KeyedHash.append(scratch.bytes, key: chain, to: &digest)
         return SetSum(digest.bytes)
     }
+
+    private static let lockContext = KeyContext("auditlck")
+
+    /// What seals the audit of a lock that finds this end of the audit.
+    func lock(at head: AuditHead) throws(StoreError) -> AuditLock {
+        do throws(SodiumError) {
+            return AuditLock(
+                key: try key.derive(Self.lockContext, id: head.newest), storeID: storeID, link: head.link)
+        } catch { throw .overloaded }
+    }
+}
+
+/// Seals what is done while the secrets are locked, with a key that the lock leaves in memory: it opens nothing else. Nobody without keys can make it, and
+/// after the lock it is never made again, since the audit has gone on.
+///
+/// `suite (1) ‖ AEAD`; associated data name it, the store, the link of the audit's newest block at the lock, and the row's key.
+struct AuditLock {
+    fileprivate let key: SecretKey
+    fileprivate let storeID: [UInt8]
+    fileprivate let link: SetSum
+
+    private func associated(_ row: Bytes) -> [UInt8] {
+        var data = ByteBuffer()
+        data.append("kura.audit.lock")
+        data.append(SecretSealer.suite)
+        storeID.withBytes { data.append(prefixed: $0) }
+        link.append(to: &data)
+        data.append(prefixed: row)
+        return [UInt8](data.bytes)
+    }
+
+    func seal(_ plaintext: Bytes, row: Bytes, to output: inout ByteBuffer) {
+        output.append(SecretSealer.suite)
+        associated(row).withBytes { AEAD.seal(plaintext, to: &output, key: key, associated: $0) }
+    }
+
+    /// Opens a row into `output`, which is emptied first.
+    /// - Returns: false when it is not what was sealed there in that lock.
+    func open(_ sealed: Bytes, row: Bytes, into output: inout SecretBuffer) -> Bool {
+        output.removeAll()
+        guard sealed.count > 1 + AEAD.overhead, sealed[0] == SecretSealer.suite else { return false }
+        do throws(SodiumError) {
+            try associated(row).withBytes { (associated) throws(SodiumError) in
+                try AEAD.open(sealed.extracting(1..<sealed.count), into: &output, key: key, associated: associated)
+            }
+            return true
+        } catch { return false }
+    }
 }

@@ -16,6 +16,8 @@ final class AuditTrail {
         var isStrict: Bool
         /// It was done, and is taken back with its transaction.
         var isChange: Bool
+        /// It came by way of the public key.
+        var isUnproved = false
     }
     private(set) var entries: ContiguousArray<Entry> = []
     /// So many of them are in blocks which the turn has staged.
@@ -65,7 +67,7 @@ final class AuditTrail {
             let text = texts.bytes(start..<texts.count)
             let hash = Hash.bytes(text, seed: seed)
             if let index = known[hash], texts.bytes(entries[index].range).equals(text) {
-                entries[index].count &+= 1
+                entries[index].count = min(entries[index].count, ~AuditBlock.unproved - 1) + 1
                 entries[index].lastAt = now
                 entries[index].rev = event.rev
                 texts.truncate(to: start)
@@ -84,17 +86,44 @@ final class AuditTrail {
 
     /// Takes a record in that was sealed elsewhere, in front of what waits but behind those that were taken in before.
     /// `position`: how many those are. It stays when the turn is taken back.
-    func take(_ record: AuditRecord, at position: Int) {
+    /// - Returns: whether there was room for it.
+    func take(_ record: AuditRecord, at position: Int) -> Bool {
         let count = entries.count
         note(record.event, at: record.firstAt, isStrict: true, isChange: false, isSealed: false)
-        guard entries.count > count else { return }
+        guard entries.count > count else { return false }
         var entry = entries.removeLast()
         entry.lastAt = record.lastAt
+        entry.isUnproved = record.isUnproved
         entry.count = UInt32(clamping: record.count)
         entries.insert(entry, at: staged + position)
         carried += 1
         counted = counted.map { $0 + 1 }
         known = known.mapValues { $0 + 1 }
+        return true
+    }
+
+    /// Gives `other` what is in no block: it is not to be sealed to the public key.
+    func moveRest(to other: AuditTrail) {
+        guard staged < entries.count else { return }
+        for entry in entries[staged...] {
+            if other.entries.isEmpty { other.since = monotonicNanoseconds() }
+            var moved = entry
+            let start = other.texts.count
+            other.texts.append(text(entry))
+            moved.range = start..<other.texts.count
+            other.entries.append(moved)
+        }
+        other.carried = other.entries.count
+        entries.removeSubrange(staged...)
+        known.removeAll(keepingCapacity: true)
+        carried = min(carried, staged)
+        counted = counted.filter { $0 < staged }
+    }
+
+    /// All of it has been taken by `other`, which says what was lost here.
+    func moveAway(to other: AuditTrail) {
+        other.lost += lost + told
+        removeAll()
     }
 
     /// Puts how many were lost among the entries, once.
@@ -102,13 +131,29 @@ final class AuditTrail {
         guard lost > 0 else { return }
         let count = UInt32(clamping: lost)
         (told, lost) = (lost, 0)
+        noteOfItself("lost", at: now)
+        entries[entries.count - 1].count = count
+    }
+
+    /// Puts among the entries that the record of the newest change is missing. It stays when the turn is taken back.
+    func noteMissing(at now: Int64) {
+        let count = entries.count
+        noteOfItself("missing", at: now)
+        guard entries.count > count else { return }
+        entries.insert(entries.removeLast(), at: staged)
+        carried += 1
+        counted = counted.map { $0 + 1 }
+        known = known.mapValues { $0 + 1 }
+    }
+
+    /// Something that the audit says of itself.
+    private func noteOfItself(_ outcome: StaticString, at now: Int64) {
         let none = Bytes()
         note(
             AuditEvent(
-                method: Bytes("secrets.audit"), outcome: Bytes("lost"), user: .max, role: none, client: none,
+                method: Bytes("secrets.audit"), outcome: Bytes(outcome), user: .max, role: none, client: none,
                 name: SecretName(service: none, account: none), rev: 0),
             at: now, isStrict: true, isChange: false, isSealed: false)
-        entries[entries.count - 1].count = count
     }
 
     // MARK: Turns

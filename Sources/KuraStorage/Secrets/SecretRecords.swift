@@ -99,37 +99,61 @@ final class ServiceRecord {
 /// The chain's head after a change is the keyed hash of the head before it, the change's number, and what it has made of its service's
 /// record. Who has noted a head elsewhere can tell by it whether the store has been set back as a whole.
 ///
-///     0  u8   1, the layout
+/// The audit's head stands in it too, and changes in the transaction of each block: neither can be set back, or be dropped, without the other.
+///
+///     0  u8   2, the layout; 1 ends at 89, and says nothing of the audit
 ///     1  u64  changes
 ///     9  u64  services
 ///    17  u64  bytes of all heads
 ///    25  32   sum of the services' records (`SetSum`)
 ///    57  32   head of the chain
+///    89  u8   1: a head of the audit follows; 2: the audit has no record yet of a change that is in here
+///    90  72   the audit's head (`AuditHead`); without a meaning when there is none
 struct VaultRecord {
     var changes: UInt64 = 0
     var services: UInt64 = 0
     var bytes: UInt64 = 0
     var sum = SetSum()
     var chain = SetSum()
+    /// Of layout 2. A record of layout 1 stays one until the audit's next block.
+    var knowsAudit = true
+    var audit: AuditHead?
+    /// A block with the change's record follows in the same turn: found on the disk, that record is missing.
+    var owesAudit = false
+
+    private static let layoutOneBytes = 89
+    private static let layoutTwoBytes = 90 + AuditHead.bodyBytes
 
     init() {}
 
     init?(_ bytes: Bytes) {
-        guard bytes.count == 89, bytes[0] == 1 else { return nil }
+        guard bytes.count >= Self.layoutOneBytes else { return nil }
         changes = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
         services = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 9, as: UInt64.self))
         self.bytes = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 17, as: UInt64.self))
         sum = SetSum(bytes.extracting(25..<57))
         chain = SetSum(bytes.extracting(57..<89))
+        switch (bytes[0], bytes.count) {
+        case (1, Self.layoutOneBytes): knowsAudit = false
+        case (2, Self.layoutTwoBytes):
+            owesAudit = bytes[89] & 2 != 0
+            guard bytes[89] & 1 != 0 else { break }
+            guard let head = AuditHead(body: bytes.extracting(90..<bytes.count)) else { return nil }
+            audit = head
+        default: return nil
+        }
     }
 
     func encode(to output: inout SecretBuffer) {
-        output.append(1)
+        output.append(knowsAudit ? 2 : 1)
         output.append(littleEndian: changes)
         output.append(littleEndian: services)
         output.append(littleEndian: bytes)
         sum.append(to: &output)
         chain.append(to: &output)
+        guard knowsAudit else { return }
+        output.append((audit == nil ? 0 : 1) | (owesAudit ? 2 : 0))
+        (audit ?? AuditHead()).encode(body: &output)
     }
 }
 
@@ -143,11 +167,16 @@ enum SecretRecords {
     /// Key of the public key beside it that events are sealed to while the secrets are sealed, and how the keys of those begin.
     static let inboxKey: StaticString = "auditBox"
     static let inboxPrefix: StaticString = "sealed-"
-    /// The number of such a row; nil when the key is none of one.
-    static func inboxNumber(_ key: Bytes) -> UInt64? {
-        let prefix = Bytes(inboxPrefix)
-        guard key.count == prefix.count + 16, key.starts(with: prefix) else { return nil }
-        return UInt64(String(decoding: key.extracting(prefix.count..<key.count), as: UTF8.self), radix: 16)
+    /// How the keys of those begin that were sealed with a key of the lock.
+    static let lockPrefix: StaticString = "locked-"
+    /// The number in the key of a row of either kind; nil when the daemon has not made it, or could make none behind it.
+    static func number(_ key: Bytes, behind prefix: StaticString) -> UInt64? {
+        let count = Bytes(prefix).count
+        guard key.count == count + 16, key.starts(with: Bytes(prefix)),
+            let number = UInt64(String(decoding: key.extracting(count..<key.count), as: UTF8.self), radix: 16),
+            number <= UInt64(Int64.max)
+        else { return nil }
+        return number
     }
 
     /// Name of the scope of the store's record.

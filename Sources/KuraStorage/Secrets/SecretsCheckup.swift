@@ -14,6 +14,8 @@ public struct SecretDamage: Sendable {
         case item
         /// A version's value.
         case version
+        /// The audit, which is not that of the secrets: `verifyAudit` says what is wrong.
+        case audit
     }
     public var what: What
     /// Where in the checkup's names they are; empty when they are not known.
@@ -162,7 +164,10 @@ extension SecretsStore {
             }
             finish(checkup, place)
         }
-        if checkup.only == nil, !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
+        if checkup.only == nil {
+            if !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
+            if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
+        }
         checkup.isDone = true
     }
 
@@ -228,7 +233,7 @@ extension SecretsStore {
     /// Whether the store's record agrees with the services'.
     private func agrees(_ vault: Vault) -> Bool {
         let (sum, count) = sumOfRecords(vault)
-        guard let known = try? storeRecord(vault)?.record ?? VaultRecord() else { return false }
+        guard let known = try? storeRecord(vault.sealer)?.record ?? VaultRecord() else { return false }
         return known.services == count && known.sum == sum
     }
 

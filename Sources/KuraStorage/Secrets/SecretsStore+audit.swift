@@ -6,7 +6,7 @@ import Sodium
 /// Events wait in `trail` until a turn's end and go into a block then, which is staged as a part of the turn's last transaction: the same commit
 /// and the same sync. Blocks lie among the values, in a scope of their own, the head among the heads. The oldest go when there are too many.
 extension SecretsStore {
-    private static let auditScope: StaticString = SecretRecords.storeScope
+    static let auditScope: StaticString = SecretRecords.storeScope
     /// Longest that an event waits for others, nanoseconds.
     static let auditDelay: UInt64 = 5_000_000_000
     /// Bytes of texts in a block, about.
@@ -18,8 +18,10 @@ extension SecretsStore {
 
     /// Notes an event. It is in the log with the turn when somebody waits for it, which a change of a transaction always does.
     public func note(_ event: AuditEvent, isStrict: Bool, isChange: Bool) {
-        trail.note(
-            event, at: ledger.now, isStrict: isStrict, isChange: isChange, isSealed: !ring.isUnlocked)
+        let isSealed = !ring.isUnlocked
+        // What was done while the secrets are sealed does not go by way of the public key.
+        let trail = isSealed && event.outcome.isEmpty ? lockTrail : self.trail
+        trail.note(event, at: ledger.now, isStrict: isStrict, isChange: isChange, isSealed: isSealed)
     }
 
     /// Whether reads of the service that was asked for last wait until they are in the audit. Asked once a request.
@@ -30,7 +32,7 @@ extension SecretsStore {
 
     // MARK: Staging
 
-    private func auditSealer() throws(StoreError) -> AuditSealer {
+    func auditSealer() throws(StoreError) -> AuditSealer {
         follow()
         if let auditing { return auditing.sealer }
         let made = try AuditSealer(ring)
@@ -38,29 +40,21 @@ extension SecretsStore {
         return made
     }
 
-    /// nil when nothing was ever put there.
-    private func auditHead(_ sealer: AuditSealer) throws(StoreError) -> AuditHead? {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)),
-            let item = ledger.find(scope, Bytes(SecretRecords.auditKey)), !item.isTombstone
-        else { return nil }
-        var opened = SecretBuffer()
-        try sealer.open(item.value, .head, row: item.key, into: &opened)
-        guard let head = AuditHead(opened.bytes) else { throw .integrity }
-        return head
-    }
-
     /// Puts what waits into blocks, if it is time.
     /// - Parameter all: whether it is or not.
     /// - Throws: `.noSpace`, `.cold`, `.integrity`.
     func stageAudit(all: Bool = false) throws(StoreError) {
-        guard !trail.isEmpty else { return }
         guard ring.isUnlocked else { return try stageInbox(all: all) }
+        // What has come while they were sealed is looked for at once where all is wanted.
+        let isUnseen = all && checkedAuditOf != ring.generation
+        guard !trail.isEmpty || !lockTrail.isEmpty || isUnseen else { return }
         let isDue =
             all || hasStagedAudit || trail.hasStrict || trail.bytes >= AuditTrail.due
             || monotonicNanoseconds() >= trail.since + Self.auditDelay
-        guard isDue, trail.staged < trail.entries.count else { return }
-        trail.noteLost(at: ledger.now)
+        guard isDue else { return }
         try prepareAudit()
+        guard trail.staged < trail.entries.count else { return }
+        trail.noteLost(at: ledger.now)
         let sealer = try auditSealer()
         do throws(StoreError) { try stageIntoLog(sealer) } catch {
             guard error == .noSpace else { throw error }
@@ -75,7 +69,8 @@ extension SecretsStore {
         let client = ledger.takeOver()
         defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
-            var head = try auditHead(sealer) ?? AuditHead()
+            let heads = try auditHeads()
+            var head = heads.current ?? AuditHead()
             for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
                 try frame.row.withBytes { (sealed) throws(StoreError) in
                     makeBlockKey(frame.number)
@@ -92,9 +87,10 @@ extension SecretsStore {
                 try stage(block: number, records: records, &head, sealer)
             }
             try removeOldBlocks(&head, sealer)
-            try stage(head, sealer)
+            try stage(head, isBinding: heads.fault != .unbound)
             try stageInboxTaken()
         }
+        isAuditInLog = true
     }
 
     /// There is no room in the log: what waits goes into the reserve, and is on the disk there.
@@ -102,7 +98,11 @@ extension SecretsStore {
     private func saveInReserve(_ sealer: AuditSealer) throws(StoreError) {
         guard let auditReserve, !auditReserve.isUsedUp || ledger.isRefusingChanges else { throw .noSpace }
         var head = AuditHead()
-        if let auditReserveHead { head = auditReserveHead } else if let known = try auditHead(sealer) { head = known }
+        if let auditReserveHead {
+            head = auditReserveHead
+        } else if let known = try auditHeads().current {
+            head = known
+        }
         var frames: [AuditReserve.Frame] = []
         var position = trail.staged
         while position < trail.entries.count {
@@ -121,19 +121,20 @@ extension SecretsStore {
         (ledger.isRefusingChanges || ledger.isRefusingForReserve) && auditReserve?.isUsedUp != false
     }
 
-    /// Looks at the end of the audit, once after unlocking: nothing may be behind what its head tells of.
-    /// - Throws: `.integrity` when there is, or the head cannot be opened; `.cold`, `.unreadable`.
+    /// Looks at the end of the audit, once after unlocking: its head is that of the store's record, and nothing is behind it.
+    /// - Throws: `.integrity` when that is not so; `.cold`, `.unreadable`.
     public func prepareAudit() throws(StoreError) {
         guard ring.isUnlocked, checkedAuditOf != ring.generation else { return }
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
-        var head = try auditHead(sealer) ?? AuditHead()
-        makeBlockKey(head.newest + 1)
-        if let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)), let item = try findVersion(scope),
-            !item.isTombstone
-        {
-            throw .integrity
+        let heads = try auditHeads()
+        if let fault = try self.fault(of: heads) {
+            tell(fault)
+            // Without the store's record the audit goes on by its own row: what is done to repair that record is to be in it.
+            guard fault == .unbound else { throw .integrity }
         }
+        var head = heads.current ?? AuditHead()
+        guard try !hasBlock(head.newest + 1) else { throw .integrity }
         // What a stop has left in the reserve goes on from there.
         auditReserveHead = nil
         for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
@@ -149,8 +150,10 @@ extension SecretsStore {
             auditReserveHead = head
         }
         row.removeAll()
+        if !hasLookedForOwed, heads.isOwed, auditReserveHead == nil { noteMissing() }
+        hasLookedForOwed = true
         checkedAuditOf = ring.generation
-        try takeInbox()
+        try takeInbox(head)
     }
 
     /// The block in a row whose key is in `versionKey`; nil when it is not what was sealed there.
@@ -160,7 +163,7 @@ extension SecretsStore {
     }
 
     /// What the head becomes with the block whose row is in `row`.
-    private func follow(_ head: inout AuditHead, _ number: UInt64, _ records: Int, _ sealer: AuditSealer) {
+    func follow(_ head: inout AuditHead, _ number: UInt64, _ records: Int, _ sealer: AuditSealer) {
         head.link = sealer.link(head.link, number, row.bytes)
         head.newest = number
         head.newestRecord += UInt64(records)
@@ -187,12 +190,14 @@ extension SecretsStore {
         return position - start
     }
 
-    func append(_ entry: AuditTrail.Entry, to block: inout SecretBuffer) {
+    /// `other`: the trail that the entry is of, when it is not `trail`.
+    func append(_ entry: AuditTrail.Entry, of other: AuditTrail? = nil, to block: inout SecretBuffer) {
         block.append(littleEndian: entry.firstAt)
         block.append(littleEndian: entry.lastAt)
-        block.append(littleEndian: entry.count)
+        block.append(
+            littleEndian: min(entry.count, ~AuditBlock.unproved) | (entry.isUnproved ? AuditBlock.unproved : 0))
         block.append(littleEndian: entry.rev)
-        block.append(trail.text(entry))
+        block.append((other ?? trail).text(entry))
     }
 
     /// Stages the block whose row is in `row`.
@@ -206,18 +211,6 @@ extension SecretsStore {
             newBytes: row.count
         ) { item in item.pointee.row = scope.takeRow() }
         follow(&head, number, records, sealer)
-        row.removeAll()
-    }
-
-    private func stage(_ head: AuditHead, _ sealer: AuditSealer) throws(StoreError) {
-        var text = SecretBuffer()
-        head.encode(to: &text)
-        row.removeAll()
-        sealer.seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &row)
-        try stage(
-            record: row.bytes, key: Bytes(SecretRecords.auditKey),
-            ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope))
-        )
         row.removeAll()
     }
 
@@ -239,7 +232,7 @@ extension SecretsStore {
                 if (try? sealer.open(old.value, .block, row: old.key, into: &opened)) != nil,
                     let block = AuditBlock(opened.bytes)
                 {
-                    head.oldestRecord = block.firstRecord + UInt64(block.count)
+                    head.oldestRecord = block.nextRecord
                 }
                 head.bytes -= min(head.bytes, UInt64(old.value.count))
                 try ledger.stage(
@@ -256,7 +249,7 @@ extension SecretsStore {
     }
 
     /// Leaves the key of a block's row in `versionKey`: 16 hexadecimal digits.
-    private func makeBlockKey(_ number: UInt64) {
+    func makeBlockKey(_ number: UInt64) {
         let digits = Bytes("0123456789abcdef")
         versionKey.removeAll()
         for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
@@ -266,23 +259,22 @@ extension SecretsStore {
     func endAudit(isStored: Bool) {
         if !isStored {
             trail.takeBack()
+            lockTrail.takeBack()
             inboxCheckedOf = nil
             // What they were configured to be may have been taken back.
             if let vault { for service in vault.services.values { service.auditsEachRead = nil } }
-        } else if hasStagedAudit {
-            if !isAuditInReserve, !isAuditInInbox {
+        } else {
+            if isAuditInLog, !isAuditInReserve {
                 inboxTaken.removeAll()
                 if auditReserve?.frames.isEmpty == false {
                     auditReserveHead = nil
                     auditReserveInLog = ledger.committedRev
                 }
             }
-            trail.removeStaged()
-        } else {
-            trail.endTurn()
+            if hasStagedAudit { trail.removeStaged() } else { trail.endTurn() }
+            if isAuditInInbox { lockTrail.removeStaged() } else { lockTrail.endTurn() }
         }
-        hasStagedAudit = false
-        (isAuditInReserve, isAuditInInbox) = (false, false)
+        (hasStagedAudit, isAuditInLog, isAuditInReserve, isAuditInInbox) = (false, false, false, false)
         // A power cut may still take back what is only in the log.
         if let rev = auditReserveInLog, ledger.syncedRev >= rev {
             auditReserveInLog = nil
@@ -298,172 +290,9 @@ extension SecretsStore {
 
     /// When what waits is put into the log, nanoseconds; nil when nothing does.
     var auditDueAt: UInt64? {
-        trail.isEmpty || !ring.isUnlocked && !hasInbox ? nil : trail.since + Self.auditDelay
-    }
-
-    // MARK: Reading
-
-    /// Where a walk over the audit stands: before a record of a block.
-    public struct AuditPosition: Equatable, Sendable {
-        public var block: UInt64
-        public var record: UInt64
-
-        public init(block: UInt64, record: UInt64) { (self.block, self.record) = (block, record) }
-    }
-
-    /// Opens a block into `plaintext`.
-    /// - Returns: the row; nil when there is none.
-    private func openBlock(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        makeBlockKey(number)
-        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
-            let item = try findVersion(scope), !item.isTombstone
-        else { return nil }
-        ledger.markRead(item)
-        try sealer.open(item.value, .block, row: item.key, into: &plaintext)
-        guard let block = AuditBlock(plaintext.bytes), block.number == number else { throw .integrity }
-        return (block, item.value)
-    }
-
-    /// Lends records to `body`, the oldest first.
-    /// - Parameters:
-    ///   - position: where to begin; nil for the oldest.
-    ///   - since: older records are left out, milliseconds since 1970.
-    ///   - most: blocks that are looked at.
-    ///   - body: takes one; false when there was no room for it, and the next walk begins with it.
-    /// - Returns: where to go on; nil at the end.
-    /// - Throws: `.sealed`; `.integrity` when a block is not what was put there; what reading values throws.
-    public func audit(
-        from position: AuditPosition?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
-    ) throws(StoreError) -> AuditPosition? {
-        guard ring.isUnlocked else { throw .sealed }
-        let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
-        guard let head = try auditHead(sealer) else { return nil }
-        var next = position ?? AuditPosition(block: head.oldest, record: 0)
-        if next.block < head.oldest { next = AuditPosition(block: head.oldest, record: 0) }
-        if position == nil, since > 0 { next.block = try firstBlock(since, head, sealer) }
-        var left = most
-        while next.block <= head.newest {
-            guard left > 0 else { return next }
-            left -= 1
-            guard let (block, _) = try openBlock(next.block, sealer) else { throw .integrity }
-            var stop: AuditPosition?
-            let isWhole = block.forEach { record in
-                guard record.number >= next.record, record.lastAt >= since else { return true }
-                if body(record) { return true }
-                stop = AuditPosition(block: block.number, record: record.number)
-                return false
-            }
-            guard isWhole else { throw .integrity }
-            if let stop { return stop }
-            next.block += 1
-        }
-        return nil
-    }
-
-    /// The first block with a record that is not older. Blocks are in the order of time, but for clocks that were set.
-    private func firstBlock(_ since: Int64, _ head: AuditHead, _ sealer: AuditSealer) throws(StoreError) -> UInt64 {
-        var (lower, upper) = (head.oldest, head.newest)
-        while lower < upper {
-            let middle = lower + (upper - lower) / 2
-            var newest: Int64 = 0
-            guard let (block, _) = try openBlock(middle, sealer),
-                block.forEach({ record in
-                    newest = max(newest, record.lastAt)
-                    return true
-                })
-            else { throw .integrity }
-            if newest < since { lower = middle + 1 } else { upper = middle }
-        }
-        return lower
-    }
-
-    /// What checking a piece of the audit came to.
-    public struct AuditCheck {
-        /// Records that are as they were written.
-        public var records: UInt64 = 0
-        /// The block to go on with; nil at the end.
-        public var next: UInt64?
-        /// The first record that is not as it was written, or missing.
-        public var broken: UInt64?
-        /// Number of the newest record, and what the chain has come to with it: 32 bytes.
-        public var newest: UInt64 = 0
-        public var link: [UInt8] = []
-    }
-
-    /// Checks some blocks: that each is whole, follows the one before it, and that the last is the head's.
-    /// - Parameters:
-    ///   - block: where to begin, as an earlier check has returned it; nil for the oldest.
-    ///   - most: blocks that are looked at.
-    /// - Returns: what it has come to.
-    /// - Throws: `.sealed`, and what reading values throws.
-    public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
-        guard ring.isUnlocked else { throw .sealed }
-        let sealer = try auditSealer()
-        defer { plaintext.removeAll() }
-        var check = AuditCheck()
-        let known: AuditHead?
-        do throws(StoreError) { known = try auditHead(sealer) } catch {
-            check.broken = 0
-            return check
-        }
-        guard let head = known else {
-            // Blocks without the head that tells of them.
-            if let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)), scope.count > 0 {
-                check.broken = 0
-            }
-            return check
-        }
-        check.newest = head.newestRecord
-        var text = SecretBuffer()
-        head.link.append(to: &text)
-        check.link = Array(text.bytes)
-        var link: SetSum?
-        var expected = head.oldestRecord
-        var number = max(block ?? 0, head.oldest)
-        if number > head.oldest {
-            // The one before has been checked; what follows it is held against it.
-            number -= 1
-            guard let (before, row) = try openChecked(number, sealer) else {
-                check.broken = 0
-                return check
-            }
-            link = sealer.link(before.previous, number, row)
-            expected = before.firstRecord + UInt64(before.count)
-            number += 1
-        }
-        var left = most
-        while number <= head.newest {
-            guard left > 0 else {
-                check.next = number
-                return check
-            }
-            left -= 1
-            guard let (found, row) = try openChecked(number, sealer), link == nil || found.previous == link,
-                found.firstRecord == expected
-            else {
-                check.broken = expected
-                return check
-            }
-            link = sealer.link(found.previous, number, row)
-            expected += UInt64(found.count)
-            check.records += UInt64(found.count)
-            number += 1
-        }
-        if head.newest >= head.oldest, link != head.link || expected != head.newestRecord + 1 {
-            check.broken = expected
-        }
-        return check
-    }
-
-    /// A block that is whole; nil when it is not, or missing.
-    private func openChecked(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
-        do throws(StoreError) {
-            guard let found = try openBlock(number, sealer), found.0.forEach({ _ in true }) else { return nil }
-            return found
-        } catch {
-            if error == .integrity { return nil }
-            throw error
-        }
+        if ring.isUnlocked { return trail.isEmpty ? nil : trail.since + Self.auditDelay }
+        let refused = trail.isEmpty || !hasInbox ? nil : trail.since
+        let done = lockTrail.isEmpty || lockAudit == nil ? nil : lockTrail.since
+        return [refused, done].compactMap { $0 }.min().map { $0 + Self.auditDelay }
     }
 }

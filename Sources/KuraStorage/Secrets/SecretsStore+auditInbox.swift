@@ -1,12 +1,15 @@
 import KuraBytes
 import Sodium
 
-/// What the audit gets while the secrets are sealed: refusals. Nothing can seal a block then, nor read one; but everybody can seal to a public key.
+/// What the audit gets while the secrets are sealed. Nothing can seal a block then, nor read one.
 ///
-/// It lies in clear beside the audit's head (`SecretRecords.inboxKey`) since something was put into the audit first. While the secrets are sealed, what has
-/// waited for some seconds is sealed to it and is a row of its own. When they are unlocked those rows are opened, their records go into
-/// the next block, and with it the rows go. Who can write to the data directory can take rows away or add some before that: the chain
-/// begins with the block.
+/// Refusals are sealed to a public key, which lies in clear beside the audit's head (`SecretRecords.inboxKey`) since something was put into the audit
+/// first. Everybody can seal to it: whoever can write to the data directory can add refusals that never were, or take rows away. So
+/// nothing but refusals is taken from there, and the audit marks each as unproved. What is done all the same (reads of what survives a lock) is
+/// sealed with a key that the lock leaves in memory (`AuditLock`).
+///
+/// What has waited for some seconds is a row of its own. When the secrets are unlocked, those rows are opened, their records go into the
+/// next block, and with it the rows go.
 extension SecretsStore {
     /// Bytes of rows that there may be; what finds no room waits in memory.
     private static let inboxBytes = 512 << 10
@@ -22,47 +25,82 @@ extension SecretsStore {
         return item
     }
 
-    /// Something takes events while the secrets are sealed.
+    /// Something takes refusals while the secrets are sealed.
     var hasInbox: Bool { inboxPublicKey != nil }
 
-    private func forEachInboxRow(_ body: (ItemRef) throws(StoreError) -> Void) throws(StoreError) {
+    private func forEachRow(
+        _ prefix: StaticString, _ body: (ItemRef) throws(StoreError) -> Void
+    ) throws(StoreError) {
         guard let scope = inboxScope else { return }
         let members = scope.sortedMembers()
-        var position = members.lowerBound(of: Bytes(SecretRecords.inboxPrefix))
-        while let item = members[position], item.key.starts(with: Bytes(SecretRecords.inboxPrefix)) {
+        var position = members.lowerBound(of: Bytes(prefix))
+        while let item = members[position], item.key.starts(with: Bytes(prefix)) {
             members.advance(&position)
-            try body(item)
+            if !item.isTombstone { try body(item) }
         }
     }
 
     // MARK: Sealed
 
-    /// Seals what waits to the inbox, when it is time.
+    /// The secrets are about to be locked: what is done meanwhile is sealed with a key that is no other's.
+    func keepAuditLock() {
+        guard ring.isUnlocked else { return }
+        lockAudit = nil
+        trail.moveRest(to: lockTrail)
+        guard let sealer = try? auditSealer(), let heads = try? auditHeads(), heads.fault == nil else { return }
+        lockAudit = try? sealer.lock(at: auditReserveHead ?? heads.current ?? AuditHead())
+    }
+
+    /// Seals what waits, when it is time.
     /// - Throws: what staging a change throws.
     func stageInbox(all: Bool) throws(StoreError) {
-        let isDue =
-            all || hasStagedAudit || trail.bytes >= AuditTrail.due
+        if isInboxDue(trail, all), let known = inboxPublicKey {
+            try stageInbox(trail, SecretRecords.inboxPrefix) { block in
+                do throws(SodiumError) {
+                    try SealedBox.seal(block, for: known.value, to: &row)
+                    return true
+                } catch {
+                    // Somebody has altered it.
+                    return false
+                }
+            }
+        }
+        if isInboxDue(lockTrail, all), let lockAudit {
+            try stageInbox(lockTrail, SecretRecords.lockPrefix) { block in
+                lockAudit.seal(block, row: versionKey.bytes, to: &row)
+                return true
+            }
+        }
+    }
+
+    private func isInboxDue(_ trail: AuditTrail, _ all: Bool) -> Bool {
+        guard trail.staged < trail.entries.count else { return false }
+        return all || hasStagedAudit || trail.bytes >= AuditTrail.due
             || monotonicNanoseconds() >= trail.since + Self.auditDelay
-        guard isDue, trail.staged < trail.entries.count, let known = inboxPublicKey else { return }
+    }
+
+    /// `seal`: seals a block into `row`, for the row whose key is in `versionKey`; false when it cannot.
+    private func stageInbox(
+        _ trail: AuditTrail, _ prefix: StaticString, _ seal: (Bytes) -> Bool
+    ) throws(StoreError) {
         var (bytes, number): (Int, UInt64) = (0, 0)
-        try forEachInboxRow { item in
-            bytes += item.value.count
-            number = max(number, SecretRecords.inboxNumber(item.key) ?? 0)
+        for kind in [SecretRecords.inboxPrefix, SecretRecords.lockPrefix] {
+            try forEachRow(kind) { item in
+                bytes += item.value.count
+                number = max(number, SecretRecords.number(item.key, behind: kind) ?? 0)
+            }
         }
         guard bytes < Self.inboxBytes else { return trail.postpone(0) }
         var block = SecretBuffer(capacity: trail.bytes + AuditBlock.headBytes)
         AuditBlock.begin(
             &block, number: 0, firstRecord: 0, count: trail.entries.count - trail.staged, previous: SetSum())
-        for entry in trail.entries[trail.staged...] { append(entry, to: &block) }
+        for entry in trail.entries[trail.staged...] { append(entry, of: trail, to: &block) }
         row.removeAll()
-        do throws(SodiumError) { try SealedBox.seal(block.bytes, for: known.value, to: &row) } catch {
-            // Somebody has altered it.
-            return trail.postpone(0)
-        }
+        makeInboxKey(prefix, number + 1)
+        guard seal(block.bytes) else { return trail.postpone(0) }
         let client = ledger.takeOver()
         defer { ledger.giveBack(to: client) }
         try ledger.amend { () throws(StoreError) in
-            makeInboxKey(number + 1)
             try stage(
                 record: row.bytes, key: versionKey.bytes,
                 ledger.scopes.findOrPrepare(.secrets, Bytes(SecretRecords.storeScope)))
@@ -72,35 +110,106 @@ extension SecretsStore {
         (hasStagedAudit, isAuditInInbox) = (true, true)
     }
 
-    private func makeInboxKey(_ number: UInt64) {
+    private func makeInboxKey(_ prefix: StaticString, _ number: UInt64) {
         let digits = Bytes("0123456789abcdef")
         versionKey.removeAll()
-        versionKey.append(SecretRecords.inboxPrefix)
+        versionKey.append(prefix)
         for place in 1...16 { versionKey.append(digits[Int(number >> UInt64(64 - place * 4) & 15)]) }
+    }
+
+    /// The store is about to close: what nothing could seal is lost.
+    func tellUnkept() {
+        guard !ring.isUnlocked, !lockTrail.isEmpty else { return }
+        report(
+            "secrets: \(lockTrail.entries.count) records of what was done while they were sealed are lost with this stop"
+        )
     }
 
     // MARK: Unlocked
 
     /// Takes what has come while the secrets were sealed among the events that wait. Once after unlocking.
-    func takeInbox() throws(StoreError) {
+    /// - Parameter end: where the audit ends, as it did at the lock.
+    /// - Throws: what looking for rows throws.
+    func takeInbox(_ end: AuditHead) throws(StoreError) {
+        var taken = 0
         // What an earlier look has taken still waits.
-        guard inboxTaken.isEmpty else { return }
-        var opened = SecretBuffer()
-        var position = 0
-        guard let pair = try? BoxKeyPair(seed: ring.key(.auditBox)) else { return }
-        try forEachInboxRow { item in
-            guard inboxTaken.count < Self.inboxRows else { return }
-            inboxTaken.append(Array(item.key))
-            opened.removeAll()
-            guard (try? SealedBox.open(item.value, into: &opened, with: pair)) != nil,
-                let block = AuditBlock(opened.bytes)
-            else { return report("secrets: a record of the audit of while they were sealed has been altered") }
-            _ = block.forEach { record in
-                trail.take(record, at: position)
-                position += 1
-                return true
+        if inboxTaken.isEmpty {
+            let pair = try? BoxKeyPair(seed: ring.key(.auditBox))
+            let lock = try? auditSealer().lock(at: end)
+            guard let pair, let lock else { return }
+            var leftOut = 0
+            var opened = SecretBuffer()
+            try forEachRow(SecretRecords.lockPrefix) { item in
+                let isOpen = lock.open(item.value, row: item.key, into: &opened)
+                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: false, &taken, &leftOut)
+            }
+            try forEachRow(SecretRecords.inboxPrefix) { item in
+                opened.removeAll()
+                let isOpen = (try? SealedBox.open(item.value, into: &opened, with: pair)) != nil
+                take(isOpen ? opened.bytes : Bytes(), item, isUnproved: true, &taken, &leftOut)
+            }
+            if leftOut > 0 {
+                report(
+                    "secrets: \(leftOut) of what came into the audit while they were sealed was left out: it is not what was sealed there, or no refusal"
+                )
             }
         }
+        takeLockTrail(&taken)
+        lockAudit = nil
+    }
+
+    /// Takes the records of a row. `text`: of their block; empty when the row does not open.
+    private func take(_ text: Bytes, _ item: ItemRef, isUnproved: Bool, _ taken: inout Int, _ leftOut: inout Int) {
+        guard inboxTaken.count < Self.inboxRows else { return }
+        inboxTaken.append(Array(item.key))
+        guard let block = AuditBlock(text), block.forEach({ _ in true }) else {
+            leftOut += 1
+            return
+        }
+        _ = block.forEach { record in
+            guard isInRange(record), !isUnproved || isRefusal(record.event) else {
+                leftOut += 1
+                return true
+            }
+            var record = record
+            record.isUnproved = isUnproved
+            if trail.take(record, at: taken) { taken += 1 }
+            return true
+        }
+    }
+
+    /// Last millisecond that a time of the wire can name, at the end of the year 9999.
+    private static let lastTime: Int64 = 253_402_300_799_999
+    /// Bytes of a text of an event; the longest are names.
+    private static let textBytes = 1024
+
+    private func isInRange(_ record: AuditRecord) -> Bool {
+        let times = 0...Self.lastTime
+        let event = record.event
+        return record.count > 0 && times.contains(record.firstAt) && times.contains(record.lastAt)
+            && event.rev <= ledger.rev
+            && [
+                event.method, event.outcome, event.role, event.client, event.name.service, event.name.account,
+                event.name.group,
+            ].allSatisfy { $0.count <= Self.textBytes && String(validating: $0, as: UTF8.self) != nil }
+    }
+
+    /// Whether it can have been refused while the secrets were sealed.
+    private func isRefusal(_ event: AuditEvent) -> Bool {
+        !event.outcome.isEmpty && judgesRefusal(event.method, event.outcome)
+    }
+
+    /// What was done while the secrets were locked, and is in memory still, goes behind `taken` others.
+    private func takeLockTrail(_ taken: inout Int) {
+        guard !lockTrail.isEmpty else { return }
+        var block = SecretBuffer(capacity: lockTrail.bytes + AuditBlock.headBytes)
+        AuditBlock.begin(&block, number: 0, firstRecord: 0, count: lockTrail.entries.count, previous: SetSum())
+        for entry in lockTrail.entries { append(entry, of: lockTrail, to: &block) }
+        _ = AuditBlock(block.bytes)?.forEach { record in
+            if trail.take(record, at: taken) { taken += 1 }
+            return true
+        }
+        lockTrail.moveAway(to: trail)
     }
 
     /// Stages the public key, when it is not there or is another's, and that the rows go whose records are in the block.

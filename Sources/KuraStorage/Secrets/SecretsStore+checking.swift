@@ -7,12 +7,12 @@ extension SecretsStore {
     private static let storeScope: StaticString = SecretRecords.storeScope
 
     /// The store's record; nil when nothing was ever put.
-    func storeRecord(_ vault: Vault) throws(StoreError) -> (record: VaultRecord, item: ItemRef, scope: Scope)? {
+    func storeRecord(_ sealer: SecretSealer) throws(StoreError) -> (record: VaultRecord, item: ItemRef, scope: Scope)? {
         guard let scope = ledger.scopes.find(.secrets, Bytes(Self.storeScope)), let item = liveRecord(scope) else {
             return nil
         }
         defer { plaintext.removeAll() }
-        try vault.sealer.open(
+        try sealer.open(
             row: item.value, .store, scope: Bytes(Self.storeScope), key: Bytes(SecretRecords.key), into: &plaintext)
         guard let record = VaultRecord(plaintext.bytes) else { throw .integrity }
         return (record, item, scope)
@@ -37,7 +37,7 @@ extension SecretsStore {
         vault.hasReadRecords = true
         vault.position = 0
         do throws(StoreError) {
-            let known = try storeRecord(vault)?.record ?? VaultRecord()
+            let known = try storeRecord(vault.sealer)?.record ?? VaultRecord()
             if known.services != vault.checkedCount || known.sum != vault.checkedSum { vault.isDamaged = true }
         } catch { vault.isDamaged = true }
         if vault.isDamaged { report("secrets: records have been altered, removed or set back on the disk") }

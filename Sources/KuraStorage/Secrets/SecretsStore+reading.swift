@@ -252,7 +252,7 @@ extension SecretsStore {
         /// Not all of them have been looked at.
         case checking
         case whole
-        /// Some service, or all of them, answers `integrity`.
+        /// Some service, or all of them, answers `integrity`; or the audit is not that of the secrets.
         case damaged
     }
 
@@ -260,6 +260,7 @@ extension SecretsStore {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
         if vault.isDamaged || vault.services.values.contains(where: \.isDamaged) { return .damaged }
+        if vault.hasReadRecords, !isAuditOfSecrets { return .damaged }
         return vault.hasReadRecords && vault.position == vault.unread.count ? .whole : .checking
     }
 
@@ -267,7 +268,7 @@ extension SecretsStore {
     /// store has been set back as a whole.
     public func chainHead() throws(StoreError) -> (head: [UInt8], changes: UInt64, services: UInt64) {
         let vault = try open()
-        let record = try storeRecord(vault)?.record ?? VaultRecord()
+        let record = try storeRecord(vault.sealer)?.record ?? VaultRecord()
         var head = ByteBuffer(capacity: SetSum.byteCount)
         record.chain.append(to: &head)
         return (Array(head.bytes), record.changes, record.services)

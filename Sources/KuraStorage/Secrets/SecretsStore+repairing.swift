@@ -115,7 +115,7 @@ extension SecretsStore {
         // Nobody can open them any more; their rows go in pieces.
         if let values = values(of: place.scope) { try ledger.stageDrop(values) }
         guard let element else { return }
-        var store = try storeRecord(place.vault)?.record ?? VaultRecord()
+        var store = try storeRecord(place.vault.sealer)?.record ?? firstStoreRecord
         store.services -= min(store.services, 1)
         store.sum -= element
         try stage(store, place.vault, element)
@@ -126,26 +126,25 @@ extension SecretsStore {
         var store = known
         store.changes += 1
         store.chain = vault.sealer.link(store.chain, store.changes, element)
-        let name = Bytes(SecretRecords.storeScope)
-        plaintext.removeAll()
-        store.encode(to: &plaintext)
-        row.removeAll()
-        vault.sealer.seal(row: plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &row)
-        plaintext.removeAll()
-        try stage(record: row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
-        row.removeAll()
+        noteOwed(&store)
+        try stage(store: store)
     }
 
-    /// Accepts the services' records as they are: whatever was removed or set back among them stays so. Services whose own rows do not fit are
-    /// still damaged, and the others go on.
+    /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
+    /// fit are still damaged, and the others go on.
     public func repairStore() throws(StoreError) -> UInt64 {
         let vault = try openDamaged()
-        var store = (try? storeRecord(vault)?.record) ?? VaultRecord()
+        var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
         (store.sum, store.services) = sumOfRecords(vault)
-        let rev = try ledger.transaction { () throws(StoreError) in try stage(store, vault, store.sum) }
+        (store.knowsAudit, store.audit) = (true, try acceptedAudit())
+        let rev = try ledger.transaction { () throws(StoreError) in
+            try stage(store, vault, store.sum)
+            if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
+        }
         // Everything is looked at again.
         forgetVault()
-        report("secrets: the services' records were accepted as they are")
+        (checkedAuditOf, toldAuditOf) = (nil, nil)
+        report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }
 }

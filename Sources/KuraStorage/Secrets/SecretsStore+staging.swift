@@ -215,9 +215,7 @@ extension SecretsStore {
         plaintext.removeAll()
         try stage(record: row.bytes, key: key, place.scope)
 
-        let name = Bytes(SecretRecords.storeScope)
-        let known = try storeRecord(place.vault)
-        var store = known?.record ?? VaultRecord()
+        var store = try storeRecord(sealer)?.record ?? firstStoreRecord
         if before.item == nil { store.services += 1 }
         store.sum -= before.element
         store.sum += element
@@ -227,12 +225,8 @@ extension SecretsStore {
             throw .quotaExceeded(limit: Self.headsLimit)
         }
         store.chain = sealer.link(store.chain, store.changes, element)
-        store.encode(to: &plaintext)
-        row.removeAll()
-        sealer.seal(row: plaintext.bytes, .store, scope: name, key: key, to: &row)
-        plaintext.removeAll()
-        try stage(record: row.bytes, key: key, known?.scope ?? ledger.scopes.findOrPrepare(.secrets, name))
-        row.removeAll()
+        noteOwed(&store)
+        try stage(store: store)
     }
 
     /// Stages a record's row. It may change several times in a transaction: the last change of it counts.
@@ -317,6 +311,8 @@ extension SecretsStore {
     /// - Throws: `.cold` and `.busy`: it goes on later.
     func sweep(most: Int) throws(StoreError) {
         guard let vault, vault.generation == ring.generation else { return }
+        isChangingUnasked = true
+        defer { isChangingUnasked = false }
         var left = most
         while left > 0, let entry = vault.expiries.first, entry.at <= ledger.steadyNow {
             left -= 1

@@ -1,4 +1,4 @@
-import KuraBytes
+public import KuraBytes
 import Sodium
 
 /// Secrets: values that nobody reads without the key, by service and account.
@@ -39,6 +39,9 @@ public final class SecretsStore {
     var swept: [ExpiryQueue.Entry] = []
     /// What is to be in the audit, and what seals it; nil while it is sealed, and until something is.
     let trail = AuditTrail()
+    /// What was done while the secrets were locked, and what seals it; that is there from a lock until somebody unlocks.
+    let lockTrail = AuditTrail()
+    var lockAudit: AuditLock?
     var auditing: (generation: UInt64, sealer: AuditSealer)?
     /// Takes blocks while the disk is full; nil until the storage has opened.
     var auditReserve: AuditReserve?
@@ -48,8 +51,18 @@ public final class SecretsStore {
     var auditReserveInLog: UInt64?
     /// The end of the audit has been looked at since the store was unlocked.
     var checkedAuditOf: UInt64?
+    /// The operator was told what is wrong with the audit since the store was unlocked.
+    var toldAuditOf: UInt64?
+    /// It was looked, once, whether the newest change on the disk has its record in the audit.
+    var hasLookedForOwed = false
+    /// What is being changed nobody has asked for: it leaves no record.
+    var isChangingUnasked = false
+    /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
+    public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
     /// The turn has put something into the audit that is not committed.
     var hasStagedAudit = false
+    /// It is in blocks.
+    var isAuditInLog = false
     /// That is in the reserve.
     var isAuditInReserve = false
     /// What the turn has staged is sealed to the inbox.

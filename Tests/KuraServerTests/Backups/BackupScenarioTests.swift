@@ -157,6 +157,8 @@ import Testing
     private func expectIntegrity(_ client: Client) throws {
         let verified = try client.result("secrets.verify")
         #expect(verified["damagedCount"]?.int == 0, "\(verified)")
+        let audit = try client.result("secrets.auditVerify")
+        #expect(audit["valid"]?.bool == true && (audit["newest"]?.int ?? 0) > 1, "\(audit)")
     }
 
     @Test func `without a recipient secrets stay sealed, and open with the root key of where they come from`() throws {

@@ -1,5 +1,6 @@
 import KuraBytes
 import SQLite
+import Testing
 
 /// The rows of secrets in the tables of a daemon that has ended: to be looked at, and tampered with.
 struct SecretsTables {
@@ -45,6 +46,29 @@ struct SecretsTables {
                     rev: values.int64(2), value: Array(values.bytes(3))))
         }
         return rows
+    }
+
+    /// The scope of the store's record, which the audit's head and inbox lie in.
+    private func storeScope() throws -> Int64 {
+        try #require(try connection.scalar("SELECT id FROM scopes WHERE store = 6 AND name = '.'"))
+    }
+
+    /// A row beside the store's record; that record itself with key `.`.
+    func beside(_ key: String) throws -> Row? {
+        let scope = try storeScope()
+        let condition = "scope = \(scope) AND key = '\(key)'"
+        let rows = try connection.prepare("SELECT rev, value FROM settings WHERE \(condition)")
+        guard try rows.step() else { return nil }
+        return Row(
+            table: "settings", condition: condition, key: Array(key.utf8), rev: rows.int64(0),
+            value: Array(rows.bytes(1)))
+    }
+
+    func insertBeside(_ key: String, _ value: [UInt8]) throws {
+        let insert = try connection.prepare(
+            "INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES (\(try storeScope()), '\(key)', 1, 0, ?1)")
+        try value.withBytes { try insert.bind(1, utf8: $0) }
+        try insert.run()
     }
 
     /// Values of all secrets, also of services that are gone.

@@ -39,7 +39,9 @@ import Testing
             let reply = try client.call("secrets.\(method)", params)
             if let kind = reply["error"]?["data"]?["kind"]?.text { #expect(kind == "integrity", "\(what): \(method)") }
         }
-        #expect(daemon.terminate() == 0, "\(what)")
+        // At a stop the reads would go into the audit, and the store's record with it: it would not be the one that is put back.
+        #expect(daemon.isRunning, "\(what)")
+        daemon.kill()
         return refused
     }
 
@@ -88,10 +90,12 @@ import Testing
 
     @Test func `rows that were removed, or have another revision, are found`() throws {
         let rows = try SecretsTables(daemon.data).rows()
+        let store = try SecretsTables(daemon.data).beside(".")
         for (index, row) in rows.enumerated() where row.table == "settings" {
             try SecretsTables(daemon.data).write(row.value, rev: row.rev - 1, to: row)
+            let refused = try judge("revision of row \(index)")
             // The store's own record says of itself nothing that could be compared.
-            if index != Self.storeRecord(rows) { #expect(try judge("revision of row \(index)") > 0) }
+            if row != store { #expect(refused > 0, "revision of row \(index)") }
             try SecretsTables(daemon.data).write(row.value, to: row)
         }
         for index in rows.indices {
@@ -146,11 +150,6 @@ import Testing
         return try SecretsTables(daemon.data).rows().contains {
             String(decoding: $0.key, as: UTF8.self) == key.dropLast() + "2"
         }
-    }
-
-    private static func storeRecord(_ rows: [SecretsTables.Row]) -> Int? {
-        // The last one to be made of those with the key of records: the shortest.
-        rows.indices.filter { rows[$0].key == [0x2E] }.min { rows[$0].value.count < rows[$1].value.count }
     }
 
     private static func copy(of data: String) throws -> [UInt8] {

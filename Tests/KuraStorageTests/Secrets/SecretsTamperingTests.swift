@@ -5,7 +5,7 @@ import Testing
 
 /// Every byte of every row of a small store, changed by itself: what the tables would give a start.
 @Suite struct SecretsTamperingTests {
-    private struct Row {
+    struct Row {
         var store: Store
         var scope: [UInt8]
         var key: [UInt8]
@@ -34,8 +34,14 @@ import Testing
                 _ = try store.put(name, NewSecret(.text, secret, SecretOptions()), ifRev: nil)
             }
         }
+        rows = Self.rows(ledger.unfolded[...], ledger)
+    }
+
+    /// The newest of each key.
+    static func rows(_ items: ArraySlice<ItemRef>, _ ledger: Ledger) -> [Row] {
+        var rows: [Row] = []
         var newest: [[UInt8]: Int] = [:]
-        for item in ledger.unfolded {
+        for item in items {
             let scope = ledger.scopes[item.pointee.scope]
             let row = Row(
                 store: scope.store, scope: scope.name, key: Array(item.key), rev: item.pointee.rev,
@@ -48,16 +54,20 @@ import Testing
                 rows.append(row)
             }
         }
+        return rows
     }
 
-    private static func store(_ ledger: Ledger, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
+    static func store(_ ledger: Ledger, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
         SecretsStore(
             ledger: ledger, ring: ring,
             look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key) }, report: { _ in })
     }
 
-    private func open(_ rows: [Row]) -> SecretsStore {
-        let ledger = Ledger(configuration: .tiny(directory.path), scopes: ScopeTable(), rev: 100)
+    private func open(_ rows: [Row]) -> SecretsStore { Self.open(rows, directory.path, reader, ring) }
+
+    /// A store over rows, as a start finds them.
+    static func open(_ rows: [Row], _ path: String, _ reader: DocumentReader, _ ring: KeyRing) -> SecretsStore {
+        let ledger = Ledger(configuration: .tiny(path), scopes: ScopeTable(), rev: 100)
         for row in rows {
             let scope = row.scope.withBytes { ledger.scopes.findOrMake(row.store, $0)! }
             scope.count += 1

@@ -254,8 +254,9 @@ class SecretsClearResult(TypedDict):
 
 class _SecretsVerifyResultDamaged(TypedDict):
     # `store`: services' records were altered, removed or set back; `service`: its record, and with it all of its
-    # values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value.
-    what: Literal["store", "service", "sum", "secret", "version"]
+    # values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value; `audit`: the
+    # audit is not that of the secrets, `secrets.auditVerify` says why.
+    what: Literal["store", "service", "sum", "secret", "version", "audit"]
 
 
 class SecretsVerifyResultDamaged(_SecretsVerifyResultDamaged, total=False):
@@ -290,8 +291,9 @@ class SecretsVerifyResult(TypedDict):
 
 class _SecretsRepairResultDamaged(TypedDict):
     # `store`: services' records were altered, removed or set back; `service`: its record, and with it all of its
-    # values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value.
-    what: Literal["store", "service", "sum", "secret", "version"]
+    # values; `sum`: secrets of it are missing or were set back; `secret`: a head; `version`: a value; `audit`: the
+    # audit is not that of the secrets, `secrets.auditVerify` says why.
+    what: Literal["store", "service", "sum", "secret", "version", "audit"]
 
 
 class SecretsRepairResultDamaged(_SecretsRepairResultDamaged, total=False):
@@ -610,7 +612,7 @@ class SecretsAuditResultRecords(_SecretsAuditResultRecords, total=False):
     # How often, when more than once.
     count: int
     # The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the
-    # secrets were sealed.
+    # secrets were sealed; `missing`: the newest change had no record at a start.
     refused: str
     # What the client called itself.
     client: str
@@ -620,6 +622,9 @@ class SecretsAuditResultRecords(_SecretsAuditResultRecords, total=False):
     account: str
     # The group that it is in.
     accessGroup: str
+    # True when it came by way of the public key while the secrets were sealed: whoever can write to the data
+    # directory can have made it up.
+    unproved: bool
 
 
 class _SecretsAuditResult(TypedDict):
@@ -642,8 +647,12 @@ class _SecretsAuditVerifyResult(TypedDict):
 
 
 class SecretsAuditVerifyResult(_SecretsAuditVerifyResult, total=False):
-    # Number of the first record that has been altered or is missing; 0 when that cannot be told.
+    # Number of the first record that has been altered, is missing, or is not known of; 0 when that cannot be told.
     firstBroken: int
+    # What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone;
+    # `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of;
+    # `unbound`: the record that tells where it ends is lost.
+    reason: Literal["record", "head", "dropped", "setBack", "secretsSetBack", "unbound"]
     # What all records have come to: noted elsewhere it tells whether the audit was set back as a whole.
     head: str
     # Where the next page starts; absent at the end.
@@ -1241,7 +1250,7 @@ class SecretsMethods(Store):
         """Has a damaged service, or the store, go on with what is whole; says what is lost.
 
         `confirm`: The service's name once more; without `service`, `storeId` of `secrets.status`.
-        `service`: Which one; when absent, the services' records are accepted as they are.
+        `service`: Which one; when absent, the services' records and the audit are accepted as they are.
 
         Raises IntegrityError, NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, SealedError.
         """
@@ -2328,7 +2337,7 @@ class AsyncSecretsMethods(Store):
         """Has a damaged service, or the store, go on with what is whole; says what is lost.
 
         `confirm`: The service's name once more; without `service`, `storeId` of `secrets.status`.
-        `service`: Which one; when absent, the services' records are accepted as they are.
+        `service`: Which one; when absent, the services' records and the audit are accepted as they are.
 
         Raises IntegrityError, NoSpaceError, NotFoundError, OutcomeUnknownError, QuotaExceededError, SealedError.
         """

@@ -1,0 +1,241 @@
+import KuraBytes
+import Sodium
+
+/// What is wrong with the audit, or with what binds it to the secrets.
+public enum AuditFault: Sendable {
+    /// A record has been altered, or is missing.
+    case record
+    /// The row of the audit's head has been altered, or is missing, and the records are there.
+    case head
+    /// The audit has been removed: its head, and its records.
+    case dropped
+    /// The audit is as it was some changes ago, and the secrets are not.
+    case setBack
+    /// The secrets are as they were some changes ago, and the audit is not.
+    case secretsSetBack
+    /// The store's record is missing or altered: nothing tells where the audit ends.
+    case unbound
+}
+
+/// The audit's head, which stands twice: in the store's record, which changes in the same transaction and tells whether anything was dropped or
+/// set back; and in a row of its own, by which the audit goes on when that record is lost.
+extension SecretsStore {
+    /// What the store's record and the row say.
+    struct AuditHeads {
+        /// Where the audit ends, as the store's record says; without that, as the row does. nil when nothing was ever put there.
+        var current: AuditHead?
+        /// The row's; nil when it is missing or altered.
+        var row: AuditHead?
+        var fault: AuditFault?
+        /// The store's record has a change whose record is to follow in the same turn.
+        var isOwed = false
+    }
+
+    /// Layout of a row whose head the store's record has as well, and of one that was written before.
+    private static let boundLayout: UInt8 = 2
+    private static let unboundLayout: UInt8 = 1
+
+    /// - Throws: `.sealed`.
+    func auditHeads() throws(StoreError) -> AuditHeads {
+        follow()
+        let (row, isBound, isAltered) = try auditRow()
+        var heads = AuditHeads(current: row, row: row)
+        let found: VaultRecord?
+        do throws(StoreError) { found = try storeRecord(try sealer())?.record } catch {
+            guard error == .integrity else { throw error }
+            heads.fault = .unbound
+            return heads
+        }
+        guard let known = found, known.knowsAudit else {
+            if isAltered {
+                heads.fault = .head
+            } else if isBound {
+                heads.fault = found == nil ? .unbound : .secretsSetBack
+            }
+            return heads
+        }
+        heads.current = known.audit
+        heads.isOwed = known.owesAudit
+        heads.fault = isAltered ? .head : Self.fault(known.audit, row)
+        return heads
+    }
+
+    private static func fault(_ known: AuditHead?, _ row: AuditHead?) -> AuditFault? {
+        guard known != row else { return nil }
+        guard let row else { return .dropped }
+        let newest = known?.newest ?? 0
+        return row.newest < newest ? .setBack : row.newest > newest ? .secretsSetBack : .head
+    }
+
+    /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
+    /// - Throws: what reading values throws.
+    func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        guard let head = heads.current else { return heads.fault }
+        switch heads.fault {
+        case .dropped: return try hasBlock(head.oldest) ? .head : .dropped
+        case .setBack: return try hasBlock(head.newest) ? .head : .setBack
+        default: return heads.fault
+        }
+    }
+
+    private func auditRow() throws(StoreError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
+        guard let item = auditRowItem else { return (nil, false, false) }
+        var opened = SecretBuffer()
+        do throws(StoreError) { try auditSealer().open(item.value, .head, row: item.key, into: &opened) } catch {
+            guard error == .integrity else { throw error }
+            return (nil, false, true)
+        }
+        let layout = opened.bytes.count > 0 ? opened.bytes[0] : 0
+        guard layout == Self.boundLayout || layout == Self.unboundLayout,
+            let head = AuditHead(body: opened.bytes.extracting(1..<opened.bytes.count))
+        else { return (nil, false, true) }
+        return (head, layout == Self.boundLayout, false)
+    }
+
+    /// Whether the audit is that of the secrets, as far as its head tells.
+    var isAuditOfSecrets: Bool {
+        guard let heads = try? auditHeads() else { return false }
+        return heads.fault == nil
+    }
+
+    /// The store's record before its first change. Where the audit has begun already, with refusals, it is bound with its next block.
+    var firstStoreRecord: VaultRecord {
+        var record = VaultRecord()
+        record.knowsAudit = auditRowItem == nil
+        return record
+    }
+
+    private var auditRowItem: ItemRef? {
+        guard let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)),
+            let item = ledger.find(scope, Bytes(SecretRecords.auditKey)), !item.isTombstone
+        else { return nil }
+        return item
+    }
+
+    // MARK: Staging
+
+    /// Stages the head, in its row and in the store's record.
+    /// `isBinding`: the store's record can be opened.
+    func stage(_ head: AuditHead, isBinding: Bool) throws(StoreError) {
+        try stageRow(head)
+        guard isBinding else { return }
+        let known = try storeRecord(try sealer())?.record
+        // Services without the store's record are damage, which a new record must not hide.
+        guard known != nil || !hasServices else { return }
+        var store = known ?? VaultRecord()
+        (store.knowsAudit, store.audit, store.owesAudit) = (true, head, false)
+        try stage(store: store)
+    }
+
+    private var hasServices: Bool {
+        ledger.scopes.list(.secrets).contains { scope in
+            scope.withName { NameHash(text: $0) } != nil && liveRecord(scope) != nil
+        }
+    }
+
+    func stageRow(_ head: AuditHead) throws(StoreError) {
+        var text = SecretBuffer()
+        text.append(Self.boundLayout)
+        head.encode(body: &text)
+        row.removeAll()
+        try auditSealer().seal(text.bytes, .head, row: Bytes(SecretRecords.auditKey), to: &row)
+        try stage(
+            record: row.bytes, key: Bytes(SecretRecords.auditKey),
+            ledger.scopes.findOrPrepare(.secrets, Bytes(Self.auditScope)))
+        row.removeAll()
+    }
+
+    /// Stages that the row of the head goes: it cannot be opened, and there is no audit.
+    func stageRowRemoval() throws(StoreError) {
+        guard let old = auditRowItem, let scope = ledger.scopes.find(.secrets, Bytes(Self.auditScope)) else { return }
+        try ledger.stage(
+            scope, key: old.key, value: Bytes(), isTombstone: true, old: old,
+            oldBytes: old.key.count + old.value.count, newBytes: 0, mayRepeat: true
+        ) { item in item.pointee.version = old.pointee.version &+ 1 }
+    }
+
+    /// Stages the store's record.
+    func stage(store: VaultRecord) throws(StoreError) {
+        let name = Bytes(SecretRecords.storeScope)
+        plaintext.removeAll()
+        store.encode(to: &plaintext)
+        row.removeAll()
+        try sealer().seal(row: plaintext.bytes, .store, scope: name, key: Bytes(SecretRecords.key), to: &row)
+        plaintext.removeAll()
+        try stage(record: row.bytes, ledger.scopes.findOrPrepare(.secrets, name))
+        row.removeAll()
+    }
+
+    /// Notes in the store's record that a change was staged whose record is to follow. Sweeping and sealing anew leave none.
+    func noteOwed(_ store: inout VaultRecord) {
+        if store.knowsAudit, !isChangingUnasked { store.owesAudit = true }
+    }
+
+    // MARK: Telling
+
+    /// Tells the operator, once after each unlocking.
+    func tell(_ fault: AuditFault) {
+        guard toldAuditOf != ring.generation else { return }
+        toldAuditOf = ring.generation
+        let what =
+            switch fault {
+            case .record: "a record of the audit has been altered or removed"
+            case .head: "the head of the audit has been altered or removed"
+            case .dropped: "the audit has been removed"
+            case .setBack: "the audit has been set back, and the secrets have not"
+            case .secretsSetBack: "the secrets have been set back, and the audit has not"
+            case .unbound: "the store's record is altered or missing, and nothing tells where the audit ends"
+            }
+        report("secrets: \(what): 'kura secrets audit verify' tells where, 'kura secrets repair' accepts what is there")
+    }
+
+    /// The newest change has no record, which was cut off with the end of its turn, or removed: that is in the audit.
+    func noteMissing() {
+        report("secrets: the audit has no record of the newest change: it was cut off amid a turn, or removed")
+        trail.noteMissing(at: ledger.now)
+    }
+
+    // MARK: Repairing
+
+    /// What a repair accepts as the end of the audit: the longest that is there, with the blocks that follow it. Where even the newest block is
+    /// gone, or blocks of something else lie behind it, the audit begins anew there; its numbers go on, so that they tell how much is missing.
+    /// - Returns: nil when there never was one.
+    /// - Throws: what reading values throws.
+    func acceptedAudit() throws(StoreError) -> AuditHead? {
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        let heads = try auditHeads()
+        let known = [heads.current, heads.row].compactMap { $0 }.sorted { $0.newest > $1.newest }
+        var accepted: AuditHead?
+        for head in known where accepted == nil && head.newest >= head.oldest {
+            guard let (block, sealed) = try openChecked(head.newest, sealer) else { continue }
+            if sealer.link(block.previous, head.newest, sealed) == head.link { accepted = head }
+        }
+        var isWhole = accepted != nil || known.isEmpty
+        var head = accepted ?? known.first ?? AuditHead()
+        while try hasBlock(head.newest + 1) {
+            if let (block, sealed) = try openChecked(head.newest + 1, sealer), block.previous == head.link,
+                block.firstRecord == head.newestRecord + 1
+            {
+                row.removeAll()
+                row.append(sealed)
+                follow(&head, block.number, block.count, sealer)
+                row.removeAll()
+            } else {
+                head.newest += 1
+                isWhole = false
+            }
+        }
+        if !isWhole { (head.oldest, head.oldestRecord, head.bytes) = (head.newest + 1, head.newestRecord + 1, 0) }
+        return head == AuditHead() ? nil : head
+    }
+
+    /// Whether there is a row of that block, whatever is in it.
+    func hasBlock(_ number: UInt64) throws(StoreError) -> Bool {
+        makeBlockKey(number)
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
+            let item = try findVersion(scope)
+        else { return false }
+        return !item.isTombstone
+    }
+}

@@ -1,0 +1,189 @@
+import KuraBytes
+import Sodium
+
+/// Reading the audit, and checking that it is as it was written.
+extension SecretsStore {
+    /// Where a walk over the audit stands: before a record of a block.
+    public struct AuditPosition: Equatable, Sendable {
+        public var block: UInt64
+        public var record: UInt64
+
+        public init(block: UInt64, record: UInt64) { (self.block, self.record) = (block, record) }
+    }
+
+    /// Opens a block into `plaintext`.
+    /// - Returns: the row; nil when there is none.
+    private func openBlock(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
+        makeBlockKey(number)
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)),
+            let item = try findVersion(scope), !item.isTombstone
+        else { return nil }
+        ledger.markRead(item)
+        try sealer.open(item.value, .block, row: item.key, into: &plaintext)
+        guard let block = AuditBlock(plaintext.bytes), block.number == number else { throw .integrity }
+        return (block, item.value)
+    }
+
+    /// Lends records to `body`, the oldest first.
+    /// - Parameters:
+    ///   - position: where to begin; nil for the oldest.
+    ///   - since: older records are left out, milliseconds since 1970.
+    ///   - most: blocks that are looked at.
+    ///   - body: takes one; false when there was no room for it, and the next walk begins with it.
+    /// - Returns: where to go on; nil at the end.
+    /// - Throws: `.sealed`; `.integrity` when a block is not what was put there; what reading values throws.
+    public func audit(
+        from position: AuditPosition?, since: Int64, most: Int, _ body: (AuditRecord) -> Bool
+    ) throws(StoreError) -> AuditPosition? {
+        guard ring.isUnlocked else { throw .sealed }
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        let heads = try auditHeads()
+        guard let head = heads.current else {
+            guard heads.fault == nil else { throw .integrity }
+            return nil
+        }
+        var next = position ?? AuditPosition(block: head.oldest, record: 0)
+        if next.block < head.oldest { next = AuditPosition(block: head.oldest, record: 0) }
+        if position == nil, since > 0 { next.block = try firstBlock(since, head, sealer) }
+        var left = most
+        while next.block <= head.newest {
+            guard left > 0 else { return next }
+            left -= 1
+            guard let (block, _) = try openBlock(next.block, sealer) else { throw .integrity }
+            var stop: AuditPosition?
+            let isWhole = block.forEach { record in
+                guard record.number >= next.record, record.lastAt >= since else { return true }
+                if body(record) { return true }
+                stop = AuditPosition(block: block.number, record: record.number)
+                return false
+            }
+            guard isWhole else { throw .integrity }
+            if let stop { return stop }
+            next.block += 1
+        }
+        return nil
+    }
+
+    /// The first block with a record that is not older. Blocks are in the order of time, but for clocks that were set.
+    private func firstBlock(_ since: Int64, _ head: AuditHead, _ sealer: AuditSealer) throws(StoreError) -> UInt64 {
+        var (lower, upper) = (head.oldest, head.newest)
+        while lower < upper {
+            let middle = lower + (upper - lower) / 2
+            var newest: Int64 = 0
+            guard let (block, _) = try openBlock(middle, sealer),
+                block.forEach({ record in
+                    newest = max(newest, record.lastAt)
+                    return true
+                })
+            else { throw .integrity }
+            if newest < since { lower = middle + 1 } else { upper = middle }
+        }
+        return lower
+    }
+
+    /// What checking a piece of the audit came to.
+    public struct AuditCheck {
+        /// Records that are as they were written.
+        public var records: UInt64 = 0
+        /// The block to go on with; nil at the end.
+        public var next: UInt64?
+        /// What is wrong; nil when nothing is.
+        public var fault: AuditFault?
+        /// With `fault`: the first record that is not as it was written, is missing, or is not known of; 0 when that cannot be told.
+        public var broken: UInt64 = 0
+        /// Number of the newest record, and what the chain has come to with it: 32 bytes.
+        public var newest: UInt64 = 0
+        public var link: [UInt8] = []
+
+        fileprivate func failing(_ fault: AuditFault, _ broken: UInt64) -> AuditCheck {
+            var check = self
+            (check.fault, check.broken) = (fault, broken)
+            return check
+        }
+    }
+
+    /// Checks some blocks: that each is whole, follows the one before it, that the last is the head's, and that the head is that of the
+    /// store's record.
+    /// - Parameters:
+    ///   - block: where to begin, as an earlier check has returned it; nil for the oldest.
+    ///   - most: blocks that are looked at.
+    /// - Returns: what it has come to.
+    /// - Throws: `.sealed`, and what reading values throws.
+    public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
+        guard ring.isUnlocked else { throw .sealed }
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        var check = AuditCheck()
+        let heads = try auditHeads()
+        if let head = heads.current {
+            check.newest = head.newestRecord
+            var text = SecretBuffer()
+            head.link.append(to: &text)
+            check.link = Array(text.bytes)
+        }
+        let fault = try self.fault(of: heads)
+        switch fault {
+        case .dropped: return check.failing(.dropped, (heads.current ?? AuditHead()).oldestRecord)
+        case .setBack: return check.failing(.setBack, (heads.row?.newestRecord ?? 0) + 1)
+        case .secretsSetBack: return check.failing(.secretsSetBack, (heads.current?.newestRecord ?? 0) + 1)
+        case .record, .head, .unbound, nil: break
+        }
+        guard let head = heads.current else {
+            // Blocks without the head that tells of them.
+            let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope))
+            guard fault != nil || scope.map({ $0.count > 0 }) == true else { return check }
+            return check.failing(fault ?? .head, 0)
+        }
+        check = try verifyBlocks(from: block, head, most, sealer, check)
+        if check.fault == nil, let fault { return check.failing(fault, 0) }
+        return check
+    }
+
+    private func verifyBlocks(
+        from block: UInt64?, _ head: AuditHead, _ most: Int, _ sealer: AuditSealer, _ known: AuditCheck
+    ) throws(StoreError) -> AuditCheck {
+        var check = known
+        var link: SetSum?
+        var expected = head.oldestRecord
+        var number = max(block ?? 0, head.oldest)
+        if number > head.oldest {
+            // The one before has been checked; what follows it is held against it.
+            number -= 1
+            guard let (before, row) = try openChecked(number, sealer) else { return check.failing(.record, 0) }
+            link = sealer.link(before.previous, number, row)
+            expected = before.nextRecord
+            number += 1
+        }
+        var left = most
+        while number <= head.newest {
+            guard left > 0 else {
+                check.next = number
+                return check
+            }
+            left -= 1
+            guard let (found, row) = try openChecked(number, sealer), link == nil || found.previous == link,
+                found.firstRecord == expected
+            else { return check.failing(.record, expected) }
+            link = sealer.link(found.previous, number, row)
+            expected = found.nextRecord
+            check.records += UInt64(found.count)
+            number += 1
+        }
+        if head.newest >= head.oldest, link != head.link || expected != head.newestRecord + 1 {
+            return check.failing(.record, expected)
+        }
+        return check
+    }
+
+    /// A block that is whole; nil when it is not, or missing.
+    func openChecked(_ number: UInt64, _ sealer: AuditSealer) throws(StoreError) -> (AuditBlock, Bytes)? {
+        do throws(StoreError) {
+            guard let found = try openBlock(number, sealer), found.0.forEach({ _ in true }) else { return nil }
+            return found
+        } catch {
+            if error == .integrity { return nil }
+            throw error
+        }
+    }
+}
