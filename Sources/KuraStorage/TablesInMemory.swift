@@ -125,9 +125,7 @@ struct TablesInMemory {
             let insert = try connection.prepare(
                 "INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1), ('digestKey', ?2)")
             try insert.bind(1, text: UUIDv7Generator.random())
-            try Randomness.bytes(LookupHash.Key.byteCount).withBytes { (key) throws(SQLiteError) in
-                try insert.bind(2, bytes: key)
-            }
+            try insert.bind(2, copying: Randomness.bytes(LookupHash.Key.byteCount))
             try insert.run()
             // The history's name is shown to clients, so it has to outlive a power cut from the first reply on.
             _ = try connection.checkpoint(.full)
@@ -146,7 +144,7 @@ struct TablesInMemory {
         let key = Randomness.bytes(LookupHash.Key.byteCount)
         do throws(SQLiteError) {
             let insert = try connection.prepare("INSERT OR REPLACE INTO meta(name, value) VALUES('digestKey', ?1)")
-            try key.withBytes { (key) throws(SQLiteError) in try insert.bind(1, bytes: key) }
+            try insert.bind(1, copying: key)
             try insert.run()
         } catch {
             // On a full disk it lasts until the next start.

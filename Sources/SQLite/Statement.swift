@@ -53,11 +53,24 @@ public struct Statement: ~Copyable {
 
     /// Binds a copy of `text` as TEXT; SQLite allocates for it.
     public func bind(_ index: Int32, text: String) throws(SQLiteError) {
-        var text = text
-        let result = text.withUTF8 { utf8 in
-            let address = unsafe UnsafeRawPointer(utf8.baseAddress ?? empty.utf8Start)
+        try bind(index, copyingUTF8: Array(text.utf8))
+    }
+
+    /// Binds a copy of `utf8` as TEXT; SQLite allocates for it. That the bytes are valid UTF-8 is not checked.
+    public func bind(_ index: Int32, copyingUTF8 utf8: [UInt8]) throws(SQLiteError) {
+        let result = utf8.withBytes { utf8 in
+            let address = unsafe utf8.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
             return unsafe kura_sqlite3_bind_text_transient(
                 handle, index, address.assumingMemoryBound(to: CChar.self), UInt64(utf8.count))
+        }
+        try check(result)
+    }
+
+    /// Binds a copy of `bytes` as a BLOB; SQLite allocates for it.
+    public func bind(_ index: Int32, copying bytes: [UInt8]) throws(SQLiteError) {
+        let result = bytes.withBytes { bytes in
+            let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+            return unsafe kura_sqlite3_bind_blob_transient(handle, index, address, UInt64(bytes.count))
         }
         try check(result)
     }
@@ -134,13 +147,8 @@ public struct Statement: ~Copyable {
         case .null: try bindNull(index)
         case .integer(let value): try bind(index, value)
         case .double(let value): try bind(index, double: value)
-        case .text(let bytes): try bind(index, text: String(decoding: bytes, as: UTF8.self))
-        case .blob(let bytes):
-            let result = bytes.withBytes { bytes in
-                let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-                return unsafe kura_sqlite3_bind_blob_transient(handle, index, address, UInt64(bytes.count))
-            }
-            try check(result)
+        case .text(let bytes): try bind(index, copyingUTF8: bytes)
+        case .blob(let bytes): try bind(index, copying: bytes)
         }
     }
 

@@ -194,8 +194,7 @@ final class FoldStatements {
         try insertDocument.bind(7, item.pointee.updatedAt)
         try insertDocument.bind(8, item.isTombstone ? 1 : 0)
         if givesUpValue(item) {
-            try DocumentsStore.givenUp.withBytes { (text) throws(SQLiteError) in try insertDocument.bind(9, utf8: text)
-            }
+            try insertDocument.bind(9, copyingUTF8: DocumentsStore.givenUp)
         } else {
             try insertDocument.bind(9, utf8: item.value)
         }

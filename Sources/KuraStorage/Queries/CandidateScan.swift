@@ -186,8 +186,8 @@ final class CandidateScan {
                 }
                 guard lower.lexicographicallyPrecedes(upper) else { return .exhausted }
                 try box.statement.bind(1, Int64(scope))
-                try lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, utf8: bytes) }
-                try upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, utf8: bytes) }
+                try box.statement.bind(2, copyingUTF8: lower)
+                try box.statement.bind(3, copyingUTF8: upper)
                 return try walk(box.statement, snapshot, keyColumn: 1, visit)
             }
         case .index(let index, let ranges, let isDescending):
@@ -199,8 +199,8 @@ final class CandidateScan {
                     guard range.lower.lexicographicallyPrecedes(range.upper) else { return .exhausted }
                     let box = try tables.scans.keys(index.number, isDescending: isDescending)
                     defer { box.statement.reset() }
-                    try range.lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
-                    try range.upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, bytes: bytes) }
+                    try box.statement.bind(1, copying: range.lower)
+                    try box.statement.bind(2, copying: range.upper)
                     return try walk(
                         box.statement, keyColumn: 1, in: memory, tables, isDecided: isDecided, visit)
                 }
@@ -219,9 +219,9 @@ final class CandidateScan {
                 guard isDescending ? !start.lexicographicallyPrecedes(end) : start.lexicographicallyPrecedes(end) else {
                     return .exhausted
                 }
-                try start.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
+                try box.statement.bind(1, copying: start)
                 try box.statement.bind(2, row)
-                try end.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(3, bytes: bytes) }
+                try box.statement.bind(3, copying: end)
                 if let memory, !isCounted {
                     return try walk(box.statement, keyColumn: 5, in: memory, tables, isDecided: isDecided, visit)
                 }
@@ -238,8 +238,8 @@ final class CandidateScan {
         let limit = min(budget, Self.countedAtOnce / Self.countedForOne) * Self.countedForOne
         let box = try tables.scans.count(index)
         defer { box.statement.reset() }
-        try range.lower.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(1, bytes: bytes) }
-        try range.upper.withBytes { (bytes) throws(SQLiteError) in try box.statement.bind(2, bytes: bytes) }
+        try box.statement.bind(1, copying: range.lower)
+        try box.statement.bind(2, copying: range.upper)
         try box.statement.bind(3, Int64(limit))
         guard try box.statement.step() else { return false }
         let count = Int(box.statement.int64(0))

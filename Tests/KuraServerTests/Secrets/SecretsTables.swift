@@ -67,7 +67,7 @@ struct SecretsTables {
     func insertBeside(_ key: String, _ value: [UInt8]) throws {
         let insert = try connection.prepare(
             "INSERT INTO settings(scope, key, rev, updatedAt, value) VALUES (\(try storeScope()), '\(key)', 1, 0, ?1)")
-        try value.withBytes { try insert.bind(1, utf8: $0) }
+        try insert.bind(1, copyingUTF8: value)
         try insert.run()
     }
 
@@ -83,7 +83,7 @@ struct SecretsTables {
         let column = row.table == "settings" ? "value" : "body"
         let update = try connection.prepare(
             "UPDATE \(row.table) SET \(column) = ?1, rev = \(rev ?? row.rev) WHERE \(row.condition)")
-        try value.withBytes { try update.bind(1, utf8: $0) }
+        try update.bind(1, copyingUTF8: value)
         try update.run()
     }
 

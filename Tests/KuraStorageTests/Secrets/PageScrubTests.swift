@@ -45,7 +45,7 @@ import Testing
             } else {
                 let value = Self.value(number, Int.random(in: 30..<900, using: &random))
                 try put.bind(1, Int64(key))
-                try value.withBytes { try put.bind(2, bytes: $0) }
+                try put.bind(2, copying: value)
                 try put.run()
                 world.live[key] = value
             }
@@ -145,7 +145,7 @@ import Testing
                 } else {
                     let value = Self.value(1_000_000 + pieces * 10 + number, Int.random(in: 30..<900, using: &random))
                     try put.bind(1, Int64(key))
-                    try value.withBytes { try put.bind(2, bytes: $0) }
+                    try put.bind(2, copying: value)
                     try put.run()
                     world.live[key] = value
                 }
