@@ -28,6 +28,9 @@ struct OpenFile: ~Copyable {
             return
         }
         defer { if opened > STDERR_FILENO { close(opened) } }
+        guard !Self.isEndless(opened) else {
+            throw .usage("cannot read \(path): it is a device, which may have no end")
+        }
         descriptor = try Self.copied(opened, path)
     }
 
@@ -51,6 +54,15 @@ struct OpenFile: ~Copyable {
         var information = stat()
         // Safety: the kernel fills one `stat`, which is ours.
         return unsafe fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// A device of characters, other than a terminal and `/dev/null`.
+    private static func isEndless(_ descriptor: Int32) -> Bool {
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { return false }
+        // 1:3 is the null device on each Linux.
+        return information.st_mode & S_IFMT == S_IFCHR && isatty(descriptor) == 0 && information.st_rdev != 0x103
     }
 
     /// What is read from a descriptor to its end, in a file without a name.

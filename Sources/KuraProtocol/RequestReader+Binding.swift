@@ -102,10 +102,8 @@ extension RequestReader {
 
     // MARK: Answers for handlers
 
-    /// The id as it came; empty when it is unknown, absent or null.
-    public var replyID: Bytes {
-        state.pointee.id.kind == .null ? Bytes() : bytes(state.pointee.id)
-    }
+    /// The id as it came; empty when it is unknown or absent.
+    public var replyID: Bytes { bytes(state.pointee.id) }
 
     /// The `requestKey` that a write came with; nil when there is none.
     public var requestKey: Bytes? {

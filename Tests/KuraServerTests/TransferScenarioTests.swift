@@ -97,6 +97,20 @@ import Testing
         #expect(try documents().keys.sorted() == ["a", "b", "c"])
     }
 
+    @Test func `a record that is too long ends the import, though its own end never comes`() throws {
+        let pipe = try daemon.pipe()
+        defer { close(pipe.write) }
+        try start("import", "", [pipe.read])
+        close(pipe.read)
+        let piece = [UInt8](repeating: UInt8(ascii: "1"), count: 64 << 10)
+        // Ends sooner when the daemon has let go of the pipe.
+        for _ in 0..<160 where write(pipe.write, piece, piece.count) < 0 { break }
+        let reply = try answer()
+        let failed = reply["error"]?["data"]
+        #expect(failed?["kind"]?.text == "badRecord" && failed?["line"]?.int == 1, "\(reply)")
+        #expect(failed?["hint"]?.text == "longer than 8 MiB", "\(reply)")
+    }
+
     @Test func `records are held against the collection's schema and its unique indexes, each by itself`() throws {
         try client.result(
             "documents.configure",

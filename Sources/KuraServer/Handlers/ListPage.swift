@@ -3,8 +3,8 @@ import KuraProtocol
 
 /// One page of a list: behind which key it begins, and as of which revision its list began.
 ///
-/// A cursor is opaque to clients: a version digit, then in Base64 what tells the list from others, the revision of its first page and the
-/// last key. Every page of a list so names the revision of the first one. That is the one from which `changes.list` goes on: what an early
+/// A cursor is opaque to clients: a version digit, then in Base64 a seal, the revision of its first page and the last key. The seal is
+/// the hash of both under the list's identity: another list's cursor, or one that is not whole, is refused. Every page of a list so names the revision of the first one. That is the one from which `changes.list` goes on: what an early
 /// page shows may have changed while a later one was read.
 struct ListPage {
     /// The key behind which the page begins; nil for the first page.
@@ -12,11 +12,11 @@ struct ListPage {
     private let identity: UInt64
     private let firstRev: UInt64?
 
-    private static let version = UInt8(ascii: "2")
-    /// Identity and revision, which stand before the key.
+    private static let version = UInt8(ascii: "3")
+    /// Seal and revision, which stand before the key.
     private static let headBytes = 16
 
-    /// - Throws: `invalidParams` when the cursor is none, or is another list's.
+    /// - Throws: `invalidParams` when the cursor is none, is another list's, or is not as it was given.
     init(_ call: Call, cursor parameter: Int, of identity: UInt64) throws(Refusal) {
         self.identity = identity
         guard call.reader.has(parameter) else {
@@ -29,14 +29,15 @@ struct ListPage {
             bytes.count >= Self.headBytes
         else { throw call.refuseCursor(parameter) }
         let head = bytes.bytes
-        guard head.loadUnaligned(as: UInt64.self).littleEndian == identity else {
-            throw .error(
-                RPCError(
-                    .invalidParams, hint: "a cursor comes from an earlier page of the same list",
-                    parameter: call.reader.name(parameter)))
+        guard head.loadUnaligned(as: UInt64.self).littleEndian == Self.seal(bytes, identity) else {
+            throw call.refuseCursor(parameter)
         }
         firstRev = head.loadUnaligned(fromByteOffset: 8, as: UInt64.self).littleEndian
         after = Array(head[Self.headBytes...])
+    }
+
+    private static func seal(_ cursor: borrowing ByteBuffer, _ identity: UInt64) -> UInt64 {
+        Hash.bytes(cursor.bytes(8..<cursor.count), seed: identity)
     }
 
     /// The revision of the list's first page, when this one is as of `rev`.
@@ -45,9 +46,10 @@ struct ListPage {
     /// `,"cursor":…`: the next page begins behind `key`. `rev`: what this page is as of; 0 where lists have none.
     func append(cursor key: Bytes, rev: UInt64 = 0, to out: inout ByteBuffer) {
         var bytes = ByteBuffer(capacity: Self.headBytes + key.count)
-        bytes.append(littleEndian: identity)
+        bytes.append(littleEndian: 0 as UInt64)
         bytes.append(littleEndian: self.rev(rev))
         bytes.append(key)
+        bytes.overwrite(at: 0, littleEndian: Self.seal(bytes, identity))
         out.append(",\"cursor\":\"")
         out.append(Self.version)
         Base64.encode(bytes.bytes, into: &out)
@@ -74,6 +76,8 @@ extension Call {
 
     func refuseCursor(_ parameter: Int) -> Refusal {
         .error(
-            RPCError(.invalidParams, hint: "a cursor comes from an earlier page", parameter: reader.name(parameter)))
+            RPCError(
+                .invalidParams, hint: "a cursor comes from an earlier page of the same list",
+                parameter: reader.name(parameter)))
     }
 }

@@ -82,9 +82,15 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
         var splitter = RecordSplitter(
             limit: options.attachments == nil ? Self.recordLimit : Self.attachedLimit, format: options.format,
             offset: options.offset)
+        let oversize = RecordFault(
+            message: options.attachments == nil ? "longer than 8 MiB" : "longer than 8 MiB and as much of attachments")
         while true {
             switch splitter.next() {
             case .needsMore:
+                // Its end may never come.
+                if !options.skipsBadRecords, let record = splitter.oversized {
+                    try skip(record, oversize.text, oversize, channel)
+                }
                 let outcome = splitter.fill(upTo: Self.chunk) {
                     channel.interruption.read(descriptor.number, atMost: Self.chunk, into: &$0)
                 }
@@ -106,10 +112,7 @@ final class DocumentsImport: TransferWork, BatchSource, @unchecked Sendable {
                 }
                 try admit(record, channel)
             case .oversize(let record):
-                let fault = RecordFault(
-                    message: options.attachments == nil
-                        ? "longer than 8 MiB" : "longer than 8 MiB and as much of attachments")
-                try skip(record, fault.text, fault, channel)
+                try skip(record, oversize.text, oversize, channel)
             case .malformed(let place):
                 let fault = RecordFault(message: "the array has no end, a comma too many, or something behind it")
                 try skip(place, fault.text, fault, channel)

@@ -75,6 +75,9 @@ struct RecordSplitter: ~Copyable {
     /// Bytes of the input that have been appended, those before `offset` counted.
     var inputEnd: Int { base + window.count }
 
+    /// The record that is too long already, as far as it is known, while its end is looked for.
+    var oversized: Record? { isSkipping ? record : nil }
+
     /// Bytes of memory that the input takes.
     var heldBytes: Int { window.capacity }
 

@@ -35,6 +35,18 @@ import Testing
         #expect(told["id"]?.int == 8 && told["result"]?["changes"]?.elements.count == 1)
     }
 
+    @Test func `a wait under id null ends, and one without an id is not meant`() throws {
+        let daemon = try TemporaryDaemon()
+        let client = try daemon.connect()
+        client.send(Client.request("changes.wait", "{\"afterRev\":0,\"timeoutMs\":600000}", id: "null"))
+        let replies = try cancel(client, "null")
+        #expect(replies["c"]?["result"]?["cancelled"] == .boolean(true), "\(replies)")
+        #expect(replies["request"]?["error"]?["data"]?["kind"]?.text == "cancelled", "\(replies)")
+        client.send(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"changes.wait\",\"params\":{\"afterRev\":0,\"timeoutMs\":600000}}\n")
+        #expect(try cancel(client, "null")["c"]?["result"]?["cancelled"] == .boolean(false))
+    }
+
     @Test func `a wait for what another client fetches ends, and the claim stays`() throws {
         let daemon = try TemporaryDaemon()
         let winner = try daemon.connect()

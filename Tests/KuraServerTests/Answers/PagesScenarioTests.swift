@@ -154,6 +154,18 @@ import Testing
                 }
             }
         }
+        // Nor one that is not whole, or was altered: each fourth character is a byte's whole share of Base64.
+        for ((method, params), cursor) in zip(lists, cursors) {
+            let bytes = Array(cursor.utf8)
+            var altered = bytes
+            altered[14] = altered[14] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            for wrong in [Array(bytes.dropLast(4)), Array(bytes.prefix(21)), altered] {
+                let text = String(decoding: wrong, as: UTF8.self)
+                let reply = try client.call(method, members([params, "\"limit\":2", "\"cursor\":\"\(text)\""]))
+                #expect(
+                    reply["error"]?["data"]?["parameter"]?.text == "cursor", "\(method) \(params) \(text): \(reply)")
+            }
+        }
         // An explanation is about a page of `find`.
         let found = try client.result("documents.find", "{\"collection\":\"s\",\"limit\":2}")["cursor"]?.text ?? ""
         try client.result("documents.explain", "{\"collection\":\"s\",\"limit\":2,\"cursor\":\"\(found)\"}")
