@@ -21,6 +21,12 @@ public struct GenericHash: ~Copyable {
         unsafe crypto_generichash_init(OpaquePointer(state), nil, 0, Self.digestBytes)
     }
 
+    /// What has been fed so far, to be gone on with apart.
+    public init(copying other: borrowing GenericHash) {
+        unsafe state = .allocate(byteCount: crypto_generichash_statebytes(), alignment: 64)
+        unsafe state.copyMemory(from: other.state, byteCount: crypto_generichash_statebytes())
+    }
+
     deinit {
         unsafe sodium_memzero(state, crypto_generichash_statebytes())
         unsafe state.deallocate()

@@ -45,9 +45,9 @@ import Testing
             kura settings put app theme dark -q
             kura backup all -q
             run() { script -qec "stty cols 80; $*" /dev/null </dev/null | tr -d '\\r'; }
-            run kura restore -q all --data-dir one; echo "one $(ls one | grep -c durable)"
-            run kurad restore all --quiet --data-dir two; echo "two $(ls two | grep -c durable)"
-            run kurad restore all --data-dir three | grep -aoE 'restore: 100%|domains: 1'
+            run kura restore -q all --unproved --data-dir one; echo "one $(ls one | grep -c durable)"
+            run kurad restore all --quiet --unproved --data-dir two; echo "two $(ls two | grep -c durable)"
+            run kurad restore all --unproved --data-dir three | grep -aoE 'restore: 100%|domains: 1'
             """)
         #expect(outcome.output == "one 1\ntwo 1\nrestore: 100%\ndomains: 1\n", "\(outcome.output)")
     }

@@ -119,10 +119,10 @@ import Testing
             kura -q docs put notes a '{"n":1}'; kura -q settings put app a 1; kura -q backup all
             echo word >pass; kura -q backup sealed --passphrase-file pass
             for only in documents/zzz settings/app; do
-              kura restore all --data-dir "$only-there" --only "$only" -q 2>&1; echo "exit $?"
+              kura restore all --data-dir "$only-there" --only "$only" -q --unproved 2>&1; echo "exit $?"
             done
             mkdir -p full/x; kura restore nofile --data-dir full; echo "exit $?"
-            kura restore sealed --data-dir new; echo "exit $?"; ls new 2>/dev/null
+            kura restore sealed --data-dir new; echo "exit $?"; kura restore all --data-dir new; echo "exit $?"; ls new 2>/dev/null
             """.replacing("$only-there", with: "${only//\\//-}"))
         #expect(
             output == """
@@ -133,6 +133,8 @@ import Testing
                 exit 1
                 kurad restore: sealed: it is encrypted: an identity or a passphrase is needed (--identity FILE or --passphrase-file FILE)
                 exit 1
+                kurad restore: all: nothing shows who made it, and whether it was altered. Bring the keys of where it was made (--keys DIR, with its root.key), or have it restored all the same: --unproved
+                exit 1
 
                 """, "\(output)")
     }
@@ -140,7 +142,7 @@ import Testing
     @Test func `secrets of a restore whose key is missing say where it belongs`() throws {
         let output = try Self.run(
             """
-            printf x | kura -q secrets put mail ada; kura -q backup all; kura restore all --data-dir other -q
+            printf x | kura -q secrets put mail ada; kura -q backup all; kura restore all --data-dir other -q --unproved
             KURA_SOCKET=$work/other.sock kurad --data-dir other 2>other.log & other=$!
             for _ in {1..3000}; do [[ -S other.sock ]] && break; sleep 0.01; done
             kura --socket other.sock secrets unlock; echo "exit $?"; kill $other; wait $other 2>/dev/null

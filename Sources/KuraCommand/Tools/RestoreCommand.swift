@@ -29,12 +29,22 @@ enum RestoreCommand {
                     "What 'kura secrets identity' made: opens a backup that is encrypted to it. May be given several times.",
                 repeats: true),
             .passphraseFile("Opens a backup that is encrypted with this passphrase."),
+            .init(
+                name: "keys", value: "DIR",
+                summary:
+                    "A copy of the keys/ of where it was made, which tells whether it was made there. When left out: the keys/ of the usual data directory, where they can be read."
+            ),
+            .init(
+                name: "unproved", value: nil,
+                summary: "Restore it though nothing shows who made it: whoever wrote the file decides what is in it."),
         ],
         summary: "Make a data directory of a backup, or check one.",
         explanation: [
             "No daemon is needed, and none is touched: the directory must be empty, and gets its name when everything is in it. The file is "
                 + "read to its end and checked before anything is written: one that is cut off, altered, or encrypted for somebody else is "
                 + "refused whole.",
+            "A backup carries a proof that a daemon with the keys of its store made it. It is restored when the keys at hand show that it is "
+                + "theirs (--keys DIR), and else only with --unproved: a digest tells damage, and anybody can make one.",
             "Items keep their revisions. The history is a new one (another epoch), so clients that resume are told to begin anew. "
                 + "Caches start empty. Secrets that are bound to the host of the backup are not there; what was left out is printed.",
             "With --at and --log the state at any revision since the backup comes back, as far as the log goes back without a gap: it is read "
@@ -48,8 +58,8 @@ enum RestoreCommand {
         ],
         examples: [
             "kura restore monday.kurabackup --dry-run",
-            "kura restore monday.kurabackup --data-dir /var/lib/kura-restored --identity ~/backup.identity",
-            "kura restore monday.kurabackup --data-dir /tmp/notes --only documents/notes",
+            "kura restore monday.kurabackup --data-dir /var/lib/kura-restored --identity ~/backup.identity --keys /mnt/safe/keys",
+            "kura restore from-a-friend.kurabackup --data-dir /tmp/notes --only documents/notes --unproved",
             "kura restore monday.kurabackup --data-dir /tmp/then --at 4711 --log /var/lib/kura/log",
         ], takesFile: true)
 
@@ -60,7 +70,7 @@ enum RestoreCommand {
         var words = ["restore", arguments.words[0]]
         for (name, value) in arguments.options {
             words.append("--\(name)")
-            if name != "dry-run" { words.append(value) }
+            if name != "dry-run", name != "unproved" { words.append(value) }
         }
         if options.form != .standard { words.append("--json") }
         if console.isQuiet { words.append("--quiet") }

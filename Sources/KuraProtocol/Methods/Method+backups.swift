@@ -79,6 +79,7 @@ extension Method {
                 Field("name", .text(maxBytes: 64), required: true, "Which one."),
                 Field("bytes", .count, required: true, "Bytes of the file."),
                 Field("digest", .text(maxBytes: 64), required: true, "BLAKE2b-256 of the file, hexadecimal."),
+                origin,
                 Field("createdAt", .timestamp, required: true, "When it was begun."),
                 Field("epoch", .text(maxBytes: 36), required: true, "Names the history that its revision belongs to."),
                 Field("backupRev", .revision, required: true, "Everything in it is as of this revision."),
@@ -106,6 +107,7 @@ extension Method {
             result: [
                 Field("epoch", .text(maxBytes: 36), required: true, "Names the history that its revision belongs to."),
                 Field("backupRev", .revision, required: true, "Everything in it is as of this revision."),
+                origin,
                 Field("createdAt", .timestamp, required: true, "When it was begun."),
                 Field("same", .count, required: true, "Items that would be as they are."),
             ] + changes + [
@@ -157,6 +159,11 @@ extension Method {
             "`marked`: configured with `backup: false`; `deviceOnly`: bound to this host; `damaged`: a content that is not what was stored; `locked`: the secrets were."
         ),
     ]
+
+    private static let origin = Field(
+        "origin", .word(["ours", "otherHost", "unproved"]), required: true,
+        "`ours`: a daemon with these keys made it, and it was not altered; `otherHost`: it says that one with others did; `unproved`: it has no proof, or the secrets are sealed."
+    )
 
     private static let changes: [Field] = [
         Field("added", .count, required: true, "Items that only the backup has: they would come back."),

@@ -88,6 +88,7 @@ enum BackupHandlers {
         let name = try name(call, 0)
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
+        opener.originKey = storage.keys.originKey
         if call.reader.has(1) { opener.passphrase = Array(call.reader.string(1)) }
         try call.refuseUnlessTransferFree()
         let (configuration, key) = (storage.configuration, opener)
@@ -107,6 +108,7 @@ enum BackupHandlers {
         }
         var opener = BackupOpener()
         opener.memory = storage.configuration.keys.memory
+        opener.originKey = storage.keys.originKey
         if reader.has(2) { opener.passphrase = Array(reader.string(2)) }
         let wanted = reader.has(3) ? try selection(call, 3) : BackupSelection()
         guard !wanted.names("secrets") else {
@@ -230,6 +232,8 @@ extension RPCError {
             self.init(.integrity, hint: "the backup was made with algorithms that this kurad does not know")
         case .truncated: self.init(.integrity, hint: "the backup is cut off: its final part is missing")
         case .trailing: self.init(.integrity, hint: "something stands behind the backup's end")
+        case .forged, .unproved:
+            self.init(.integrity, hint: "it says that it was made here, and was not, or was altered")
         case .damaged, .malformed: self.init(.integrity, hint: "a part of the backup is not what was written there")
         case .unfit:
             self.init(

@@ -60,14 +60,16 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     static func verify(
         _ name: String, _ opener: BackupOpener, _ configuration: StorageConfiguration, _ channel: TransferChannel
     ) throws(BackupFault) -> [UInt8] {
-        let (manifest, bytes, digest) = try BackupRestore.verify(
+        let verified = try BackupRestore.verify(
             BackupDirectory.path(name, configuration), opener
         ) { channel.interruption.isInterrupted }
+        let manifest = verified.manifest
         var text = ByteBuffer()
         var object = ObjectWriter(&text)
         object.text("name", name, &text)
-        object.number("bytes", bytes, &text)
-        object.text("digest", digits(digest), &text)
+        object.number("bytes", verified.bytes, &text)
+        object.text("digest", digits(verified.digest), &text)
+        object.text("origin", verified.origin.rawValue, &text)
         object.name("createdAt", &text)
         text.append(timestamp: manifest.createdAt)
         object.text("epoch", manifest.epoch, &text)
@@ -128,6 +130,7 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
         var object = ObjectWriter(&text)
         object.text("epoch", outcome.manifest.epoch, &text)
         object.number("backupRev", Int(outcome.manifest.rev), &text)
+        object.text("origin", outcome.origin.rawValue, &text)
         object.name("createdAt", &text)
         text.append(timestamp: outcome.manifest.createdAt)
         object.number("same", outcome.same, &text)

@@ -26,6 +26,11 @@ public enum RestoreProgram {
                                   encrypted to it; may be given several times
           --passphrase-file FILE  opens what is encrypted with the passphrase in
                                   the file's first line
+          --keys DIR              a copy of the keys/ of where it was made, which
+                                  tells whether it was  [keys/ of $KURA_DATA_DIR,
+                                  or of the directory that takes its place]
+          --unproved              restore it though nothing shows who made it:
+                                  whoever wrote the file decides what is in it
           --json                  the outcome as one line of JSON
           --quiet, -q             print nothing but errors
           --help                  this text
@@ -45,6 +50,8 @@ public enum RestoreProgram {
         var isDry = false
         var isJSON = false
         var isQuiet = false
+        var keys: String?
+        var takesUnproved = false
         var opener = BackupOpener()
     }
 
@@ -72,7 +79,13 @@ public enum RestoreProgram {
             return 0
         } catch {
             var reason = "\(error)"
-            if case .keyNeeded = error { reason += " (--identity FILE or --passphrase-file FILE)" }
+            switch error {
+            case .keyNeeded: reason += " (--identity FILE or --passphrase-file FILE)"
+            case .unproved:
+                reason +=
+                    ". Bring the keys of where it was made (--keys DIR, with its root.key), or have it restored all the same: --unproved"
+            default: break
+            }
             ProgramOutput.print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
             return 1
         }
@@ -93,6 +106,8 @@ public enum RestoreProgram {
             case "--only": options.only.append(Array(try value().utf8))
             case "--at": options.at = try value()
             case "--log": options.log = try value()
+            case "--keys": options.keys = try value()
+            case "--unproved": options.takesUnproved = true
             case "--dry-run": options.isDry = true
             case "--json": options.isJSON = true
             case "--quiet", "-q": options.isQuiet = true
@@ -134,21 +149,33 @@ public enum RestoreProgram {
         guard unsafe access(file, R_OK) == 0 else {
             throw .refused(unsafe "it cannot be read: \(String(cString: strerror(errno)))")
         }
+        let usual =
+            SocketPath.environment("KURA_DATA_DIR") ?? Configuration.defaultDataDirectory(SocketPath.environment)
+        var opener = options.opener
+        if let keys = options.keys {
+            opener.brought = try BroughtKeys(directory: keys)
+        } else {
+            // Where there are none, or they are not for whoever asks, nothing is told by them.
+            opener.brought = try? BroughtKeys(directory: usual + "/keys")
+        }
         if options.isDry {
-            let (manifest, bytes, digest) = try BackupRestore.verify(file, options.opener)
-            var text = options.isJSON ? json(manifest, nil) : describe(manifest)
-            if !options.isJSON { text += "whole: \(bytes) bytes, BLAKE2b-256\n\(BackupsJob.digits(digest))\n" }
+            let verified = try BackupRestore.verify(file, opener)
+            var text =
+                options.isJSON
+                ? json(verified.manifest, verified.origin, nil) : describe(verified.manifest, verified.origin)
+            if !options.isJSON {
+                text += "whole: \(verified.bytes) bytes, BLAKE2b-256\n\(BackupsJob.digits(verified.digest))\n"
+            }
             if !options.isQuiet { ProgramOutput.print(text, to: STDOUT_FILENO) }
             return
         }
-        let directory =
-            options.directory ?? SocketPath.environment("KURA_DATA_DIR")
-            ?? Configuration.defaultDataDirectory(SocketPath.environment)
+        let directory = options.directory ?? usual
         let bar = isatty(STDERR_FILENO) == 1 && !options.isQuiet
         var shown = -1
         let changes = options.log.map { LogChanges(log: $0, upTo: options.at.flatMap { UInt64($0) }) }
         let outcome = try BackupRestore.restore(
-            file, into: directory, options.opener, selection: selection, changes: changes
+            file, into: directory, opener, selection: selection, changes: changes,
+            takesUnproved: options.takesUnproved
         ) { done, total in
             let percent = total > 0 ? done * 100 / total : 100
             guard bar, percent != shown else { return }
@@ -158,10 +185,10 @@ public enum RestoreProgram {
         if bar { ProgramOutput.draw(errorLine: "") }
         if options.isQuiet { return }
         guard !options.isJSON else {
-            ProgramOutput.print(json(outcome.manifest, outcome), to: STDOUT_FILENO)
+            ProgramOutput.print(json(outcome.manifest, outcome.origin, outcome), to: STDOUT_FILENO)
             return
         }
-        var text = describe(outcome.manifest)
+        var text = describe(outcome.manifest, outcome.origin)
         text += "restored to \(directory)\nas the history \(outcome.epoch)\n"
         if outcome.rev > outcome.manifest.rev {
             text += "with the log's changes up to revision \(outcome.rev),\nwhich the first start takes in\n"
@@ -183,11 +210,16 @@ public enum RestoreProgram {
 
     // MARK: Telling
 
-    private static func describe(_ manifest: BackupManifest) -> String {
+    private static func describe(_ manifest: BackupManifest, _ origin: BackupOrigin) -> String {
         var stamp = ByteBuffer()
         stamp.append(timestamp: manifest.createdAt)
         var text = "backup of \(String(stamp.bytes).filter { $0 != "\"" }), revision \(manifest.rev)"
         text += "\nof the history \(manifest.epoch)\n"
+        switch origin {
+        case .ours: text += "ours: made by a daemon with these keys, and not altered\n"
+        case .otherHost: text += "of another host: it says so, and these keys cannot tell\n"
+        case .unproved: text += "unproved: nothing shows who made it, and whether it was altered\n"
+        }
         if !manifest.include.isEmpty {
             text +=
                 "  only: " + manifest.include.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ") + "\n"
@@ -208,13 +240,16 @@ public enum RestoreProgram {
         return text
     }
 
-    private static func json(_ manifest: BackupManifest, _ outcome: BackupRestore.Outcome?) -> String {
+    private static func json(
+        _ manifest: BackupManifest, _ origin: BackupOrigin, _ outcome: BackupRestore.Outcome?
+    ) -> String {
         var text = ByteBuffer()
         var object = ObjectWriter(&text)
         object.text("epoch", outcome?.epoch ?? manifest.epoch, &text)
         if outcome != nil { object.text("backupEpoch", manifest.epoch, &text) }
         object.number("rev", Int(outcome?.rev ?? manifest.rev), &text)
         if let outcome, outcome.rev > manifest.rev { object.number("backupRev", Int(manifest.rev), &text) }
+        object.text("origin", origin.rawValue, &text)
         object.name("createdAt", &text)
         text.append(timestamp: manifest.createdAt)
         var shown = manifest

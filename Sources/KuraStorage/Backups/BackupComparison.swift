@@ -45,6 +45,7 @@ public struct BackupComparison: Sendable {
 
     public struct Outcome: Sendable {
         public var manifest: BackupManifest
+        public var origin: BackupOrigin
         /// Of all scopes.
         public var counts = Counts()
         /// Items that are the same.
@@ -81,8 +82,8 @@ public struct BackupComparison: Sendable {
         let scratch = try DraftDirectory.scratch(configuration, prefix: "compare-")
         defer { scratch.discard() }
         let path = scratch.path + "/kura.sqlite"
-        let manifest = try makeTables(path, descriptor, opener, isCancelled)
-        var outcome = Outcome(manifest: manifest)
+        let (manifest, origin) = try makeTables(path, descriptor, opener, isCancelled)
+        var outcome = Outcome(manifest: manifest, origin: origin)
         do throws(StoreError) {
             // What the backup was asked to have is all that it says something about.
             let covered: BackupSelection
@@ -104,7 +105,7 @@ public struct BackupComparison: Sendable {
 
     private func makeTables(
         _ path: String, _ descriptor: Int32, _ opener: BackupOpener, _ isCancelled: () -> Bool
-    ) throws(BackupFault) -> BackupManifest {
+    ) throws(BackupFault) -> (BackupManifest, BackupOrigin) {
         let reader = try BackupReader(descriptor, path: "", opener)
         let tables = try RestoredTables(path, cacheKibibytes: 4 << 10, transactionBytes: 1 << 20)
         let space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
@@ -135,7 +136,7 @@ public struct BackupComparison: Sendable {
         guard let manifest else { throw .truncated }
         try records.finish(manifest)
         try tables.finish(epoch: manifest.epoch, rev: manifest.rev)
-        return manifest
+        return (manifest, reader.origin)
     }
 
     /// As digits, since it takes the place of a text.

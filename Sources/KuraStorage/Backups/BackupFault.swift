@@ -22,6 +22,10 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// A record is not what a daemon writes, though the digests fit; counted from 1 over the whole file. The reason goes on with
     /// "record 17 …".
     case unfit(record: Int, reason: String)
+    /// It says that it is of the store whose keys are at hand, and its proof does not fit.
+    case forged
+    /// It is not shown to be ours, and nobody has asked for it all the same.
+    case unproved(BackupOrigin)
     /// A part is whole and says something that is not understood.
     case malformed
     /// The secrets are locked: which of them belong into a backup cannot be told.
@@ -54,6 +58,9 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .keyNeeded: "it is encrypted: an identity or a passphrase is needed"
         case .wrongKey: "it is encrypted for somebody else: neither the identity nor the passphrase opens it"
         case .unfit(let record, let reason): "record \(record) \(reason)"
+        case .forged: "it says that it was made here, and was not, or was altered: its proof of origin does not fit"
+        case .unproved(.otherHost): "it was made by a daemon with other keys"
+        case .unproved: "nothing shows who made it, and whether it was altered"
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
         case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"

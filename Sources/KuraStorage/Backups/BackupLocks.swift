@@ -84,6 +84,9 @@ public struct BackupOpener: Sendable {
     public var passphrase: [UInt8] = []
     /// The file's key itself: who has just written the file.
     var fileKey: SecretKey?
+    /// What tells whether it is ours: of the daemon that looks at it, or brought along; nil: that cannot be told.
+    public var originKey: OriginKey?
+    public var brought: BroughtKeys?
     /// Bytes of memory that there are (`KeySourcesConfiguration.memory`); nil: a hash takes as many as the lock asks for.
     public var memory: (@Sendable () -> (limit: Int, free: Int))?
 
@@ -105,6 +108,16 @@ public struct BackupOpener: Sendable {
     }
 
     var isEmpty: Bool { identities.isEmpty && passphrase.isEmpty && fileKey == nil }
+
+    /// Whose work a backup is. `manifest`: its text. `slots`: that came in it.
+    /// - Throws: `forged`, and `refused` for keys that were brought and open nothing.
+    func origin(of manifest: Bytes, before: [UInt8], slots: [UInt8]?) throws(BackupFault) -> BackupOrigin {
+        guard let proof = BackupProof(endOf: manifest) else { return .unproved }
+        var key = originKey
+        if key == nil { key = try brought?.originKey(slots: slots) }
+        guard let key else { return .unproved }
+        return try key.origin(of: proof, before: before, BackupProof.covered(manifest))
+    }
 
     /// The file's key that one of the header's locks has for us.
     ///

@@ -64,6 +64,8 @@ public struct BackupManifest: Equatable, Sendable {
     /// Namespaces and entries of the model cache, in a seed bundle.
     public var namespaces = 0
     public var models = 0
+    /// What it says of its origin; nil when it was made without keys.
+    var proof: BackupProof?
 
     public init() {}
 
@@ -115,7 +117,16 @@ public struct BackupManifest: Equatable, Sendable {
             text.append(text: item.reason.rawValue)
             text.append("\"}")
         }
-        text.append("]}")
+        text.append("]")
+        if let proof { proof.append(to: &text) } else { text.append("}") }
+    }
+
+    /// Says of its origin what `key` proves. `before`: digest of the file before the manifest's frame.
+    mutating func prove(with key: OriginKey, before: [UInt8]) {
+        proof = nil
+        var text = ByteBuffer()
+        append(to: &text)
+        proof = key.proof(before: before, text.bytes(0..<text.count - 1))
     }
 
     /// - Throws: `malformed` when the text is none of ours.
@@ -145,6 +156,7 @@ public struct BackupManifest: Equatable, Sendable {
             default: break
             }
         }
+        proof = BackupProof(endOf: text)
         guard isWhole == 2, RecordGuard.admits(self, text) else { throw .malformed }
     }
 

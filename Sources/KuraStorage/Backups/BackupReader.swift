@@ -22,6 +22,13 @@ public final class BackupReader {
     private var frames = 0
     /// Kind of the frame before.
     private var last: BackupFormat.Payload?
+    /// Digest of what is before the frame that was read last.
+    private var before: [UInt8] = []
+    /// Text of the slots that came along; nil before they were read, and without.
+    private var slots: [UInt8]?
+    /// Whose work it is; known behind the manifest.
+    private(set) var origin = BackupOrigin.unproved
+    private let opener: BackupOpener
     /// The final frame has been read, and nothing follows it.
     private(set) var isAtEnd = false
 
@@ -38,6 +45,7 @@ public final class BackupReader {
         self.descriptor = descriptor
         self.path = path
         self.kind = kind
+        self.opener = opener
         opened.wipes = true
         try read(BackupFormat.fixedBytes)
         let magic = frame.bytes.extracting(0..<8)
@@ -78,6 +86,7 @@ public final class BackupReader {
     /// - Throws: why it is refused.
     func next() throws(BackupFault) -> (kind: BackupFormat.Payload, payload: Bytes)? {
         guard !isAtEnd else { return nil }
+        before = GenericHash(copying: whole).finish()
         try read(4)
         whole.update(frame.bytes)
         let length = Int(UInt32(littleEndian: frame.bytes.loadUnaligned(as: UInt32.self)))
@@ -114,8 +123,10 @@ public final class BackupReader {
             kind != .keys || self.kind == .backup, follows(kind)
         else { throw .malformed }
         last = kind
+        if kind == .keys { slots = RestoredKeys.slotsText(payload.extracting(1..<payload.count)) }
         if isFinal {
             isAtEnd = true
+            origin = try opener.origin(of: payload.extracting(1..<payload.count), before: before, slots: slots)
             var more = ByteBuffer()
             guard try readSome(1, into: &more) == 0 else { throw .trailing }
         }

@@ -14,21 +14,31 @@ public enum BackupRestore {
         public var rev: UInt64
         /// The secrets stay sealed until the root key of where they come from is brought: keys/root.key, or a passphrase.
         public var needsRootKey: Bool
+        /// Whose work the backup is.
+        public var origin = BackupOrigin.unproved
+    }
+
+    /// What reading all of a file has come to.
+    public struct Verified {
+        public var manifest: BackupManifest
+        public var bytes: Int
+        /// BLAKE2b-256 of the file.
+        public var digest: [UInt8]
+        public var origin: BackupOrigin
     }
 
     /// Reads all of a file.
-    /// - Returns: its manifest, bytes and BLAKE2b-256.
     /// - Throws: why it is refused.
     public static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), isCancelled: () -> Bool = { false }
-    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+    ) throws(BackupFault) -> Verified {
         try verify(path, opener, kind: .backup, isCancelled: isCancelled)
     }
 
     static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
         isCancelled: () -> Bool = { false }
-    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+    ) throws(BackupFault) -> Verified {
         var records = RecordGuard(of: kind)
         return try verify(path, opener, kind: kind, &records, isCancelled: isCancelled)
     }
@@ -37,14 +47,15 @@ public enum BackupRestore {
     static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
         _ records: inout RecordGuard, isCancelled: () -> Bool = { false }
-    ) throws(BackupFault) -> (manifest: BackupManifest, bytes: Int, digest: [UInt8]) {
+    ) throws(BackupFault) -> Verified {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // What is read is to be what the disk has, not what it was told.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         let reader = try BackupReader(descriptor, path: path, opener, kind: kind)
         let manifest = try reader.verify(&records, isCancelled: isCancelled)
-        return (manifest, reader.bytesRead, reader.digest())
+        return Verified(
+            manifest: manifest, bytes: reader.bytesRead, digest: reader.digest(), origin: reader.origin)
     }
 
     /// Makes a data directory of a backup. Everything is verified before the first byte is written, and the directory gets its name
@@ -53,6 +64,7 @@ public enum BackupRestore {
     /// Until then it has a random one beside it, is held open, and is gone by its descriptor alone: whatever somebody lays in the way of its path,
     /// nothing else is written to or removed.
     ///
+    /// `takesUnproved`: also what is not shown to be ours by what `opener` has.
     /// `directory`: not there, or empty. To root what leads to it has to be root's own (`PathWalk`).
     /// `changes`: what was changed since, which the daemon's first start takes in.
     /// `progress`: told bytes of the file, and how many they are in all; twice, since it is read twice.
@@ -60,25 +72,29 @@ public enum BackupRestore {
     @discardableResult
     public static func restore(
         _ path: String, into directory: String, _ opener: BackupOpener = BackupOpener(),
-        selection: BackupSelection = BackupSelection(), changes: LogChanges? = nil,
+        selection: BackupSelection = BackupSelection(), changes: LogChanges? = nil, takesUnproved: Bool = true,
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws(BackupFault) -> Outcome {
         let target = try RestoreTarget(directory)
         _ = try target.isTaken()
-        let (manifest, bytes, digest) = try verify(path, opener)
+        let verified = try verify(path, opener)
+        guard takesUnproved || verified.origin == .ours else { throw .unproved(verified.origin) }
+        let bytes = verified.bytes
         progress(bytes, 2 * bytes)
         // Once more: reading takes a while.
         let takesEmpty = try target.isTaken()
         let draft = try target.draft()
         do throws(BackupFault) {
-            let outcome = try make(
-                draft.directory.ownPath, path, opener, RecordGuard(.backup), manifest, digest, selection, changes
+            var outcome = try make(
+                draft.directory.ownPath, path, opener, RecordGuard(.backup), verified.manifest, verified.digest,
+                selection, changes
             ) {
                 progress(bytes + $0, 2 * bytes)
             }
             do throws(StorageFault) { try draft.publish(as: target.name, takesEmpty: takesEmpty) } catch {
                 throw BackupFault(error)
             }
+            outcome.origin = verified.origin
             return outcome
         } catch {
             draft.discard()
@@ -91,10 +107,10 @@ public enum BackupRestore {
     @discardableResult
     static func restore(_ path: String, inside draft: borrowing DraftDirectory) throws(BackupFault) -> Outcome {
         var records = RecordGuard(.backup, leavesOut: true)
-        let (manifest, _, digest) = try verify(path, BackupOpener(), kind: .backup, &records)
+        let verified = try verify(path, BackupOpener(), kind: .backup, &records)
         return try make(
-            draft.path, path, BackupOpener(), RecordGuard(.backup, leavesOut: true), manifest, digest,
-            BackupSelection(), nil
+            draft.path, path, BackupOpener(), RecordGuard(.backup, leavesOut: true), verified.manifest,
+            verified.digest, BackupSelection(), nil
         ) { _ in }
     }
 
@@ -202,17 +218,23 @@ public enum BackupRestore {
 }
 
 /// What leads to the keys of the secrets that came along.
-private struct RestoredKeys {
+struct RestoredKeys {
     private let text: [UInt8]
     /// nil: only what opened the secrets where they come from opens them.
     private var root: SecretKey?
 
-    init(_ payload: Bytes, fileKey: SecretKey?) throws(BackupFault) {
-        guard payload.count >= 4 else { throw .malformed }
+    /// The text of slots.json in a frame; nil when there is none.
+    static func slotsText(_ payload: Bytes) -> [UInt8]? {
+        guard payload.count >= 4 else { return nil }
         let length = Int(UInt32(littleEndian: payload.loadUnaligned(as: UInt32.self)))
-        guard length <= payload.count - 4 else { throw .malformed }
-        text = Array(payload.extracting(4..<4 + length))
-        let sealed = payload.extracting(4 + length..<payload.count)
+        guard length <= payload.count - 4 else { return nil }
+        return Array(payload.extracting(4..<4 + length))
+    }
+
+    init(_ payload: Bytes, fileKey: SecretKey?) throws(BackupFault) {
+        guard let text = Self.slotsText(payload) else { throw .malformed }
+        self.text = text
+        let sealed = payload.extracting(4 + text.count..<payload.count)
         guard let fileKey, !sealed.isEmpty else { return }
         let key = try fileKey.backupRootKey()
         let slots: KeySlots

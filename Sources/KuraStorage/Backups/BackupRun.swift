@@ -65,6 +65,8 @@ public final class BackupRun: @unchecked Sendable {
     /// nil: no secrets are taken.
     /// Let go of when `run` ends, and soon after the secrets are locked.
     private var keys: OpenedKeys?
+    /// Shows that it is ours; nil while the secrets are sealed. It opens nothing.
+    private let originKey: OriginKey?
     private let lease: KeyLease?
     private let leavesLockedSecrets: Bool
     private var known: (rev: UInt64, scopes: [UInt32: ScopeName]) = (.max, [:])
@@ -103,6 +105,7 @@ public final class BackupRun: @unchecked Sendable {
         total = ledger.scopes.all.reduce(0) { $0 + ($1.store == .requests ? 0 : $1.count) }
         let wantsSecrets = request.selection.hasSecrets && ledger.holdsSecrets
         keys = wantsSecrets ? storage.keyKeeper.ring.opened : nil
+        originKey = storage.keyKeeper.ring.originKey
         lease = keys == nil ? nil : storage.keyKeeper.ring.lease
         leavesLockedSecrets = wantsSecrets && keys == nil
         guard !leavesLockedSecrets || request.goesWithoutLockedSecrets else { throw .secretsLocked }
@@ -185,7 +188,7 @@ public final class BackupRun: @unchecked Sendable {
             try sealed.writeKeys(to: writer)
             manifest.needsRootKey = writer.fileKey == nil && sealed.count > 0
         }
-        try writer.write(.manifest) { manifest.append(to: &$0) }
+        try writer.finish(&manifest, request.isBundle ? nil : originKey)
         // Whoever has locked the secrets, or has called it off, has done so before it was whole.
         if isCancelled() { throw .cancelled }
         var opener = BackupOpener()

@@ -89,6 +89,16 @@ final class BackupWriter {
         try write(payload.bytes, isFinal: kind == .manifest)
     }
 
+    /// Writes the last frame.
+    /// - Parameters:
+    ///   - manifest: gets its proof.
+    ///   - origin: what it is proved with; nil for no proof.
+    func finish(_ manifest: inout BackupManifest, _ origin: OriginKey?) throws(BackupFault) {
+        try flush()
+        if let origin { manifest.prove(with: origin, before: GenericHash(copying: whole).finish()) }
+        try write(.manifest) { manifest.append(to: &$0) }
+    }
+
     /// The digest of the whole file; nothing can be written afterwards.
     func finish() -> [UInt8] {
         var last = GenericHash()

@@ -13,7 +13,8 @@ struct SeedBundle {
     /// - Throws: why it is refused.
     init(_ path: String) throws(BackupFault) {
         self.path = path
-        (manifest, _, digest) = try BackupRestore.verify(path, kind: .bundle)
+        let verified = try BackupRestore.verify(path, kind: .bundle)
+        (manifest, digest) = (verified.manifest, verified.digest)
     }
 
     /// Shows each part of it.

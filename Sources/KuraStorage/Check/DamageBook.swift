@@ -140,9 +140,10 @@ enum DamageHelp {
         for entry in (try? BackupDirectory.list(configuration)) ?? [] {
             let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
             guard isEncrypted || manifest?.include.isEmpty == true else { continue }
+            let proof = FileSystem.isRegular(KeyFiles(configuration).rootKeyPath) ? "--keys \(data)/keys" : "--unproved"
             return
                 "make a new data directory of the newest snapshot and the log's changes since: kura restore \(BackupDirectory.path(entry.name, configuration)) "
-                + "--at newest --log \(data)/log --data-dir \(data).restored, then start with that one; without --at and --log where the log does "
+                + "--at newest --log \(data)/log --data-dir \(data).restored \(proof), then start with that one; without --at and --log where the log does "
                 + "not go back so far" + (isEncrypted ? "; it is encrypted: add --identity FILE" : "")
         }
         return

@@ -14,9 +14,9 @@ import Sodium
 struct KeyFiles: Sendable {
     private let directory: String
 
-    init(_ configuration: StorageConfiguration) {
-        directory = configuration.keysDirectory
-    }
+    init(_ configuration: StorageConfiguration) { self.init(directory: configuration.keysDirectory) }
+
+    init(directory: String) { self.directory = directory }
 
     var slotsPath: String { directory + "/slots.json" }
     var rootKeyPath: String { directory + "/root.key" }

@@ -21,9 +21,16 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     case names
     /// Lasting: hashes what a namespace has, so that what is missing shows.
     case chain
+    /// Lasting: proves that a backup was made by a daemon of this store.
+    case origin
 
     /// It outlives rotations.
-    public var isLasting: Bool { self == .names || self == .chain || self == .audit || self == .auditBox }
+    public var isLasting: Bool {
+        switch self {
+        case .names, .chain, .audit, .auditBox, .origin: true
+        case .wrap, .heads, .box: false
+        }
+    }
 
     var context: KeyContext {
         switch self {
@@ -34,6 +41,7 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
         case .box: KeyContext("boxseeds")
         case .names: KeyContext("namehash")
         case .chain: KeyContext("chaining")
+        case .origin: KeyContext("bkorigin")
         }
     }
 }

@@ -70,7 +70,9 @@ import Testing
         // All of it, with what was attached since.
         let other = try TemporaryDaemon(starts: false)
         #expect(
-            try other.run(["restore", path("base"), "--data-dir", other.data, "--at", "newest", "--log", log]) == 0)
+            try other.run([
+                "restore", path("base"), "--data-dir", other.data, "--at", "newest", "--log", log, "--unproved",
+            ]) == 0)
         #expect(other.log.contains("changes up to revision \(newest)"))
         try other.start()
         let attached = try other.connect().result("documents.attachment", card + ",\"name\":\"a\"}")

@@ -57,7 +57,7 @@ import Testing
         let parent = daemon.root + "/parent"
         try layLinks(in: parent)
         let names = try #require(TemporaryDaemon.names(parent))
-        #expect(try run(["restore", path("one"), "--data-dir", parent + "/data", "-q"]) == 0)
+        #expect(try run(["restore", path("one"), "--data-dir", parent + "/data", "-q", "--unproved"]) == 0)
         #expect(victimIsWhole)
         #expect(TemporaryDaemon.names(parent)?.filter { $0 != "data" } == names)
         let other = try TemporaryDaemon(starts: false)
@@ -74,7 +74,7 @@ import Testing
         chown(parent, 1000, 1000)
         let names = TemporaryDaemon.names(parent)
         for name in ["data", "deep/data", "missing/data"] {
-            #expect(try run(["restore", path("one"), "--data-dir", "\(parent)/\(name)"]) == 1)
+            #expect(try run(["restore", path("one"), "--data-dir", "\(parent)/\(name)", "--unproved"]) == 1)
             let line = try lastRefusal()
             #expect(line.contains("\(parent) belongs to user 1000"), "\(line)")
             #expect(line.contains("sudo -u '#1000' kurad restore"), "\(line)")
@@ -186,7 +186,7 @@ import Testing
         let (file, target) = (daemon.root + "/file", daemon.root + "/target")
         try lay(kind, at: file)
         for more in [["--dry-run"], [], ["--at", "newest", "--log", daemon.data + "/log"]] {
-            #expect(try run(["restore", file, "--data-dir", target] + more) == 1)
+            #expect(try run(["restore", file, "--data-dir", target, "--unproved"] + more) == 1)
             let line = try lastRefusal()
             #expect(line.contains(kind == "dangling" ? "cannot be read" : "it is no regular file"), "\(line)")
         }
@@ -195,7 +195,7 @@ import Testing
         unlink(file)
         FileTree.remove(file)
         symlink(path("one"), file)
-        #expect(try run(["restore", file, "--data-dir", target, "-q"]) == 0)
+        #expect(try run(["restore", file, "--data-dir", target, "-q", "--unproved"]) == 0)
 
         let other = try TemporaryDaemon(starts: false)
         let bundle = other.root + "/bundle"
@@ -220,7 +220,7 @@ import Testing
             // A WAL of an earlier layout is looked at beside its database.
             if segment.hasSuffix("-wal") { close(creat(log + "/000009.sqlite", 0o600)) }
             try lay(kind, at: log + "/" + segment)
-            let words = ["restore", path("one"), "--data-dir", target, "--at", "newest", "--log", log]
+            let words = ["restore", path("one"), "--data-dir", target, "--at", "newest", "--log", log, "--unproved"]
             #expect(try run(words) == 1, "\(segment)")
             let line = try lastRefusal()
             #expect(line.contains("\(log)/\(segment) is no regular file"), "\(line)")

@@ -156,7 +156,7 @@ import Testing
         let target = daemon.root + "/target"
         let status = try daemon.run([
             "restore", daemon.data + "/backups/made-then.kurabackup", "--data-dir", target, "--at", "newest", "--log",
-            daemon.data + "/log",
+            daemon.data + "/log", "--unproved",
         ])
         #expect(status == 1)
         #expect(daemon.log.contains("has log layout \(Formats.log + 1), made by a newer version"), "\(daemon.log)")

@@ -90,7 +90,9 @@ import Testing
             count += 1
             let restored = try TemporaryDaemon(starts: false)
             #expect(
-                try restored.run(["restore", daemon.data + "/backups/" + backup, "--data-dir", restored.data]) == 0)
+                try restored.run([
+                    "restore", daemon.data + "/backups/" + backup, "--data-dir", restored.data, "--unproved",
+                ]) == 0)
             try restored.start()
             let client = try restored.connect()
             // As of the backup: before the last changes.

@@ -59,6 +59,9 @@ class BackupsVerifyResult(TypedDict):
     bytes: int
     # BLAKE2b-256 of the file, hexadecimal.
     digest: str
+    # `ours`: a daemon with these keys made it, and it was not altered; `otherHost`: it says that one with others
+    # did; `unproved`: it has no proof, or the secrets are sealed.
+    origin: Literal["ours", "otherHost", "unproved"]
     # When it was begun.
     createdAt: str
     # Names the history that its revision belongs to.
@@ -100,6 +103,9 @@ class BackupsCompareResult(TypedDict):
     epoch: str
     # Everything in it is as of this revision.
     backupRev: int
+    # `ours`: a daemon with these keys made it, and it was not altered; `otherHost`: it says that one with others
+    # did; `unproved`: it has no proof, or the secrets are sealed.
+    origin: Literal["ours", "otherHost", "unproved"]
     # When it was begun.
     createdAt: str
     # Items that would be as they are.

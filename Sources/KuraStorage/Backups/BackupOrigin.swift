@@ -1,0 +1,150 @@
+import KuraBytes
+import Sodium
+
+/// Whose work a backup is, as far as the keys at hand tell.
+public enum BackupOrigin: String, Sendable {
+    /// A daemon with these keys made it, and every byte is as it was made.
+    case ours
+    /// It says that a daemon with other keys made it.
+    case otherHost
+    /// It says nothing of it, or there are no keys to check it with. Anybody can have made or altered it.
+    case unproved
+}
+
+/// What a backup says of its origin: the last member of its manifest, which nothing else of its text can look like.
+///
+///     ,"origin":{"storeId":"<32 digits>","mac":"<64 digits>"}}
+///
+/// The MAC is a keyed BLAKE2b-256, under a lasting key of the store (`KeyPurpose.origin`), of: a label, the store's id, the digest of all bytes
+/// of the file before the manifest's frame, and the manifest's text before this member.
+struct BackupProof: Equatable, Sendable {
+    var storeID: [UInt8]
+    var mac: [UInt8]
+
+    private static let idName: StaticString = ",\"origin\":{\"storeId\":\""
+    private static let macName: StaticString = "\",\"mac\":\""
+    private static let end: StaticString = "\"}}"
+    private static let idDigits = 2 * KeySlots.storeIDBytes
+    private static let macDigits = 2 * KeyedHash.digestBytes
+    private static var bytes: Int {
+        Bytes(idName).count + idDigits + Bytes(macName).count + macDigits + Bytes(end).count
+    }
+
+    init(storeID: [UInt8], mac: [UInt8]) { (self.storeID, self.mac) = (storeID, mac) }
+
+    /// Reads what stands at the end of a manifest; nil when nothing does.
+    init?(endOf text: Bytes) {
+        guard text.count > Self.bytes else { return nil }
+        var rest = text.extracting(text.count - Self.bytes..<text.count)
+        func take(_ words: StaticString) -> Bool {
+            let words = Bytes(words)
+            guard rest.starts(with: words) else { return false }
+            rest = rest.extracting(words.count..<rest.count)
+            return true
+        }
+        func digits(_ count: Int) -> [UInt8]? {
+            defer { rest = rest.extracting(count..<rest.count) }
+            return Self.bytes(of: rest.extracting(0..<count))
+        }
+        guard take(Self.idName), let storeID = digits(Self.idDigits), take(Self.macName),
+            let mac = digits(Self.macDigits), take(Self.end)
+        else { return nil }
+        (self.storeID, self.mac) = (storeID, mac)
+    }
+
+    /// - Returns: nil when not all are lower-case digits.
+    private static func bytes(of digits: Bytes) -> [UInt8]? {
+        let values = digits.map { digit -> UInt8? in
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        let known = values.compactMap { $0 }
+        guard known.count == values.count else { return nil }
+        return stride(from: 0, to: known.count, by: 2).map { known[$0] << 4 | known[$0 + 1] }
+    }
+
+    /// The part of a manifest that the MAC is of, when it ends with a proof.
+    static func covered(_ text: Bytes) -> Bytes { text.extracting(0..<text.count - bytes) }
+
+    /// Takes the place of the last bracket of a manifest.
+    func append(to text: inout ByteBuffer) {
+        text.append(Self.idName)
+        storeID.withBytes { text.append(hexadecimal: $0) }
+        text.append(Self.macName)
+        mac.withBytes { text.append(hexadecimal: $0) }
+        text.append(Self.end)
+    }
+}
+
+/// Proves and checks the origin of backups, for the store whose key it has.
+public struct OriginKey: Sendable {
+    let storeID: [UInt8]
+    private let key: SecretKey
+
+    init(storeID: [UInt8], key: SecretKey) { (self.storeID, self.key) = (storeID, key) }
+
+    /// `before`: digest of the file before the manifest's frame. `text`: the manifest's before the proof.
+    func proof(before: [UInt8], _ text: Bytes) -> BackupProof {
+        var message = ByteBuffer(capacity: 128 + text.count)
+        message.append("kura.backup.origin")
+        storeID.withBytes { message.append(prefixed: $0) }
+        message.append(before)
+        message.append(text)
+        var mac = ByteBuffer()
+        KeyedHash.append(message.bytes, key: key, to: &mac)
+        return BackupProof(storeID: storeID, mac: Array(mac.bytes))
+    }
+
+    /// - Throws: `forged` when it says that this store made it, and that is not so.
+    func origin(of proof: BackupProof, before: [UInt8], _ text: Bytes) throws(BackupFault) -> BackupOrigin {
+        guard proof.storeID == storeID else { return .otherHost }
+        let wanted = self.proof(before: before, text)
+        let isSame = wanted.mac.withBytes { wanted in proof.mac.withBytes { ConstantTime.equal(wanted, $0) } }
+        guard isSame else { throw .forged }
+        return .ours
+    }
+}
+
+extension KeyRing {
+    /// What proves that a backup is of this store; nil while the secrets are sealed.
+    public var originKey: OriginKey? {
+        guard let key = try? key(.origin) else { return nil }
+        return OriginKey(storeID: storeID, key: key)
+    }
+}
+
+/// Keys that somebody has brought, to tell whether a backup is of the store that they are of: a copy of a daemon's `keys/`.
+public struct BroughtKeys: Sendable {
+    private let root: SecretKey
+    private let text: [UInt8]?
+
+    /// Reads root.key, and slots.json when it is there.
+    /// - Throws: what keeps them from being read.
+    public init(directory: String) throws(BackupFault) {
+        let files = KeyFiles(directory: directory)
+        do throws(KeysFault) {
+            root = try KeySources.key(ofOurs: files.rootKeyPath)
+            text = try files.slotsText()
+        } catch { throw .refused("\(directory): \(error)") }
+    }
+
+    /// `slots`: of the backup, for keys without any.
+    /// - Throws: `refused` when the key opens neither.
+    func originKey(slots: [UInt8]?) throws(BackupFault) -> OriginKey? {
+        guard let text = text ?? slots else { return nil }
+        do throws(KeysFault) {
+            let slots = try KeySlots(reading: text)
+            for slot in slots.slots where slot.kind == .keyFile {
+                guard let key = try? slots.root(in: slot, under: root) else { continue }
+                let opened = try OpenedKeys(slots, text: text, root: key)
+                return KeyRing(hostKey: nil, .success(opened), slots: slots).originKey
+            }
+        } catch { throw .refused("the keys that were brought: \(error)") }
+        // A backup's own slots may be anybody's.
+        guard self.text != nil else { return nil }
+        throw .refused("the keys that were brought: root.key does not open slots.json")
+    }
+}

@@ -1,0 +1,141 @@
+import Glibc
+import KuraBytes
+import Testing
+
+@testable import KuraStorage
+
+/// Whose work a backup is: what its proof tells, and what a restore makes of it.
+@Suite struct BackupOriginScenarioTests: BackedUpSuite {
+    let daemon: TemporaryDaemon
+    let client: Client
+
+    init() throws {
+        signal(SIGPIPE, SIG_IGN)
+        daemon = try TemporaryDaemon()
+        client = try daemon.connect()
+        try put("notes", "1", "{\"title\":\"mine\"}")
+        try secret("ada", "one")
+    }
+
+    private var target: String { daemon.root + "/target" }
+    private var keys: String { daemon.data + "/keys" }
+
+    private func origin(_ name: String, _ client: Client? = nil, _ more: String = "") throws -> String? {
+        let verified = try (client ?? self.client).call("backups.verify", "{\"name\":\"\(name)\"\(more)}")
+        let compared = try (client ?? self.client).call("backups.compare", "{\"name\":\"\(name)\"\(more)}")
+        func word(_ reply: JSON) -> String? {
+            reply["result"]?["origin"]?.text ?? reply["error"]?["data"]?["kind"]?.text
+        }
+        #expect(word(verified) == word(compared))
+        return word(verified)
+    }
+
+    private func write(_ bytes: [UInt8], _ name: String) throws {
+        try FileSystem.makeDirectories(daemon.data + "/backups")
+        let descriptor = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        try bytes.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: path(name)) }
+    }
+
+    private func restore(_ name: String, _ more: String...) throws -> Int32 {
+        defer { TemporaryDaemon.remove(target) }
+        let status = try daemon.run(["restore", path(name), "--data-dir", target] + more)
+        #expect(FileSystem.exists(target) == (status == 0 && !more.contains("--dry-run")), "\(name) \(more)")
+        return status
+    }
+
+    @Test func `what this daemon made is ours, before and behind a rotation, and restored with its keys alone`() throws
+    {
+        try backup("plain")
+        try backup("some", ",\"include\":[\"documents\"]")
+        try backup("sealed", ",\"passphrase\":\"open sesame\"")
+        #expect(try origin("plain") == "ours" && origin("some") == "ours")
+        #expect(try origin("sealed", nil, ",\"passphrase\":\"open sesame\"") == "ours")
+        let alone = daemon.root + "/alone"
+        for name in ["plain", "some"] {
+            #expect(try restore(name, "--keys", keys) == 0)
+            #expect(try restore(name) == 1)
+            #expect(daemon.log.contains("nothing shows who made it"), "\(daemon.log)")
+            #expect(try restore(name, "--unproved") == 0)
+            #expect(try restore(name, "--dry-run") == 0)
+        }
+        // root.key alone opens the slots that came along with the secrets.
+        try FileSystem.makeDirectories(alone)
+        let root = try #require(TemporaryDaemon.contents(keys + "/root.key"))
+        let descriptor = open(alone + "/root.key", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        try root.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: alone) }
+        close(descriptor)
+        #expect(try restore("plain", "--keys", alone) == 0)
+        #expect(try restore("some", "--keys", alone) == 1)
+        try client.result("secrets.rotate", "{\"rootKey\":true}")
+        #expect(try origin("plain") == "ours" && origin("some") == "ours")
+        #expect(try restore("some", "--keys", keys) == 0)
+    }
+
+    @Test func `another daemon's is of another host, and what was made while the secrets were sealed is unproved`()
+        throws
+    {
+        let other = try TemporaryDaemon()
+        let stranger = try other.connect()
+        try stranger.result("documents.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":1}")
+        try stranger.result("storage.backup", "{\"name\":\"theirs\"}")
+        try write(try #require(TemporaryDaemon.contents(other.data + "/backups/theirs.kurabackup")), "theirs")
+        #expect(try origin("theirs") == "otherHost")
+        #expect(try restore("theirs", "--keys", keys) == 1)
+        #expect(daemon.log.contains("other keys"), "\(daemon.log)")
+        #expect(try restore("theirs", "--keys", other.data + "/keys") == 0)
+        try backup("before")
+        try client.result("secrets.lock")
+        #expect(try origin("before") == "unproved")
+        try backup("locked", ",\"include\":[\"documents\"]")
+        try client.result("secrets.unlock")
+        #expect(try origin("before") == "ours" && origin("locked") == "unproved")
+    }
+
+    @Test func `a backup that was altered by somebody without the keys is refused, or is unproved`() throws {
+        try backup("one")
+        try put("notes", "1", "{\"title\":\"newer\"}")
+        try backup("two")
+        let bytes = try #require(TemporaryDaemon.contents(path("one")))
+        let file = try HostileFile(bytes)
+        #expect(file.bytes == bytes)
+        let place = try #require(file.place { $0.isOf(.documents, "notes", "1") })
+        let forged = file.changing(place) { $0.value = Array("{\"title\":\"hers\"}".utf8) }
+        let text = file.manifest.text
+        let later = try HostileFile(try #require(TemporaryDaemon.contents(path("two")))).manifest.text
+        func proof(_ text: String) -> Substring { text[text.firstRange(of: ",\"origin\"")!.lowerBound...] }
+        let cases: [(String, HostileFile, String)] = [
+            ("a record", forged, "integrity"),
+            ("the time", file.saying(manifest: text.replacing("\"schema\":", with: "\"schema\": ")), "integrity"),
+            ("another's proof", file.saying(manifest: text.replacing(proof(text), with: proof(later))), "integrity"),
+            ("a digit", file.saying(manifest: flipped(text)), "integrity"),
+            ("no proof", forged.saying(manifest: text.replacing(proof(text), with: "}")), "unproved"),
+            (
+                "a proof that is not last",
+                forged.saying(
+                    manifest: "{" + proof(text).dropFirst().dropLast() + ","
+                        + text.replacing(proof(text), with: "}").dropFirst()),
+                "unproved"
+            ),
+            ("another store's name", forged.saying(manifest: renamed(text)), "otherHost"),
+        ]
+        for (what, hostile, wanted) in cases {
+            try write(hostile.bytes, "hostile")
+            #expect(try origin("hostile") == wanted, "\(what)")
+            #expect(try restore("hostile", "--keys", keys) == 1, "\(what)")
+        }
+    }
+
+    /// Another last digit of the MAC.
+    private func flipped(_ text: String) -> String {
+        let last = text.dropLast(3).last!
+        return text.dropLast(4) + (last == "0" ? "1" : "0") + "\"}}"
+    }
+
+    /// The proof under another store's id.
+    private func renamed(_ text: String) -> String {
+        let mark = "\"storeId\":\""
+        let start = text.firstRange(of: mark)!.upperBound
+        return text[..<start] + String(repeating: "a", count: 32) + text[text.index(start, offsetBy: 32)...]
+    }
+}
