@@ -43,7 +43,8 @@ final class DaemonProcess: @unchecked Sendable {
             arguments += ["--socket", socket]
         }
         pid = try spawn(
-            arguments, environment: ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "TMPDIR=/tmp"],
+            arguments,
+            environment: ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "TMPDIR=/tmp"] + Sanitizers.environment,
             output: .file(root + "/stderr"))
     }
 

@@ -13,7 +13,8 @@ final class PeerProcess: @unchecked Sendable {
     init(_ arguments: [String]) throws {
         file = try TemporaryFile(prefix: "kura-peer")
         pid = try spawn(
-            [BuiltPrograms.peer] + arguments, environment: ["PATH=/usr/bin:/bin", "TMPDIR=/tmp"], input: input.left,
+            [BuiltPrograms.peer] + arguments,
+            environment: ["PATH=/usr/bin:/bin", "TMPDIR=/tmp"] + Sanitizers.environment, input: input.left,
             output: .descriptor(file.descriptor))
     }
 

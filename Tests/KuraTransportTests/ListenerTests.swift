@@ -172,8 +172,8 @@ import Testing
             guard let listing = opendir(root + "/shared") else { return nil }
             defer { closedir(listing) }
             while let entry = readdir(listing) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                    String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+                let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
                 }
                 if name.hasPrefix(".kura-") { return name }
             }

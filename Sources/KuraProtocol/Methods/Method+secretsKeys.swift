@@ -122,6 +122,10 @@ extension Method {
                 Field("keyEpoch", .count, required: true, "The newest root key's."),
                 Field("rev", .revision, "With `service`: revision of its last change."),
                 Field("rewrapping", .boolean, "True while something is still to be sealed anew."),
+                Field(
+                    "keptSlots", .list(of: .object(keptSlot), maxItems: 32),
+                    "With `rootKey`: slots whose own keys are what they were. Whoever has one of those opens what is new as well."
+                ),
             ],
             errors: keyErrors + [.quotaExceeded, .notFound, .outcomeUnknown], example: "{\"rootKey\":true}", apart: true
         ),
@@ -134,6 +138,12 @@ extension Method {
     private static func passphrase(_ name: String, required: Bool, _ summary: String) -> Field {
         Field(name, .text(maxBytes: WireLimits.passphraseBytes), required: required, secret: true, summary)
     }
+
+    private static let keptSlot: [Field] = [
+        Field("id", .count, required: true, "Which one."),
+        Field("kind", .word(slotKinds), required: true, "Where its key comes from."),
+        Field("change", .text(maxBytes: 256), required: true, "How it gets another key."),
+    ]
 
     private static let keySlot: [Field] = [
         Field("id", .count, required: true, "Given once, never again."),

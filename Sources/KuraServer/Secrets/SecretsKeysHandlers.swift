@@ -196,7 +196,26 @@ enum SecretsKeysHandlers {
             out.append(unsigned: rev)
         }
         if storage.hasToRewrap(service: service) { out.append(",\"rewrapping\":true") }
+        if service == nil { append(kept: storage.keys.allSlots, to: &out) }
         out.append("}")
+    }
+
+    /// `,"keptSlots":…`, when there are some: a rotation changes the key of keys/root.key alone.
+    private static func append(kept slots: [KeySlot], to out: inout ByteBuffer) {
+        var name: StaticString = ",\"keptSlots\":["
+        for slot in slots {
+            guard let change = slot.kind.change else { continue }
+            out.append(name)
+            out.append("{\"id\":")
+            out.append(unsigned: UInt64(slot.id))
+            out.append(",\"kind\":\"")
+            out.append(text: slot.kind.rawValue)
+            out.append("\",\"change\":\"")
+            out.append(change)
+            out.append("\"}")
+            name = ","
+        }
+        if slots.contains(where: { $0.kind.change != nil }) { out.append("]") }
     }
 
     /// Gives a service another key, once: a request that has waited is begun again.
@@ -383,6 +402,22 @@ extension ByteBuffer {
         for byte in bytes {
             append(digits[Int(byte >> 4)])
             append(digits[Int(byte & 15)])
+        }
+    }
+}
+
+extension KeySlot.Kind {
+    /// How somebody gives a slot of this kind another key; nil: a rotation does.
+    fileprivate var change: StaticString? {
+        switch self {
+        case .keyFile: nil
+        case .passphrase: "secrets.changePassphrase"
+        case .credential:
+            "secrets.addSlot keyFile and removeSlot; another kura.key as the credential; start; addSlot credential"
+        case .container:
+            "secrets.addSlot keyFile and removeSlot; another key in secrets.keyFile; start; addSlot container"
+        case .descriptor:
+            "secrets.addSlot keyFile and removeSlot; start with another key for --key-fd; addSlot descriptor"
         }
     }
 }

@@ -125,10 +125,13 @@ public struct BroughtKeys: Sendable {
     /// - Throws: what keeps them from being read.
     public init(directory: String) throws(BackupFault) {
         let files = KeyFiles(directory: directory)
-        do throws(KeysFault) {
-            root = try KeySources.key(ofOurs: files.rootKeyPath)
-            text = try files.slotsText()
-        } catch { throw .refused("\(directory): \(error)") }
+        guard let root = try? KeySources.key(ofOurs: files.rootKeyPath) else {
+            throw .refused(
+                "\(files.rootKeyPath) is no file of 32 bytes that is the reader's own, with nobody else allowed in (chmod 600)"
+            )
+        }
+        self.root = root
+        do throws(KeysFault) { text = try files.slotsText() } catch { throw .refused("\(directory): \(error)") }
     }
 
     /// `slots`: of the backup, for keys without any.

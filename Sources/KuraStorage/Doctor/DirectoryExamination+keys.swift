@@ -52,6 +52,13 @@ extension DirectoryExamination {
                 .warning, "keys", "keys/root.key is left from a slot that is gone",
                 advice: "the next start of kurad overwrites and removes it")
         }
+        if FileSystem.exists(KeyFiles(configuration).nextKeyPath) {
+            return add(
+                .warning, "keys", "keys/root.key.next is left from a rotation that was stopped",
+                advice:
+                    "the next start of kurad puts it into root.key's place when the slot is its own, and else removes it"
+            )
+        }
         if kinds.contains(.keyFile), !hasRootKey {
             let others = kinds.filter { $0 != .keyFile }
             add(

@@ -36,6 +36,7 @@ struct Place: Equatable, Sendable {
             Place(name: "keys", kind: .directory, stake: .data),
             Place(name: "keys/slots.json", kind: .file, stake: .data, isPrivate: true),
             Place(name: "keys/root.key", kind: .file, stake: .data, isPrivate: true),
+            Place(name: "keys/root.key.next", kind: .file, stake: .data, isPrivate: true),
             Place(name: "keys/host.key", kind: .file, stake: .data, isPrivate: true),
             Place(name: "tmp", kind: .directory, stake: .none),
             Place(name: "backups", kind: .directory, stake: .none),

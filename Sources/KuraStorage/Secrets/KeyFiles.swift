@@ -3,7 +3,8 @@ import KuraBytes
 import SQLite
 import Sodium
 
-/// The files under DATA/keys: slots.json, root.key and host.key, all 0600; and host.renewed, an empty one, when host.key was made anew.
+/// The files under DATA/keys: slots.json, root.key and host.key, all 0600; root.key.next amid a rotation; and host.renewed, an empty one, when
+/// host.key was made anew.
 ///
 /// A file is written under another name, synced, read back, and only then renamed into its place, and the directory synced: whatever kills the
 /// daemon, and whenever, one of both is there whole.
@@ -11,6 +12,9 @@ import Sodium
 /// A change of a slot and of its key file is one in two halves, whose order makes slots.json its note: a key file comes before its slot and goes
 /// after it. So a key file without a slot opens nothing, and `finish` overwrites and removes it, at each start and before each later change. A
 /// restored backup that waits for its root.key has the slot.
+///
+/// A rotation has a new key for the slot that is there: it lies in root.key.next before slots.json has the slot under it, and takes root.key's place
+/// after that. `finish` sees by the slot which of the two that is.
 struct KeyFiles: Sendable {
     private let directory: String
 
@@ -20,6 +24,7 @@ struct KeyFiles: Sendable {
 
     var slotsPath: String { directory + "/slots.json" }
     var rootKeyPath: String { directory + "/root.key" }
+    var nextKeyPath: String { rootKeyPath + ".next" }
     var hostKeyPath: String { directory + "/host.key" }
     /// Its time says when host.key was made anew, though there had been keys.
     private var renewalPath: String { directory + "/host.renewed" }
@@ -112,15 +117,30 @@ struct KeyFiles: Sendable {
     /// - Returns: whether there was such a root.key.
     /// - Throws: what keeps it from going.
     func finish(_ slots: KeySlots) throws(KeysFault) -> Bool {
-        for path in [rootKeyPath, hostKeyPath] where FileSystem.isRegular(path + ".new") {
+        for path in [rootKeyPath, nextKeyPath, hostKeyPath] where FileSystem.isRegular(path + ".new") {
             try destroyKey(path + ".new")
         }
         FileSystem.tryToRemove(slotsPath + ".new")
+        if FileSystem.isRegular(nextKeyPath) { try finishRotation(slots) }
         guard hasStrayRootKey(slots) else { return false }
         // Slots that a power cut could still bring back may need it.
         do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
         try destroyKey(rootKeyPath)
         return true
+    }
+
+    /// root.key.next is the slot's key, and takes root.key's place; or a rotation came to nothing, and it goes.
+    private func finishRotation(_ slots: KeySlots) throws(KeysFault) {
+        let next = try? KeySources.key(ofOurs: nextKeyPath)
+        let isSlots = slots.slots.contains { slot in
+            guard slot.kind == .keyFile, let next else { return false }
+            return (try? slots.root(in: slot, under: next)) != nil
+        }
+        guard isSlots else { return try destroyKey(nextKeyPath) }
+        // Slots that a power cut could still bring back need the old one.
+        do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
+        if FileSystem.isRegular(rootKeyPath) { try destroyKey(rootKeyPath) }
+        try place(nextKeyPath, rootKeyPath, isOnly: true)
     }
 
     // MARK: The host's key
@@ -161,12 +181,13 @@ struct KeyFiles: Sendable {
         } catch { throw KeysFault(error) }
     }
 
-    private func place(_ fresh: String, _ path: String) throws(KeysFault) {
+    /// - Parameter isOnly: what is in `fresh` is nowhere else: it stays when it cannot be renamed.
+    private func place(_ fresh: String, _ path: String, isOnly: Bool = false) throws(KeysFault) {
         do throws(StorageFault) {
             try Self.strike(.keysRename, path)
             try FileSystem.rename(fresh, path)
         } catch {
-            FileSystem.tryToRemove(fresh)
+            if !isOnly { FileSystem.tryToRemove(fresh) }
             throw KeysFault(error)
         }
         do throws(StorageFault) {

@@ -94,6 +94,7 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
             return .opened(try opener.create())
         }
         let slots = try KeySlots(reading: text)
+        do throws(KeysFault) { hasFinished = try opener.sources.files.finish(slots) } catch { leftover = error }
         if case .changePassphrase = task { return try changePassphrase(slots, text, opener) }
         if case .unlock = task {
             let (keys, slot) = try passphrase == nil ? opener.open(slots, text) : open(slots, text, opener)
@@ -103,7 +104,6 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         guard var keys = opened else { throw .sealed }
         // Somebody else has put another file there: what is in memory is not what leads to its root key.
         guard slots == keys.slots else { throw .damaged("it is not what this daemon wrote") }
-        do throws(KeysFault) { hasFinished = try opener.sources.files.finish(slots) } catch { leftover = error }
         switch task {
         case .addSlot(let kind, let label):
             do throws(KeysFault) { try addSlot(kind, label, to: &keys, opener) } catch {
@@ -114,7 +114,11 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
                 try undo(error, slots, keys, opener)
             }
         case .rotate:
-            try opener.rotate(&keys, passphrase: passphrase?.bytes ?? Bytes())
+            do throws(KeysFault) { try opener.rotate(&keys, passphrase: passphrase?.bytes ?? Bytes()) } catch {
+                if error == .unsynced { placed = .opened(keys) } else { _ = try? opener.sources.files.finish(slots) }
+                throw error
+            }
+            finish(keys.slots, opener)
             return .opened(keys)
         case .retire(let epoch):
             guard keys.slots.retired.contains(where: { $0.epoch == epoch }) else { throw .noSuchEpoch }
@@ -176,12 +180,16 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         guard keys.slots.slots.count > 1 else { throw .lastSlot }
         let gone = keys.slots.slots.remove(at: index)
         try opener.write(keys)
-        // It opens nothing any more.
+        finish(keys.slots, opener)
+        slot = gone
+    }
+
+    /// Has what opens nothing any more go.
+    private func finish(_ slots: KeySlots, _ opener: KeyOpener) {
         do throws(KeysFault) {
-            _ = try opener.sources.files.finish(keys.slots)
+            _ = try opener.sources.files.finish(slots)
             leftover = nil
         } catch { leftover = error }
-        slot = gone
     }
 
     private func changePassphrase(

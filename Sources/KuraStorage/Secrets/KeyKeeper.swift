@@ -164,7 +164,7 @@ final class KeyKeeper {
         if job.hasFinished { report(Self.finished) }
         if let leftover = job.leftover {
             report(
-                "keys/root.key could not be overwritten, though its slot is gone: \(leftover). The next start tries again"
+                "a key file in keys/ could not be overwritten, though no slot needs it any more: \(leftover). The next start tries again"
             )
         }
         switch job.fault {

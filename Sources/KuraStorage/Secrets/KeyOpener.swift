@@ -105,7 +105,8 @@ struct KeyOpener {
         return made
     }
 
-    /// A new root key: every slot gets it, and the old one stays under it.
+    /// A new root key: every slot gets it, and the old one stays under it. The slot of keys/root.key gets another key as well, in root.key.next:
+    /// `KeyFiles.finish` puts it into its place. The keys of other slots are not the daemon's to change.
     ///
     /// Each slot's key has to be at hand, since a slot that still had the old root key would lead whoever has that slot's key to nothing.
     ///
@@ -135,6 +136,10 @@ struct KeyOpener {
             }
         }
         guard missing.isEmpty else { throw .keysNeeded(missing) }
+        // Who has a copy of the file has the root key of until now, and of no later time.
+        for slot in keys.slots.slots where slot.kind == .keyFile {
+            known[slot.id] = try sources.files.makeKey(sources.files.nextKeyPath)
+        }
         let fresh: SecretKey
         do throws(SodiumError) { fresh = try SecretKey() } catch { throw .outOfMemory }
         var slots = keys.slots

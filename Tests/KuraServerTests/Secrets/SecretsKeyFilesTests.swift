@@ -1,5 +1,8 @@
 import Glibc
+import KuraBytes
 import Testing
+
+@testable import KuraStorage
 
 /// What a stop amid a change leaves of key files, and what the next start does with it.
 @Suite struct SecretsKeyFilesTests {
@@ -52,6 +55,70 @@ import Testing
         #expect(daemon.log.contains("no slot needed it: it was overwritten and removed"))
         #expect(try !doctor().contains("root.key is left"))
         try expectUnlocking()
+    }
+
+    private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":30000}"
+
+    @Test func `a copy of root.key opens what it opened, and nothing that is new after a rotation`() throws {
+        let stolen = try #require(TemporaryDaemon.contents(rootKey))
+        try daemon.start()
+        let client = try daemon.connect()
+        try client.result("storage.backup", "{\"name\":\"before\"}")
+        let rotated = try client.result("secrets.rotate", Self.rotation)
+        #expect(rotated["keptSlots"]?.elements.map { $0["kind"]?.text } == ["passphrase"], "\(rotated)")
+        #expect(rotated["keptSlots"]?[0]?["change"]?.text == "secrets.changePassphrase")
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"b\",\"secret\":\"new\"}")
+        try client.result("storage.backup", "{\"name\":\"after\"}")
+        let fresh = try #require(TemporaryDaemon.contents(rootKey))
+        #expect(fresh.count == 32 && fresh != stolen && !FileSystem.exists(rootKey + ".next"))
+        for (name, key, state) in [
+            ("before", stolen, "unlocked"), ("after", stolen, "sealed"), ("after", fresh, "unlocked"),
+        ] {
+            let elsewhere = try TemporaryDaemon(starts: false)
+            try BackupRestore.restore(daemon.data + "/backups/\(name).kurabackup", into: elsewhere.data)
+            let path = elsewhere.data + "/keys/root.key"
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            try key.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: path) }
+            close(descriptor)
+            try elsewhere.start()
+            #expect(try elsewhere.connect().result("secrets.status")["state"]?.text == state, "\(name)")
+        }
+        daemon.kill()
+        try daemon.start()
+        #expect(try daemon.connect().result("secrets.status")["state"]?.text == "unlocked")
+    }
+
+    @Test(arguments: ["keys.write", "keys.sync", "keys.rename", "keys.renamed"], ["kill", "fail"])
+    func `a rotation that is stopped anywhere leaves the keys of before or of after, whole`(
+        point: String, fault: String
+    ) throws {
+        for hit in 1...3 {
+            let what = "\(point):\(fault):\(hit)"
+            let before = TemporaryDaemon.contents(rootKey)
+            try daemon.start(faults: what)
+            let client = try daemon.connect()
+            client.send(Client.request("secrets.rotate", Self.rotation))
+            let reply = try client.line()
+            if fault == "fail" {
+                // Whatever it has come to, the daemon goes on with keys that it has.
+                try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"b\",\"secret\":\"\(what)\"}")
+                let refused = try #require(reply).contains("\"error\"")
+                #expect(!refused || TemporaryDaemon.contents(rootKey) == before || point == "keys.renamed", "\(what)")
+            }
+            daemon.kill()
+            try daemon.start()
+            #expect(!FileSystem.exists(rootKey + ".next"), "\(what)")
+            let again = try daemon.connect()
+            #expect(try again.result("secrets.status")["state"]?.text == "unlocked", "\(what): \(daemon.log)")
+            #expect(
+                try again.result("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}")["secret"]?.text == "x",
+                "\(what)")
+            if fault == "fail" {
+                #expect(
+                    try again.result("secrets.get", "{\"service\":\"s\",\"account\":\"b\"}")["secret"]?.text == what)
+            }
+            #expect(daemon.terminate() == 0)
+        }
     }
 
     @Test func `slots that could not be synced are what the daemon goes on with, and the next change removes the file`()

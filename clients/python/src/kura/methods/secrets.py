@@ -487,6 +487,15 @@ class SecretsChangePassphraseResult(TypedDict):
     slot: SecretsChangePassphraseResultSlot
 
 
+class SecretsRotateResultKeptSlots(TypedDict):
+    # Which one.
+    id: int
+    # Where its key comes from.
+    kind: Literal["keyFile", "descriptor", "credential", "container", "passphrase"]
+    # How it gets another key.
+    change: str
+
+
 class _SecretsRotateResult(TypedDict):
     # The newest root key's.
     keyEpoch: int
@@ -497,6 +506,8 @@ class SecretsRotateResult(_SecretsRotateResult, total=False):
     rev: int
     # True while something is still to be sealed anew.
     rewrapping: bool
+    # With `rootKey`: slots whose own keys are what they were. Whoever has one of those opens what is new as well.
+    keptSlots: List[SecretsRotateResultKeptSlots]
 
 
 class SecretsSignResult(TypedDict):

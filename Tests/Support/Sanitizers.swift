@@ -1,0 +1,9 @@
+import Glibc
+
+/// What a program that is started with an environment of its own needs of ours, when it is built with a sanitizer.
+package enum Sanitizers {
+    package static var environment: [String] {
+        let names = ["ASAN_OPTIONS", "TSAN_OPTIONS"]
+        return names.compactMap { (name: String) in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+    }
+}
