@@ -33,7 +33,7 @@ struct CallCommand {
         var list = ParameterList()
         for word in words {
             try refuseSecret(word, of: method)
-            try list.add(word, read: Input.read)
+            try list.add(word, read: { (path) throws(ParameterList.Fault) in try Input.read(path) })
         }
         for (word, parameter) in zip(words, list.parameters) where !word.hasPrefix("\(parameter.name):=@") {
             if let secret = SecretArguments.found(

@@ -7,10 +7,14 @@ import KuraClient
 
 /// Bytes from files and from standard input.
 enum Input {
-    /// - Parameter path: `-` is standard input.
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - limit: bytes, at most.
     /// - Returns: everything up to the end.
-    /// - Throws: when it cannot be read, or is larger than any request.
-    static func read(_ path: String) throws(ParameterList.Fault) -> [UInt8] {
+    /// - Throws: when it cannot be read, or is larger.
+    static func read(
+        _ path: String, atMost limit: Int = JSONDocument.maximumBytes
+    ) throws(ParameterList.Fault) -> [UInt8] {
         let descriptor = unsafe path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw fault(path) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -24,8 +28,8 @@ enum Input {
                 throw fault(path)
             }
             bytes += chunk[..<count]
-            guard bytes.count <= JSONDocument.maximumBytes else {
-                throw ParameterList.Fault("\(name(path)) is larger than any request may be")
+            guard bytes.count <= limit else {
+                throw ParameterList.Fault("\(name(path)) has more than \(limit >> 20) MiB, which is too much for this")
             }
         }
     }

@@ -14,6 +14,8 @@ struct ImportSource {
     private let head: [UInt8]
 
     private static let headBytes = 65_536
+    /// Of what is read whole: settings, secrets, and documents that are only looked at. Others are the daemon's to read, piece by piece.
+    private static let mostBytes = 256 << 20
 
     /// - Throws: a usage failure when it cannot be read, or nobody can tell what it is.
     init(_ path: String, _ kind: String?, _ console: Console) throws(Failure) {
@@ -98,7 +100,9 @@ struct ImportSource {
 
     func bytes() throws(Failure) -> [UInt8] {
         if let given { return given }
-        do throws(ParameterList.Fault) { return try Input.read(path) } catch { throw .usage(error.description) }
+        do throws(ParameterList.Fault) { return try Input.read(path, atMost: Self.mostBytes) } catch {
+            throw .usage(error.description)
+        }
     }
 
     private static func head(_ path: String) throws(Failure) -> [UInt8] {

@@ -90,6 +90,10 @@ enum RestoreCommand {
         exit(status == 0 && differences > 0 ? ExitCode.negative.rawValue : status)
     }
 
+    private static let words = [
+        "ours": "its own", "otherHost": "another host's, as it says", "unproved": "nobody's that could be told",
+    ]
+
     /// Has the running daemon tell what a restore would change.
     /// - Returns: how many items.
     private static func compare(
@@ -118,6 +122,9 @@ enum RestoreCommand {
         }
         let same = object.integer("same") ?? 0
         console.print("beside the running daemon, revision \(object.integer("rev") ?? 0):\n")
+        if let origin = object.string("origin") {
+            console.print("  by that daemon's keys it is \(Self.words[origin] ?? Visible.line(origin))\n")
+        }
         console.print("  \(same) items are the same, \(counts(object))\n")
         for difference in object["differences"].flatMap({ JSONElements.read($0) }) ?? [] {
             guard let scope = JSONObject(difference) else { continue }

@@ -84,6 +84,8 @@ public enum RestoreProgram {
             case .unproved:
                 reason +=
                     ". Bring the keys of where it was made (--keys DIR, with its root.key), or have it restored all the same: --unproved"
+            case .unprovedLog:
+                reason += ". Name both in one data directory (--keys DATA/keys --log DATA/log), or say --unproved"
             default: break
             }
             ProgramOutput.print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
@@ -191,7 +193,8 @@ public enum RestoreProgram {
         var text = describe(outcome.manifest, outcome.origin)
         text += "restored to \(directory)\nas the history \(outcome.epoch)\n"
         if outcome.rev > outcome.manifest.rev {
-            text += "with the log's changes up to revision \(outcome.rev),\nwhich the first start takes in\n"
+            text +=
+                "with the log's changes up to revision \(outcome.rev),\nwhich the first start takes in; they have no proof of their own\n"
         }
         if !options.only.isEmpty {
             text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()

@@ -26,6 +26,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     case forged
     /// It is not shown to be ours, and nobody has asked for it all the same.
     case unproved(BackupOrigin)
+    /// The log that is to be added lies beside other keys than those that show whose the backup is: it has no proof of its own.
+    case unprovedLog
     /// A part is whole and says something that is not understood.
     case malformed
     /// The secrets are locked: which of them belong into a backup cannot be told.
@@ -61,6 +63,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .forged: "it says that it was made here, and was not, or was altered: its proof of origin does not fit"
         case .unproved(.otherHost): "it was made by a daemon with other keys"
         case .unproved: "nothing shows who made it, and whether it was altered"
+        case .unprovedLog:
+            "nothing shows whose the log is: it has no proof, and lies in another directory than the keys"
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
         case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"

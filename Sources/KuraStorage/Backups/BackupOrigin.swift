@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Sodium
 
@@ -15,7 +16,7 @@ public enum BackupOrigin: String, Sendable {
 ///
 ///     ,"origin":{"storeId":"<32 digits>","mac":"<64 digits>"}}
 ///
-/// The MAC is a keyed BLAKE2b-256, under a lasting key of the store (`KeyPurpose.origin`), of: a label, the store's id, the digest of all bytes
+/// The MAC is a keyed BLAKE2b-256, under a key of the store that a rotation renews (`KeyPurpose.origin`), of: a label, the store's id, the digest of all bytes
 /// of the file before the manifest's frame, and the manifest's text before this member.
 struct BackupProof: Equatable, Sendable {
     var storeID: [UInt8]
@@ -79,15 +80,18 @@ struct BackupProof: Equatable, Sendable {
     }
 }
 
-/// Proves and checks the origin of backups, for the store whose key it has.
+/// Proves and checks the origin of backups, for the store whose keys it has.
 public struct OriginKey: Sendable {
     let storeID: [UInt8]
-    private let key: SecretKey
+    /// The newest first.
+    private let keys: [SecretKey]
 
-    init(storeID: [UInt8], key: SecretKey) { (self.storeID, self.key) = (storeID, key) }
+    init(storeID: [UInt8], keys: [SecretKey]) { (self.storeID, self.keys) = (storeID, keys) }
 
     /// `before`: digest of the file before the manifest's frame. `text`: the manifest's before the proof.
-    func proof(before: [UInt8], _ text: Bytes) -> BackupProof {
+    func proof(before: [UInt8], _ text: Bytes) -> BackupProof { proof(with: keys[0], before, text) }
+
+    private func proof(with key: SecretKey, _ before: [UInt8], _ text: Bytes) -> BackupProof {
         var message = ByteBuffer(capacity: 128 + text.count)
         message.append("kura.backup.origin")
         storeID.withBytes { message.append(prefixed: $0) }
@@ -101,36 +105,49 @@ public struct OriginKey: Sendable {
     /// - Throws: `forged` when it says that this store made it, and that is not so.
     func origin(of proof: BackupProof, before: [UInt8], _ text: Bytes) throws(BackupFault) -> BackupOrigin {
         guard proof.storeID == storeID else { return .otherHost }
-        let wanted = self.proof(before: before, text)
-        let isSame = wanted.mac.withBytes { wanted in proof.mac.withBytes { ConstantTime.equal(wanted, $0) } }
-        guard isSame else { throw .forged }
-        return .ours
+        let place = keys.firstIndex { key in
+            self.proof(with: key, before, text).mac.withBytes { wanted in
+                proof.mac.withBytes { ConstantTime.equal(wanted, $0) }
+            }
+        }
+        guard let place else { throw .forged }
+        // Whoever had the root key of before a rotation can have made it since.
+        return place == 0 ? .ours : .unproved
     }
 }
 
 extension KeyRing {
     /// What proves that a backup is of this store; nil while the secrets are sealed.
     public var originKey: OriginKey? {
-        guard let key = try? key(.origin) else { return nil }
-        return OriginKey(storeID: storeID, key: key)
+        guard let keys = try? keys(.origin) else { return nil }
+        return OriginKey(storeID: storeID, keys: keys)
     }
 }
 
 /// Keys that somebody has brought, to tell whether a backup is of the store that they are of: a copy of a daemon's `keys/`.
 public struct BroughtKeys: Sendable {
-    private let root: SecretKey
+    let directory: String
+    /// Of root.key, and of what a rotation that was stopped has beside it.
+    private let keys: [SecretKey]
     private let text: [UInt8]?
 
-    /// Reads root.key, and slots.json when it is there.
+    /// Reads root.key, which may be the key of any slot but a passphrase's, and slots.json when it is there.
     /// - Throws: what keeps them from being read.
     public init(directory: String) throws(BackupFault) {
+        self.directory = directory
+        guard FileSystem.isDirectory(directory) else { throw .refused("\(directory) is no directory of keys") }
         let files = KeyFiles(directory: directory)
-        guard let root = try? KeySources.key(ofOurs: files.rootKeyPath) else {
+        let paths = [files.rootKeyPath, files.nextKeyPath].filter { FileSystem.exists($0) }
+        guard !paths.isEmpty else {
             throw .refused(
-                "\(files.rootKeyPath) is no file of 32 bytes that is the reader's own, with nobody else allowed in (chmod 600)"
+                "\(directory) has no root.key. Where the store's key is a credential or a file, put its 32 bytes there as root.key; a passphrase alone tells nothing"
             )
         }
-        self.root = root
+        keys = paths.compactMap { try? KeySources.key(ofOurs: $0) }
+        guard !keys.isEmpty else {
+            throw .refused(
+                "\(files.rootKeyPath) is no file of 32 bytes that is yours, and nobody else's to read (chmod 600)")
+        }
         do throws(KeysFault) { text = try files.slotsText() } catch { throw .refused("\(directory): \(error)") }
     }
 
@@ -140,14 +157,27 @@ public struct BroughtKeys: Sendable {
         guard let text = text ?? slots else { return nil }
         do throws(KeysFault) {
             let slots = try KeySlots(reading: text)
-            for slot in slots.slots where slot.kind == .keyFile {
-                guard let key = try? slots.root(in: slot, under: root) else { continue }
-                let opened = try OpenedKeys(slots, text: text, root: key)
-                return KeyRing(hostKey: nil, .success(opened), slots: slots).originKey
+            for slot in slots.slots where slot.kind != .passphrase {
+                for key in keys {
+                    guard let root = try? slots.root(in: slot, under: key) else { continue }
+                    let opened = try OpenedKeys(slots, text: text, root: root)
+                    return KeyRing(hostKey: nil, .success(opened), slots: slots).originKey
+                }
             }
-        } catch { throw .refused("the keys that were brought: \(error)") }
+        } catch { throw .refused("\(directory): \(error)") }
         // A backup's own slots may be anybody's.
         guard self.text != nil else { return nil }
-        throw .refused("the keys that were brought: root.key does not open slots.json")
+        throw .refused("\(directory): root.key opens no slot of the slots.json beside it")
+    }
+
+    /// Whether `path` lies in the directory that these lie in, as a daemon's log does.
+    func areBeside(_ path: String) -> Bool {
+        func parent(_ path: String) -> stat? {
+            var information = stat()
+            // Safety: Swift lends the path as a C string for the call, and the kernel fills what is ours.
+            return unsafe stat(path + "/..", &information) == 0 ? information : nil
+        }
+        guard let ours = parent(directory), let other = parent(path) else { return false }
+        return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino
     }
 }

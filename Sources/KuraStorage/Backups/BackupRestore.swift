@@ -79,6 +79,7 @@ public enum BackupRestore {
         _ = try target.isTaken()
         let verified = try verify(path, opener)
         guard takesUnproved || verified.origin == .ours else { throw .unproved(verified.origin) }
+        if !takesUnproved, let changes, opener.brought?.areBeside(changes.log) != true { throw .unprovedLog }
         let bytes = verified.bytes
         progress(bytes, 2 * bytes)
         // Once more: reading takes a while.

@@ -260,7 +260,7 @@ final class BackupSecrets {
             let slots = try KeySlots(reading: found)
             // What was sealed before a rotation may need keys that have gone with it, and the other way round.
             guard slots.epoch == keys.slots.epoch, slots.retired == keys.slots.retired,
-                slots.sealedLasting == keys.slots.sealedLasting
+                slots.sealedLasting == keys.slots.sealedLasting, slots.recent == keys.slots.recent
             else { throw .sealed }
         } catch { throw .keysChanged }
         var sealedRoot = ByteBuffer()

@@ -17,6 +17,8 @@ struct Formats {
         var version: Int
         var known: Int
 
+        /// The next start brings it forward. An earlier format of slots.json is as good as the newest: a rotation needs that one.
+        var isOlder: Bool { version < known && file != "keys/slots.json" }
         var isNewer: Bool { version > known }
 
         var line: String { "\(file) has \(kind) \(version), this version knows \(known)" }

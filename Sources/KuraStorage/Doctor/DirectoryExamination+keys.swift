@@ -17,7 +17,7 @@ extension DirectoryExamination {
                 add(
                     .error, "keys", "\(path) can be read by others (mode \(Self.octal(mode)))",
                     advice:
-                        "chmod 600 it, then make new keys with 'kura secrets rotate': whoever has read it has the secrets"
+                        "chmod 600 it, then make new keys with 'kura secrets rotate --root-key': whoever has read it has the secrets"
                 )
             }
         }

@@ -111,7 +111,7 @@ public struct DirectoryExamination {
     private mutating func lookAtFormats() {
         let found = Formats.look(configuration)
         let newer = found.filter(\.isNewer)
-        let older = found.filter { $0.version < $0.known }
+        let older = found.filter(\.isOlder)
         if let first = newer.first {
             add(
                 .error, "formats", "\(first.line)" + Self.more(newer.count - 1),

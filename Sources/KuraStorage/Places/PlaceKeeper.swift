@@ -139,7 +139,8 @@ struct PlaceKeeper {
             let mode: mode_t = fault.place.kind == .directory ? 0o700 : 0o600
             guard unsafe chmod(path, mode) == 0 else { throw FileSystem.fail("chmod", path) }
             let advice =
-                fault.place.isPrivate ? "; whoever could read it may have: kura secrets rotate makes new keys" : ""
+                fault.place.isPrivate
+                ? "; whoever could read it may have: kura secrets rotate --root-key makes new ones" : ""
             report("\(line(fault)): it is \(String(mode, radix: 8)) again\(advice)")
             return
         }

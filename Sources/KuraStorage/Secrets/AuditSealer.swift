@@ -3,8 +3,9 @@ import Sodium
 
 /// Seals and opens what the audit keeps, and links its blocks.
 ///
-/// What is sealed is `suite (1) ‖ kind (1) ‖ AEAD`; associated data name these, the store, and the row's key. The key is a lasting one, so
-/// that records of before a rotation stay readable without being sealed anew.
+/// What is sealed is `suite (1) ‖ kind (1) ‖ AEAD`; associated data name these, the store, and the row's key. A rotation renews the key for what is
+/// new; what is there stays as it is, and opens with the one of its time. Nobody can put something of an earlier key in its place: the head, in the
+/// store's record, is that of all links.
 final class AuditSealer {
     enum Kind: UInt8 {
         case block = 8
@@ -13,7 +14,8 @@ final class AuditSealer {
     private static let prefixBytes = 2
 
     private let storeID: [UInt8]
-    private let key: SecretKey
+    /// The newest first.
+    private let keys: [SecretKey]
     private let chain: SecretKey
     private var scratch = ByteBuffer()
 
@@ -21,7 +23,7 @@ final class AuditSealer {
     /// - Throws: `.sealed` when it is.
     init(_ ring: KeyRing) throws(StoreError) {
         storeID = ring.storeID
-        do throws(KeysFault) { (key, chain) = (try ring.key(.audit), try ring.key(.chain)) } catch { throw .sealed }
+        do throws(KeysFault) { (keys, chain) = (try ring.keys(.audit), try ring.key(.chain)) } catch { throw .sealed }
         scratch.wipes = true
     }
 
@@ -38,7 +40,7 @@ final class AuditSealer {
         begin(kind, row)
         output.append(SecretSealer.suite)
         output.append(kind.rawValue)
-        AEAD.seal(plaintext, to: &output, key: key, associated: scratch.bytes)
+        AEAD.seal(plaintext, to: &output, key: keys[0], associated: scratch.bytes)
     }
 
     /// Opens a row into `output`, which is emptied first.
@@ -49,10 +51,14 @@ final class AuditSealer {
             sealed[1] == kind.rawValue
         else { throw .integrity }
         begin(kind, row)
-        do throws(SodiumError) {
-            try AEAD.open(
-                sealed.extracting(Self.prefixBytes..<sealed.count), into: &output, key: key, associated: scratch.bytes)
-        } catch { throw .integrity }
+        for key in keys {
+            do throws(SodiumError) {
+                return try AEAD.open(
+                    sealed.extracting(Self.prefixBytes..<sealed.count), into: &output, key: key,
+                    associated: scratch.bytes)
+            } catch { output.removeAll() }
+        }
+        throw .integrity
     }
 
     /// The link of a block: the keyed hash of the link before it, its number, and its sealed row.
@@ -69,11 +75,12 @@ final class AuditSealer {
 
     private static let lockContext = KeyContext("auditlck")
 
-    /// What seals the audit of a lock that finds this end of the audit.
-    func lock(at head: AuditHead) throws(StoreError) -> AuditLock {
+    /// What seals the audit of a lock that finds this end of the audit; then what sealed it in locks that were before a rotation.
+    func locks(at head: AuditHead) throws(StoreError) -> [AuditLock] {
         do throws(SodiumError) {
-            return AuditLock(
-                key: try key.derive(Self.lockContext, id: head.newest), storeID: storeID, link: head.link)
+            return try keys.map { (key) throws(SodiumError) in
+                AuditLock(key: try key.derive(Self.lockContext, id: head.newest), storeID: storeID, link: head.link)
+            }
         } catch { throw .overloaded }
     }
 }

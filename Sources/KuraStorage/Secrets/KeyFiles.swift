@@ -129,14 +129,15 @@ struct KeyFiles: Sendable {
         return true
     }
 
-    /// root.key.next is the slot's key, and takes root.key's place; or a rotation came to nothing, and it goes.
+    /// root.key.next is the slot's key, and takes root.key's place; or a rotation came to nothing, and it goes. Where neither is the slot's both stay.
     private func finishRotation(_ slots: KeySlots) throws(KeysFault) {
-        let next = try? KeySources.key(ofOurs: nextKeyPath)
-        let isSlots = slots.slots.contains { slot in
-            guard slot.kind == .keyFile, let next else { return false }
-            return (try? slots.root(in: slot, under: next)) != nil
+        let slot = slots.slots.first { $0.kind == .keyFile }
+        func isSlots(_ path: String) -> Bool {
+            guard let slot, let key = try? KeySources.key(ofOurs: path) else { return false }
+            return (try? slots.root(in: slot, under: key)) != nil
         }
-        guard isSlots else { return try destroyKey(nextKeyPath) }
+        if slot == nil || isSlots(rootKeyPath) { return try destroyKey(nextKeyPath) }
+        guard isSlots(nextKeyPath) else { return }
         // Slots that a power cut could still bring back need the old one.
         do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
         if FileSystem.isRegular(rootKeyPath) { try destroyKey(rootKeyPath) }

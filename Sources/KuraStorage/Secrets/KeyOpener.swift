@@ -112,9 +112,9 @@ struct KeyOpener {
     ///
     /// - Throws: `keysNeeded` naming the slots whose keys are not.
     func rotate(_ keys: inout OpenedKeys, passphrase: Bytes) throws(KeysFault) {
-        guard let old = keys.roots.last, keys.slots.retired.count < KeySlots.mostRetired, old.epoch < .max else {
-            throw .tooManySlots
-        }
+        guard let old = keys.roots.last, keys.slots.retired.count < KeySlots.mostRetired, old.epoch < .max,
+            keys.recent.count < KeySlots.mostRecent
+        else { throw .tooManySlots }
         var known: [UInt32: SecretKey] = [:]
         var missing: [UInt32] = []
         for slot in keys.slots.slots {
@@ -141,12 +141,15 @@ struct KeyOpener {
             known[slot.id] = try sources.files.makeKey(sources.files.nextKeyPath)
         }
         let fresh: SecretKey
-        do throws(SodiumError) { fresh = try SecretKey() } catch { throw .outOfMemory }
+        let lasting: SecretKey
+        do throws(SodiumError) { (fresh, lasting) = (try SecretKey(), try SecretKey()) } catch { throw .outOfMemory }
         var slots = keys.slots
         slots.epoch += 1
-        slots.retired = []
+        (slots.retired, slots.recent) = ([], [])
         for root in keys.roots { slots.retire(root.key, epoch: root.epoch, under: fresh) }
         slots.sealLasting(keys.lasting, under: fresh)
+        keys.recent.append((slots.epoch, lasting))
+        for key in keys.recent { slots.addRecent(key.key, epoch: key.epoch, under: fresh) }
         for index in slots.slots.indices {
             let slot = slots.slots[index]
             guard let key = known[slot.id] else { continue }
@@ -172,8 +175,13 @@ struct KeyOpener {
         try sources.files.replaceSlots(text) { (text) throws(KeysFault) in
             let slots = try KeySlots(reading: text)
             let opened = try OpenedKeys(slots, text: text, root: root)
-            guard opened.lasting.equals(keys.lasting), opened.roots.count == keys.roots.count,
-                zip(opened.roots, keys.roots).allSatisfy({ $0.epoch == $1.epoch && $0.key.equals($1.key) })
+            func isSame(_ found: [(epoch: UInt32, key: SecretKey)], _ wanted: [(epoch: UInt32, key: SecretKey)]) -> Bool
+            {
+                found.count == wanted.count
+                    && zip(found, wanted).allSatisfy { $0.epoch == $1.epoch && $0.key.equals($1.key) }
+            }
+            guard opened.lasting.equals(keys.lasting), isSame(opened.roots, keys.roots),
+                isSame(opened.recent, keys.recent)
             else { throw .damaged("what was written does not lead to the keys") }
             for slot in slots.slots {
                 guard let key = known[slot.id] else { continue }

@@ -3,9 +3,6 @@ public import Sodium
 import Synchronization
 
 /// What a key that follows from the root key is for.
-///
-/// Those of an epoch follow from that epoch's root key, and others take their places when it is rotated. Lasting ones stay the same for as long
-/// as the store.
 public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     /// Seals the keys of namespaces.
     case wrap
@@ -13,22 +10,32 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     case heads
     /// The daemon's X25519 pair, which clients seal to.
     case box
-    /// Lasting: seals what the audit says, which nobody seals anew.
+    /// Seals what the audit says, which nobody seals anew.
     case audit
-    /// Lasting: the X25519 pair that the audit's events are sealed to while the secrets are.
+    /// The X25519 pair that the audit's events are sealed to while the secrets are.
     case auditBox
-    /// Lasting: hashes names, so that they can be looked up and not be read.
-    case names
-    /// Lasting: hashes what a namespace has, so that what is missing shows.
-    case chain
-    /// Lasting: proves that a backup was made by a daemon of this store.
+    /// Proves that a backup was made by a daemon of this store.
     case origin
+    /// Hashes names, so that they can be looked up and not be read.
+    case names
+    /// Hashes what a namespace has, so that what is missing shows.
+    case chain
 
-    /// It outlives rotations.
-    public var isLasting: Bool {
+    /// What a rotation does to it.
+    public enum Lifetime: Sendable {
+        /// It follows from the root key, and another one takes its place. What it has sealed is sealed anew, and then it goes.
+        case epoch
+        /// Another one takes its place for what is new; it stays for what is there.
+        case renewed
+        /// It stays the same for as long as the store.
+        case store
+    }
+
+    public var lifetime: Lifetime {
         switch self {
-        case .names, .chain, .audit, .auditBox, .origin: true
-        case .wrap, .heads, .box: false
+        case .wrap, .heads, .box: .epoch
+        case .audit, .auditBox, .origin: .renewed
+        case .names, .chain: .store
         }
     }
 
@@ -70,7 +77,8 @@ public final class KeyRing {
     /// For who keeps keys on a thread: whether he still may.
     private(set) var lease = KeyLease()
     private var roots: [(epoch: UInt32, key: SecretKey)] = []
-    private var lasting: SecretKey?
+    /// By the epoch that each began with, the newest last; the first one is of the store's beginning.
+    private var lasting: [(epoch: UInt32, key: SecretKey)] = []
     private var derived: [Derivation: SecretKey] = [:]
     private var boxes: [UInt32: BoxKeyPair] = [:]
 
@@ -114,22 +122,38 @@ public final class KeyRing {
     ///
     /// - Parameters:
     ///   - purpose: what it is for.
-    ///   - epoch: whose root key it follows from; nil for the newest. Lasting keys have no epoch.
+    ///   - epoch: of those that change with a rotation, which one; nil for the newest.
     /// - Returns: the same object as long as nobody locks.
     /// - Throws: `sealed`, or `damaged` when the slots are; `noSuchEpoch`; `outOfMemory`.
     public func key(_ purpose: KeyPurpose, epoch: UInt32? = nil) throws(KeysFault) -> SecretKey {
-        let derivation = Derivation(purpose: purpose, epoch: purpose.isLasting ? 0 : epoch ?? self.epoch)
+        let derivation = Derivation(purpose: purpose, epoch: epoch ?? newestEpoch(of: purpose))
         if let key = derived[derivation] { return key }
         if case .unusable(let fault) = state { throw fault }
         guard state == .unlocked else { throw .sealed }
-        guard
-            let root = purpose.isLasting ? lasting : roots.first(where: { $0.epoch == derivation.epoch })?.key
-        else { throw .noSuchEpoch }
+        let known = purpose.lifetime == .epoch ? roots : lasting
+        guard let root = known.first(where: { $0.epoch == derivation.epoch })?.key else { throw .noSuchEpoch }
         do throws(SodiumError) {
             let key = try root.derive(purpose.context, id: UInt64(derivation.epoch))
             derived[derivation] = key
             return key
         } catch { throw .outOfMemory }
+    }
+
+    private func newestEpoch(of purpose: KeyPurpose) -> UInt32 {
+        switch purpose.lifetime {
+        case .epoch: epoch
+        case .renewed: lasting.last?.epoch ?? 0
+        case .store: 0
+        }
+    }
+
+    /// All keys for a purpose that a rotation renews, the newest first: something may still be sealed with each.
+    ///
+    /// - Throws: as `key`.
+    func keys(_ purpose: KeyPurpose) throws(KeysFault) -> [SecretKey] {
+        var keys = [try key(purpose)]
+        for earlier in lasting.dropLast().reversed() { keys.append(try key(purpose, epoch: earlier.epoch)) }
+        return keys
     }
 
     /// The pair that clients seal secrets to.
@@ -159,7 +183,7 @@ public final class KeyRing {
         lease.revoke()
         lease = KeyLease()
         roots = []
-        lasting = nil
+        lasting = []
         derived = [:]
         boxes = [:]
         if state == .unlocked {
@@ -172,7 +196,7 @@ public final class KeyRing {
     func adopt(_ keys: OpenedKeys) {
         slots = keys.slots
         roots = keys.roots
-        lasting = keys.lasting
+        lasting = [(0, keys.lasting)] + keys.recent
         derived = [:]
         boxes = [:]
         state = .unlocked
@@ -198,8 +222,8 @@ public final class KeyRing {
     /// The newest root key, for jobs; nil while sealed.
     var root: SecretKey? { state == .unlocked ? roots.last?.key : nil }
     var opened: OpenedKeys? {
-        guard state == .unlocked, let slots, let lasting else { return nil }
-        return OpenedKeys(slots: slots, roots: roots, lasting: lasting)
+        guard state == .unlocked, let slots, let first = lasting.first else { return nil }
+        return OpenedKeys(slots: slots, roots: roots, lasting: first.key, recent: Array(lasting.dropFirst()))
     }
 }
 
@@ -218,11 +242,14 @@ struct OpenedKeys: Sendable {
     /// By epoch, the newest last.
     var roots: [(epoch: UInt32, key: SecretKey)]
     var lasting: SecretKey
+    /// Lasting keys that rotations have added, by the epoch that began with each.
+    var recent: [(epoch: UInt32, key: SecretKey)]
 
-    init(slots: KeySlots, roots: [(epoch: UInt32, key: SecretKey)], lasting: SecretKey) {
-        self.slots = slots
-        self.roots = roots
-        self.lasting = lasting
+    init(
+        slots: KeySlots, roots: [(epoch: UInt32, key: SecretKey)], lasting: SecretKey,
+        recent: [(epoch: UInt32, key: SecretKey)] = []
+    ) {
+        (self.slots, self.roots, self.lasting, self.recent) = (slots, roots, lasting, recent)
     }
 
     /// Everything that the newest root key opens.
@@ -234,7 +261,9 @@ struct OpenedKeys: Sendable {
             var roots: [(epoch: UInt32, key: SecretKey)] = []
             for retired in slots.retired { roots.append((retired.epoch, try slots.root(of: retired, under: root))) }
             roots.append((slots.epoch, root))
-            self.init(slots: slots, roots: roots, lasting: try slots.lasting(under: root))
+            var recent: [(epoch: UInt32, key: SecretKey)] = []
+            for key in slots.recent { recent.append((key.epoch, try slots.lasting(of: key, under: root))) }
+            self.init(slots: slots, roots: roots, lasting: try slots.lasting(under: root), recent: recent)
         } catch {
             throw error == .outOfMemory ? .outOfMemory : .damaged("somebody without the key has changed it")
         }

@@ -46,13 +46,14 @@ public struct KeySlot: Equatable, Sendable {
 /// What keys/slots.json says: which store it is, and everything that leads to its root key.
 ///
 /// The root key *R* is 32 random bytes, in clear nowhere. Each slot has it sealed under its own key. `lasting` is a key under *R* that
-/// outlives rotations (names are hashed with what follows from it). `retired` are earlier root keys under the newest one, as long as
+/// outlives rotations (names are hashed with what follows from it); each rotation adds one to `recent`, which from then on takes its place for what
+/// need not stay the same (`KeyPurpose.Lifetime.renewed`), and earlier ones stay for what is there. `retired` are earlier root keys under the newest one, as long as
 /// something is still sealed with what follows from them.
 ///
 /// Associated data of every seal are its parts, each with its length in front (4 bytes): a word for what it is, the suite, the store's id, and
 /// - of a slot: the root's epoch, the slot's number, kind, passes, memory and salt;
 /// - of a retired root: its epoch and that of the root it is under;
-/// - of the lasting key: the epoch of the root.
+/// - of the lasting key: the epoch of the root; of a recent one: its own epoch and that of the root.
 struct KeySlots: Equatable, Sendable {
     /// XChaCha20-Poly1305, BLAKE2b, Argon2id13.
     static let suite: UInt8 = 1
@@ -75,6 +76,11 @@ struct KeySlots: Equatable, Sendable {
     var slots: [KeySlot]
     /// Oldest first.
     var retired: [RetiredRoot]
+    /// Lasting keys that rotations have added, by the epoch that began with each, oldest first.
+    var recent: [RetiredRoot] = []
+
+    /// With some more than these the file would be too long.
+    static let mostRecent = 200
 
     // MARK: Sealing
 
@@ -143,6 +149,16 @@ struct KeySlots: Equatable, Sendable {
 
     func lasting(under root: SecretKey) throws(SodiumError) -> SecretKey {
         try Self.open(sealedLasting, under: root, associated("lasting", [Self.bytes(epoch)]))
+    }
+
+    mutating func addRecent(_ key: SecretKey, epoch keyEpoch: UInt32, under root: SecretKey) {
+        let associated = associated("recent", [Self.bytes(keyEpoch), Self.bytes(epoch)])
+        recent.append(RetiredRoot(epoch: keyEpoch, sealedRoot: Self.seal(key, under: root, associated)))
+    }
+
+    func lasting(of recent: RetiredRoot, under root: SecretKey) throws(SodiumError) -> SecretKey {
+        try Self.open(
+            recent.sealedRoot, under: root, associated("recent", [Self.bytes(recent.epoch), Self.bytes(epoch)]))
     }
 
     mutating func retire(_ old: SecretKey, epoch oldEpoch: UInt32, under root: SecretKey) {

@@ -53,7 +53,8 @@ extension KeySlots {
 
     /// Everything but `mac` and `digest`.
     private func append(to text: inout ByteBuffer) {
-        text.append("{\"format\":1,\"storeId\":\"")
+        // What a version that knows no recent keys can read stays as it was.
+        text.append(recent.isEmpty ? "{\"format\":1,\"storeId\":\"" : "{\"format\":2,\"storeId\":\"")
         storeID.withBytes { text.append(hexadecimal: $0) }
         text.append("\",\"epoch\":")
         text.append(decimal: Int64(epoch))
@@ -61,18 +62,25 @@ extension KeySlots {
         text.append(decimal: Int64(nextID))
         text.append(",\"lasting\":\"")
         sealedLasting.withBytes { text.append(hexadecimal: $0) }
-        text.append("\",\"slots\":[")
+        text.append("\"")
+        if !recent.isEmpty { Self.append(recent, called: ",\"recent\":[", to: &text) }
+        text.append(",\"slots\":[")
         for (index, slot) in slots.enumerated() {
             if index > 0 { text.append(",") }
             text.append(slot)
         }
-        text.append("],\"retired\":[")
-        for (index, root) in retired.enumerated() {
+        text.append("]")
+        Self.append(retired, called: ",\"retired\":[", to: &text)
+    }
+
+    private static func append(_ keys: [RetiredRoot], called name: StaticString, to text: inout ByteBuffer) {
+        text.append(name)
+        for (index, key) in keys.enumerated() {
             if index > 0 { text.append(",") }
             text.append("{\"epoch\":")
-            text.append(decimal: Int64(root.epoch))
+            text.append(decimal: Int64(key.epoch))
             text.append(",\"key\":\"")
-            root.sealedRoot.withBytes { text.append(hexadecimal: $0) }
+            key.sealedRoot.withBytes { text.append(hexadecimal: $0) }
             text.append("\"}")
         }
         text.append("]")
@@ -80,7 +88,7 @@ extension KeySlots {
 
     // MARK: Reading
 
-    static let newestFormat = 1
+    static let newestFormat = 2
 
     /// The number of the text's format. Nil when it says none, or is damaged: the end of a later format need not be this one's, but where it is,
     /// its digest fits.
@@ -196,31 +204,47 @@ private struct SlotTextReader {
     }
 
     mutating func slots() -> KeySlots? {
-        guard take("{\"format\":1,\"storeId\":\""), let storeID = hexadecimal(count: KeySlots.storeIDBytes),
+        guard take("{\"format\":"), let format = number(1...Int64(KeySlots.newestFormat)),
+            take(",\"storeId\":\""), let storeID = hexadecimal(count: KeySlots.storeIDBytes),
             take("\",\"epoch\":"), let epoch = number(1...Int64(UInt32.max)), take(",\"nextSlot\":"),
             let nextID = number(2...Int64(UInt32.max)), take(",\"lasting\":\""),
-            let lasting = hexadecimal(count: AEAD.sealedKeyBytes), take("\",\"slots\":[")
+            let lasting = hexadecimal(count: AEAD.sealedKeyBytes), take("\"")
         else { return nil }
         var result = KeySlots(
             storeID: storeID, epoch: UInt32(epoch), nextID: UInt32(nextID), sealedLasting: lasting, slots: [],
             retired: [])
+        if format > 1 {
+            guard take(",\"recent\":["),
+                let recent = keys(atMost: KeySlots.mostRecent, upTo: result.epoch), !recent.isEmpty
+            else { return nil }
+            result.recent = recent
+        }
+        guard take(",\"slots\":[") else { return nil }
         repeat {
             guard result.slots.count < KeySlots.mostSlots, let slot = slot(), slot.id < result.nextID,
                 slot.id > result.slots.last?.id ?? 0
             else { return nil }
             result.slots.append(slot)
         } while take(",")
-        guard take("],\"retired\":[") else { return nil }
-        if take("]") { return result }
+        guard take("],\"retired\":["), let retired = keys(atMost: KeySlots.mostRetired, upTo: result.epoch - 1) else {
+            return nil
+        }
+        result.retired = retired
+        return result
+    }
+
+    /// Keys with their epochs, which rise, up to the list's end.
+    private mutating func keys(atMost limit: Int, upTo epoch: UInt32) -> [KeySlots.RetiredRoot]? {
+        var keys: [KeySlots.RetiredRoot] = []
+        if take("]") { return keys }
         repeat {
-            guard result.retired.count < KeySlots.mostRetired, take("{\"epoch\":"),
-                let old = number(1...Int64(UInt32.max)), UInt32(old) < result.epoch,
-                UInt32(old) > result.retired.last?.epoch ?? 0, take(",\"key\":\""),
+            guard keys.count < limit, take("{\"epoch\":"), let found = number(1...Int64(UInt32.max)),
+                UInt32(found) <= epoch, UInt32(found) > keys.last?.epoch ?? 0, take(",\"key\":\""),
                 let key = hexadecimal(count: AEAD.sealedKeyBytes), take("\"}")
             else { return nil }
-            result.retired.append(KeySlots.RetiredRoot(epoch: UInt32(old), sealedRoot: key))
+            keys.append(KeySlots.RetiredRoot(epoch: UInt32(found), sealedRoot: key))
         } while take(",")
-        return take("]") ? result : nil
+        return take("]") ? keys : nil
     }
 
     private mutating func slot() -> KeySlot? {

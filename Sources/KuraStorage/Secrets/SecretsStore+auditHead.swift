@@ -186,7 +186,9 @@ extension SecretsStore {
             case .secretsSetBack: "the secrets have been set back, and the audit has not"
             case .unbound: "the store's record is altered or missing, and nothing tells where the audit ends"
             }
-        report("secrets: \(what): 'kura secrets audit verify' tells where, 'kura secrets repair' accepts what is there")
+        report(
+            "secrets: \(what): 'kura secrets audit verify' tells where, 'kura secrets repair STOREID' accepts what is there (the storeId of 'kura secrets status')"
+        )
     }
 
     /// The newest change has no record, which was cut off with the end of its turn, or removed: that is in the audit.

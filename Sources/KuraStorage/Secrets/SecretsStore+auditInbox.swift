@@ -48,7 +48,7 @@ extension SecretsStore {
         lockAudit = nil
         trail.moveRest(to: lockTrail)
         guard let sealer = try? auditSealer(), let heads = try? auditHeads(), heads.fault == nil else { return }
-        lockAudit = try? sealer.lock(at: auditReserveHead ?? heads.current ?? AuditHead())
+        lockAudit = (try? sealer.locks(at: auditReserveHead ?? heads.current ?? AuditHead()))?.first
     }
 
     /// Seals what waits, when it is time.
@@ -134,18 +134,21 @@ extension SecretsStore {
         var taken = 0
         // What an earlier look has taken still waits.
         if inboxTaken.isEmpty {
-            let pair = try? BoxKeyPair(seed: ring.key(.auditBox))
-            let lock = try? auditSealer().lock(at: end)
-            guard let pair, let lock else { return }
+            // A rotation may have come since: they are sealed with what was there then.
+            let pairs = ((try? ring.keys(.auditBox)) ?? []).compactMap { try? BoxKeyPair(seed: $0) }
+            let locks = (try? auditSealer().locks(at: end)) ?? []
+            guard !pairs.isEmpty, !locks.isEmpty else { return }
             var leftOut = 0
             var opened = SecretBuffer()
             try forEachRow(SecretRecords.lockPrefix) { item in
-                let isOpen = lock.open(item.value, row: item.key, into: &opened)
+                let isOpen = locks.contains { $0.open(item.value, row: item.key, into: &opened) }
                 take(isOpen ? opened.bytes : Bytes(), item, isUnproved: false, &taken, &leftOut)
             }
             try forEachRow(SecretRecords.inboxPrefix) { item in
-                opened.removeAll()
-                let isOpen = (try? SealedBox.open(item.value, into: &opened, with: pair)) != nil
+                let isOpen = pairs.contains { pair in
+                    opened.removeAll()
+                    return (try? SealedBox.open(item.value, into: &opened, with: pair)) != nil
+                }
                 take(isOpen ? opened.bytes : Bytes(), item, isUnproved: true, &taken, &leftOut)
             }
             if leftOut > 0 {

@@ -44,8 +44,7 @@ import Testing
         return status
     }
 
-    @Test func `what this daemon made is ours, before and behind a rotation, and restored with its keys alone`() throws
-    {
+    @Test func `what this daemon made is ours, and restored with its keys alone`() throws {
         try backup("plain")
         try backup("some", ",\"include\":[\"documents\"]")
         try backup("sealed", ",\"passphrase\":\"open sesame\"")
@@ -67,9 +66,22 @@ import Testing
         close(descriptor)
         #expect(try restore("plain", "--keys", alone) == 0)
         #expect(try restore("some", "--keys", alone) == 1)
-        try client.result("secrets.rotate", "{\"rootKey\":true}")
-        #expect(try origin("plain") == "ours" && origin("some") == "ours")
-        #expect(try restore("some", "--keys", keys) == 0)
+    }
+
+    @Test func `whoever had the keys of before a rotation proves nothing any more`() throws {
+        try backup("before")
+        let earlier = daemon.root + "/earlier"
+        #expect(try Outsider.run("cp -r \(keys) \(earlier) 2>&1").output == "")
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        #expect(try origin("before") == "unproved")
+        #expect(try restore("before", "--keys", keys) == 1)
+        // As of then it is what it was.
+        #expect(try restore("before", "--keys", earlier) == 0)
+        try backup("after")
+        #expect(try origin("after") == "ours")
+        #expect(try restore("after", "--keys", keys) == 0)
+        // A key that is not known then.
+        #expect(try restore("after", "--keys", earlier) == 1)
     }
 
     @Test func `another daemon's is of another host, and what was made while the secrets were sealed is unproved`()
@@ -90,6 +102,37 @@ import Testing
         try backup("locked", ",\"include\":[\"documents\"]")
         try client.result("secrets.unlock")
         #expect(try origin("before") == "ours" && origin("locked") == "unproved")
+    }
+
+    @Test func `a log is added where it lies beside the keys that tell, and else only when asked`() throws {
+        try backup("base")
+        try put("notes", "2", "2")
+        let other = try TemporaryDaemon()
+        let stranger = try other.connect()
+        for number in 0..<5 {
+            try stranger.result("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":\(number)}")
+        }
+        let (ours, theirs) = (daemon.data + "/log", other.data + "/log")
+        #expect(try restore("base", "--at", "newest", "--log", ours, "--keys", keys) == 0)
+        #expect(try restore("base", "--at", "newest", "--log", theirs, "--keys", keys) == 1)
+        #expect(daemon.log.contains("nothing shows whose the log is"), "\(daemon.log)")
+        #expect(try restore("base", "--at", "newest", "--log", theirs, "--unproved") == 0)
+    }
+
+    @Test func `keys of other slots tell as well, and a rotation that was stopped does no harm`() throws {
+        try backup("one")
+        let brought = daemon.root + "/brought"
+        for (what, status) in [
+            ("mv \(brought)/root.key \(brought)/root.key.next", 0 as Int32),
+            ("head -c 32 /dev/zero >\(brought)/root.key.next", 0), ("head -c 32 /dev/zero >\(brought)/root.key", 1),
+            ("rm \(brought)/root.key", 1), ("head -c 31 /dev/zero >\(brought)/root.key", 1),
+        ] {
+            let script = "rm -rf \(brought); cp -r \(keys) \(brought); umask 077; \(what)"
+            #expect(try Outsider.run(script + " 2>&1").output == "")
+            #expect(try restore("one", "--keys", brought) == status, "\(what)")
+        }
+        #expect(try restore("one", "--keys", daemon.root + "/none") == 1)
+        #expect(daemon.log.contains("is no directory of keys"), "\(daemon.log)")
     }
 
     @Test func `a backup that was altered by somebody without the keys is refused, or is unproved`() throws {

@@ -42,7 +42,9 @@ import Testing
             let text = String(decoding: try #require(TemporaryDaemon.contents(path)), as: UTF8.self)
             // Its end is another one too.
             let tail = try #require(text.firstRange(of: ",\"mac\""))
-            let newer = text[..<tail.lowerBound].replacing("{\"format\":1,", with: "{\"format\":2,") + "}\n"
+            let newer =
+                text[..<tail.lowerBound].replacing("{\"format\":1,", with: "{\"format\":\(KeySlots.newestFormat + 1),")
+                + "}\n"
             TemporaryDaemon.write(String(newer), to: path)
             chmod(path, 0o600)
         case .recovery:
@@ -67,7 +69,8 @@ import Testing
         case .tables, .tablesInWAL:
             ["durable/kura.sqlite has layout \(Formats.tables + 1), this version knows \(Formats.tables)"]
         case .log: [".log has log layout \(Formats.log + 1), this version knows \(Formats.log)"]
-        case .keys: ["keys/slots.json has format 2, this version knows 1"]
+        case .keys:
+            ["keys/slots.json has format \(KeySlots.newestFormat + 1), this version knows \(KeySlots.newestFormat)"]
         case .recovery: ["recovered.json has format 2, this version knows 1"]
         case .all: [Kind.tables, .log, .keys, .recovery].flatMap(words)
         }

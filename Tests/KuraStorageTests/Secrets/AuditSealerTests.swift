@@ -39,6 +39,29 @@ import Testing
         #expect(!relabelled.lend { opens($0, .head, "0000000000000001", sealer) })
     }
 
+    @Test
+    func `keys of before a rotation open nothing that is sealed after it, and what they have sealed stays readable`()
+        throws
+    {
+        var keys = try #require(ring.opened)
+        keys.recent = [(2, try SecretKey())]
+        let rotated = try AuditSealer(KeyRing(hostKey: nil, .success(keys), slots: keys.slots))
+        var before = ByteBuffer()
+        var after = ByteBuffer()
+        with("inside", "1") { sealer.seal($0, .block, row: $1, to: &before) }
+        with("inside", "1") { rotated.seal($0, .block, row: $1, to: &after) }
+        #expect(opens(before.bytes, .block, "1", rotated) && opens(after.bytes, .block, "1", rotated))
+        #expect(!opens(after.bytes, .block, "1", sealer))
+        // What was sealed in a lock before the rotation is still taken in.
+        let lock = try #require(sealer.locks(at: AuditHead()).first)
+        var locked = ByteBuffer()
+        with("inside", "locked-1") { lock.seal($0, row: $1, to: &locked) }
+        let locks = try rotated.locks(at: AuditHead())
+        var opened = SecretBuffer()
+        let found = with("locked-1") { row in locks.map { $0.open(locked.bytes, row: row, into: &opened) } }
+        #expect(found == [false, true])
+    }
+
     @Test func `a link says what came before it, which block it is of, and what that holds`() {
         func link(_ previous: SetSum, _ number: UInt64, _ row: String) -> SetSum {
             with(row) { sealer.link(previous, number, $0) }

@@ -48,6 +48,24 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self).hasPrefix("{\"format\":1,\"storeId\":\""))
     }
 
+    @Test func `lasting keys that rotations have added are read back, in a format of their own`() throws {
+        var slots = slots
+        let keys = [try SecretKey(), try SecretKey()]
+        for (epoch, key) in zip([2, 3] as [UInt32], keys) { slots.addRecent(key, epoch: epoch, under: root) }
+        let text = try slots.text(root: root)
+        #expect(String(decoding: text, as: UTF8.self).hasPrefix("{\"format\":2,\"storeId\":\""))
+        let read = try KeySlots(reading: text)
+        #expect(read == slots)
+        let opened = try OpenedKeys(read, text: text, root: root)
+        #expect(opened.recent.map(\.epoch) == [2, 3])
+        #expect(zip(opened.recent, keys).allSatisfy { $0.key.equals($1) })
+        for position in text.indices {
+            var other = text
+            other[position] ^= 1
+            #expect(fault(other), "byte \(position)")
+        }
+    }
+
     @Test func `any byte that is another one, any cut and any addition is damage`() throws {
         let text = try slots.text(root: root)
         for position in text.indices {
