@@ -89,10 +89,7 @@ final class BackupWriter {
         try write(payload.bytes, isFinal: kind == .manifest)
     }
 
-    /// Writes the last frame.
-    /// - Parameters:
-    ///   - manifest: gets its proof.
-    ///   - origin: what it is proved with; nil for no proof.
+    /// Writes the last frame. `manifest` gets its proof, when there is something to prove it with.
     func finish(_ manifest: inout BackupManifest, _ origin: OriginKey?) throws(BackupFault) {
         try flush()
         if let origin { manifest.prove(with: origin, before: GenericHash(copying: whole).finish()) }

@@ -182,7 +182,7 @@ struct KeyFiles: Sendable {
         } catch { throw KeysFault(error) }
     }
 
-    /// - Parameter isOnly: what is in `fresh` is nowhere else: it stays when it cannot be renamed.
+    /// `isOnly`: what is in `fresh` is nowhere else: it stays when it cannot be renamed.
     private func place(_ fresh: String, _ path: String, isOnly: Bool = false) throws(KeysFault) {
         do throws(StorageFault) {
             try Self.strike(.keysRename, path)
