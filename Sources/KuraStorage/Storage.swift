@@ -166,7 +166,8 @@ public actor Storage {
             configuration,
             holdsSecrets: { [unowned ledger = recovery.ledger] in
                 ledger.holdsSecrets || boot.mayHaveSetSecretsAside
-            }, wake: wake, report: report)
+            }, sealedEpoch: { [unowned ledger = recovery.ledger] in SecretRecords.epoch(of: ledger) }, wake: wake,
+            report: report)
         log.compact(to: compactedRev)
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)
         settings = recovery.settings

@@ -250,9 +250,13 @@ final class SecretSealer {
     }
 
     private func epoch(of sealed: Bytes, _ kind: Kind) throws(StoreError) -> UInt32 {
-        guard sealed.count >= Self.overhead, sealed[0] == Self.suite, sealed[1] == kind.rawValue else {
-            throw .integrity
-        }
+        guard let epoch = Self.epoch(in: sealed, kind) else { throw .integrity }
+        return epoch
+    }
+
+    /// What a row says in clear of the key that it is sealed with; nil when it is no such row.
+    static func epoch(in sealed: Bytes, _ kind: Kind) -> UInt32? {
+        guard sealed.count >= overhead, sealed[0] == suite, sealed[1] == kind.rawValue else { return nil }
         return UInt32(littleEndian: sealed.loadUnaligned(fromByteOffset: 2, as: UInt32.self))
     }
 

@@ -46,6 +46,9 @@ public final class SecretsCheckup {
     /// Damages that are kept.
     public static let mostDamages = 1000
     public internal(set) var isDone = false
+    /// The block of the audit to go on with, once the services are through; nil for the oldest.
+    var auditBlock: UInt64?
+    var hasReadAudit = false
     private var names = ByteBuffer()
 
     // The service under way.
@@ -136,6 +139,9 @@ extension SecretsStore {
         return ledger.scopes.find(.secrets, scopeName.bytes)
     }
 
+    /// Blocks of the audit that are looked at between two looks at the clock.
+    private static let auditBlocks = 8
+
     /// Goes on for a slice.
     /// - Throws: `.sealed` when they were locked meanwhile; `.preparing` when it is to go on in the next turn; `.cold`.
     public func goOn(_ checkup: SecretsCheckup) throws(StoreError) {
@@ -165,6 +171,11 @@ extension SecretsStore {
             finish(checkup, place)
         }
         if checkup.only == nil {
+            while !checkup.hasReadAudit {
+                guard monotonicNanoseconds() < deadline else { throw .preparing }
+                checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
+                checkup.hasReadAudit = checkup.auditBlock == nil
+            }
             if !agrees(vault) { checkup.note(SecretDamage(what: .store)) }
             if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
         }

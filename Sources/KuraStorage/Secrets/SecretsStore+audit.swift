@@ -124,7 +124,9 @@ extension SecretsStore {
     /// Looks at the end of the audit, once after unlocking: its head is that of the store's record, and nothing is behind it.
     /// - Throws: `.integrity` when that is not so; `.cold`, `.unreadable`.
     public func prepareAudit() throws(StoreError) {
-        guard ring.isUnlocked, checkedAuditOf != ring.generation else { return }
+        guard ring.isUnlocked else { return }
+        guard brokenAudit?.generation != ring.generation else { throw .integrity }
+        guard checkedAuditOf != ring.generation else { return }
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
         let heads = try auditHeads()

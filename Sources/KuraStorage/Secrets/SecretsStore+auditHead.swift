@@ -94,7 +94,7 @@ extension SecretsStore {
 
     /// Whether the audit is that of the secrets, as far as its head tells.
     var isAuditOfSecrets: Bool {
-        guard let heads = try? auditHeads() else { return false }
+        guard let heads = try? auditHeads(), brokenAudit?.generation != ring.generation else { return false }
         return heads.fault == nil
     }
 
@@ -228,8 +228,29 @@ extension SecretsStore {
                 isWhole = false
             }
         }
+        if isWhole, let broken = brokenAudit, broken.generation == ring.generation {
+            isWhole = try cut(&head, behind: broken.block, sealer)
+        }
         if !isWhole { (head.oldest, head.oldestRecord, head.bytes) = (head.newest + 1, head.newestRecord + 1, 0) }
         return head == AuditHead() ? nil : head
+    }
+
+    /// Has the audit begin behind a block that is missing or altered.
+    /// - Returns: false when nothing whole follows it.
+    private func cut(_ head: inout AuditHead, behind broken: UInt64, _ sealer: AuditSealer) throws(StoreError) -> Bool {
+        guard broken >= head.oldest, broken < head.newest else { return broken < head.oldest }
+        guard let (block, _) = try openChecked(broken + 1, sealer) else { return false }
+        let (all, left) = (head.newest - head.oldest + 1, head.newest - broken)
+        // About: nobody has counted what has gone.
+        head.bytes = head.bytes / all * left
+        (head.oldest, head.oldestRecord) = (block.number, block.firstRecord)
+        return true
+    }
+
+    /// A block is missing or altered: that is told, and found by whoever asks.
+    func noteBroken(_ block: UInt64) {
+        brokenAudit = (ring.generation, block)
+        tell(.record)
     }
 
     /// Whether there is a row of that block, whatever is in it.

@@ -47,14 +47,23 @@ extension SecretsStore {
         if next.block < head.oldest { next = AuditPosition(block: head.oldest, record: 0) }
         if position == nil, since > 0 { next.block = try firstBlock(since, head, sealer) }
         var left = most
+        var taken = 0
         while next.block <= head.newest {
             guard left > 0 else { return next }
             left -= 1
-            guard let (block, _) = try openBlock(next.block, sealer) else { throw .integrity }
+            guard let (block, _) = try openChecked(next.block, sealer) else {
+                noteBroken(next.block)
+                // What comes before it is shown first.
+                guard taken > 0 else { throw .integrity }
+                return next
+            }
             var stop: AuditPosition?
             let isWhole = block.forEach { record in
                 guard record.number >= next.record, record.lastAt >= since else { return true }
-                if body(record) { return true }
+                if body(record) {
+                    taken += 1
+                    return true
+                }
                 stop = AuditPosition(block: block.number, record: record.number)
                 return false
             }
@@ -150,7 +159,10 @@ extension SecretsStore {
         if number > head.oldest {
             // The one before has been checked; what follows it is held against it.
             number -= 1
-            guard let (before, row) = try openChecked(number, sealer) else { return check.failing(.record, 0) }
+            guard let (before, row) = try openChecked(number, sealer) else {
+                noteBroken(number)
+                return check.failing(.record, 0)
+            }
             link = sealer.link(before.previous, number, row)
             expected = before.nextRecord
             number += 1
@@ -164,13 +176,17 @@ extension SecretsStore {
             left -= 1
             guard let (found, row) = try openChecked(number, sealer), link == nil || found.previous == link,
                 found.firstRecord == expected
-            else { return check.failing(.record, expected) }
+            else {
+                noteBroken(number)
+                return check.failing(.record, expected)
+            }
             link = sealer.link(found.previous, number, row)
             expected = found.nextRecord
             check.records += UInt64(found.count)
             number += 1
         }
         if head.newest >= head.oldest, link != head.link || expected != head.newestRecord + 1 {
+            noteBroken(head.newest)
             return check.failing(.record, expected)
         }
         return check

@@ -143,7 +143,7 @@ extension SecretsStore {
         }
         // Everything is looked at again.
         forgetVault()
-        (checkedAuditOf, toldAuditOf) = (nil, nil)
+        (checkedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil)
         report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }

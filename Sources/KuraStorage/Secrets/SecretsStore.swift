@@ -51,6 +51,8 @@ public final class SecretsStore {
     var auditReserveInLog: UInt64?
     /// The end of the audit has been looked at since the store was unlocked.
     var checkedAuditOf: UInt64?
+    /// A block of the audit that was found missing or altered since the store was unlocked. Nothing more is put into such an audit.
+    var brokenAudit: (generation: UInt64, block: UInt64)?
     /// The operator was told what is wrong with the audit since the store was unlocked.
     var toldAuditOf: UInt64?
     /// It was looked, once, whether the newest change on the disk has its record in the audit.

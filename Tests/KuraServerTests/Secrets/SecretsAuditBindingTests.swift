@@ -80,6 +80,30 @@ import Testing
         #expect(try repair().first == 4)
     }
 
+    @Test(arguments: [true, false])
+    func `a record that is missing in the midst is named everywhere, and a repair goes on behind it`(
+        isFoundByVerify: Bool
+    ) throws {
+        try put("a", "b", "c", "d", "e")
+        #expect(daemon.terminate() == 0)
+        let rows = try tables().rows(ofAudit: true)
+        #expect(rows.count == 6)
+        try tables().delete(rows[3])
+        if isFoundByVerify {
+            try start()
+            let admin = try roles.connect("admin")
+            let found = try admin.result("secrets.verify")
+            #expect(found["damaged"]?.elements.contains { $0["what"]?.text == "audit" } == true, "\(found)")
+            #expect(try admin.result("secrets.status")["integrity"]?.text == "damaged")
+            #expect(daemon.terminate() == 0)
+        }
+        try expect("record", firstBroken: 3, "a record of the audit has been altered or removed")
+        // What comes before it is shown.
+        let page = try roles.connect("admin").result("secrets.audit")
+        #expect(page["records"]?.elements.map { $0["number"]?.int } == [1, 2] && page["cursor"] != nil, "\(page)")
+        #expect(try repair().first == 4)
+    }
+
     @Test func `an audit of some changes ago beside secrets of now is named`() throws {
         try put("a", "b")
         #expect(daemon.terminate() == 0)

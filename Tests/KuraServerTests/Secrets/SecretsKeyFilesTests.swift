@@ -57,6 +57,40 @@ import Testing
         try expectUnlocking()
     }
 
+    @Test func `keys of before a rotation that are put back open nothing and change nothing`() throws {
+        let earlier = daemon.root + "/earlier"
+        let later = daemon.root + "/later"
+        #expect(try Outsider.run("cp -a \(keys) \(earlier) 2>&1").output == "")
+        try daemon.start()
+        let client = try daemon.connect()
+        try client.result("secrets.rotate", Self.rotation)
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"b\",\"secret\":\"new\"}")
+        #expect(daemon.terminate() == 0)
+        #expect(try Outsider.run("mv \(keys) \(later) && cp -a \(earlier) \(keys) 2>&1").output == "")
+        try daemon.start()
+        let stale = try daemon.connect()
+        let status = try stale.result("secrets.status")
+        #expect(status["state"]?.text == "unusable", "\(status)")
+        #expect(status["reason"]?.text?.contains("older than the secrets") == true, "\(status)")
+        for (method, params) in [
+            ("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}"), ("secrets.unlock", "{\"passphrase\":\"words\"}"),
+            ("secrets.put", "{\"service\":\"s\",\"account\":\"c\",\"secret\":\"x\"}"),
+            ("secrets.repair", "{\"service\":\"s\",\"confirm\":\"s\"}"),
+        ] {
+            let kind = try stale.refusal(method, params)["kind"]?.text
+            #expect(kind == (method == "secrets.unlock" ? "integrity" : "sealed"), "\(method): \(kind ?? "")")
+        }
+        // Put back while it runs, they open.
+        #expect(try Outsider.run("rm -r \(keys) && mv \(later) \(keys) 2>&1").output == "")
+        try stale.result("secrets.unlock")
+        for (account, secret) in [("a", "x"), ("b", "new")] {
+            let found = try stale.result("secrets.get", "{\"service\":\"s\",\"account\":\"\(account)\"}")
+            #expect(found["secret"]?.text == secret)
+        }
+        #expect(try stale.result("secrets.status")["integrity"]?.text != "damaged")
+        #expect(try stale.result("secrets.auditVerify")["valid"]?.bool == true)
+    }
+
     private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":30000}"
 
     @Test func `a copy of root.key opens what it opened, and nothing that is new after a rotation`() throws {
