@@ -45,7 +45,7 @@ enum FileSystem {
             close(descriptor)
             throw isOther
         }
-        // Whoever is passed it reads as from any other file.
+        // The descriptor may go to another process, whose reads wait as those of any other file do.
         _ = csys_fcntl(descriptor, F_SETFL, 0)
         return descriptor
     }

@@ -79,7 +79,7 @@ extension Call {
             throw .error(RPCError(.noSpace, hint: "the audit has no room, and the role's auditFailure is closed"))
         }
         do throws(StoreError) { try storage.secrets.prepareAudit() } catch {
-            // What has to be read in is waited for in any role: a change must not be on the disk before its record.
+            // Every role waits for a part of the audit that is read in: no change is on the disk before its record.
             if goesWithout, error != .cold { return }
             guard error == .integrity else { throw Refusal(error, call: self) }
             throw .error(

@@ -64,7 +64,7 @@ public struct BackupManifest: Equatable, Sendable {
     /// Namespaces and entries of the model cache, in a seed bundle.
     public var namespaces = 0
     public var models = 0
-    /// What it says of its origin; nil when it was made without keys.
+    /// The proof of origin; nil when the daemon had no keys at hand.
     var proof: BackupProof?
 
     public init() {}

@@ -12,7 +12,7 @@ public enum BackupOrigin: String, Sendable {
     case unproved
 }
 
-/// What a backup says of its origin: the last member of its manifest, which nothing else of its text can look like.
+/// The proof of a backup's origin. It is the last member of the manifest, and is read from the end of the text alone.
 ///
 ///     ,"origin":{"storeId":"<32 digits>","mac":"<64 digits>"}}
 ///
@@ -111,7 +111,7 @@ public struct OriginKey: Sendable {
             }
         }
         guard let place else { throw .forged }
-        // Whoever had the root key of before a rotation can have made it since.
+        // The proof is of a key from before a rotation: a thief of that key can make it today.
         return place == 0 ? .ours : .unproved
     }
 }

@@ -136,7 +136,7 @@ struct KeyOpener {
             }
         }
         guard missing.isEmpty else { throw .keysNeeded(missing) }
-        // Who has a copy of the file has the root key of until now, and of no later time.
+        // A copy of the old file opens the root keys up to now. The new file opens the next one.
         for slot in keys.slots.slots where slot.kind == .keyFile {
             known[slot.id] = try sources.files.makeKey(sources.files.nextKeyPath)
         }

@@ -21,7 +21,7 @@ public enum KeyPurpose: Sendable, Hashable, CaseIterable {
     /// Hashes what a namespace has, so that what is missing shows.
     case chain
 
-    /// What a rotation does to it.
+    /// What a rotation does to a key.
     public enum Lifetime: Sendable {
         /// It follows from the root key, and another one takes its place. What it has sealed is sealed anew, and then it goes.
         case epoch
