@@ -265,7 +265,15 @@ extension Link {
         }
         received.removeFirst(start)
         scanned -= start
+        closeUnasked()
         try checkLine(scanned)
+    }
+
+    /// Closes descriptors that no call under way is to have: the next that wants one would take them for its own. With them ends what was lost, since
+    /// none is left that could be taken for another.
+    private func closeUnasked() {
+        guard !descriptors.isEmpty, lock.withLock({ _ in wanting == 0 }) else { return }
+        descriptors.removeAll()
     }
 
     /// - Parameter bytes: what has come of a line that has not ended.

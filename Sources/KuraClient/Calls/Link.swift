@@ -44,6 +44,8 @@ final class Link: @unchecked Sendable {
     var queueTail: PendingCall?
     /// Sent and not answered.
     var inFlight = 0
+    /// Of those, how many a descriptor is to come with.
+    var wanting = 0
     /// Lines that nobody has begun to send, and where in them descriptors go along.
     var output = ByteBuffer()
     var marks: [Mark] = []
@@ -233,6 +235,7 @@ final class Link: @unchecked Sendable {
     func put(_ call: PendingCall) {
         call.phase = .sent
         inFlight += 1
+        if call.wantsDescriptor { wanting += 1 }
         if call.reply.wipes { bringsSecrets.store(true, ordering: .relaxed) }
         if call.request.wipes { output.wipes = true }
         if let descriptor = call.passing { marks.append(Mark(offset: output.count, descriptor: descriptor)) }
@@ -292,7 +295,10 @@ final class Link: @unchecked Sendable {
 
     /// The outcome of a call that is no longer queued or under way. `woken` has whom to wake.
     func give(_ call: PendingCall, _ outcome: PendingCall.Outcome, _ failure: KuraError? = nil) {
-        if call.phase == .sent { inFlight -= 1 }
+        if call.phase == .sent {
+            inFlight -= 1
+            if call.wantsDescriptor { wanting -= 1 }
+        }
         if call.isAbandoned { return settle(call) }
         call.phase = .done
         call.outcome = outcome

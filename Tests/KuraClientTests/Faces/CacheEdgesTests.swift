@@ -1,3 +1,5 @@
+import CSyscalls
+import Glibc
 import KuraClient
 import Synchronization
 import Testing
@@ -89,6 +91,49 @@ import Testing
         let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
         let error = await #expect(throws: KuraError.self) { try await kura.blobs["n"].get("k") }
         #expect(error?.kind == .descriptorMissing && error?.advice.contains("ulimit") == true)
+        await kura.close()
+    }
+
+    /// Sends a line that a file comes with, which has these bytes.
+    private static func send(_ line: String, _ content: String, _ connection: FakeDaemon.Connection) {
+        var template = Array("/tmp/kura-fake-XXXXXX".utf8CString)
+        let file = mkstemp(&template)
+        unlink(template)
+        write(file, content, content.utf8.count)
+        let bytes = Array((line + "\n").utf8)
+        _ = csys_send_descriptor(connection.descriptor, bytes, bytes.count, file)
+        close(file)
+    }
+
+    /// What `blobs.get` answers.
+    private static func found(_ line: String, _ bytes: Int) -> String {
+        reply(
+            line,
+            #"{"found":true,"bytes":\#(bytes),"digest":"d","createdAt":"2030-01-01T00:00:00.000Z","expiresAt":"2030-01-01T00:00:00.000Z"}"#
+        )
+    }
+
+    @Test func `descriptors that nobody has asked for are kept for nobody, and taken for no other`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                if line.contains("blobs.get") {
+                    Self.send(Self.found(line, 5), "right", connection)
+                } else {
+                    // More than are kept: behind these nobody would know which is whose.
+                    for _ in 0..<100 {
+                        Self.send(#"{"jsonrpc":"2.0","method":"progress","params":{}}"#, "wrong", connection)
+                    }
+                    connection.send(Self.reply(line, "{}"))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        for _ in 0..<2 {
+            _ = try await kura.call("storage.ping", json: [])
+            let blob = try #require(try await kura.blobs["n"].get("k"))
+            #expect(String(decoding: blob.copy(), as: UTF8.self) == "right")
+        }
         await kura.close()
     }
 
