@@ -51,6 +51,26 @@ import Testing
         await kura.close()
     }
 
+    @Test(arguments: ["epochChanged", "compacted", "invalidParams"])
+    func `a stream whose revision is refused though it has named none ends, and does not ask for ever`(
+        kind: String
+    ) async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                connection.send(FakeDaemon.error(line, kind, #","parameter":"afterRev""#))
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: Self.patient)
+        for rev: Int64? in [nil, 5] {
+            let events = kura.changes(afterRev: rev).makeAsyncIterator()
+            let error = await #expect(throws: KuraError.self) { try await events.next() }
+            #expect(error?.kind.rawValue == kind)
+        }
+        #expect(fake.lines(with: "changes.watch").count == 3)
+        await kura.close()
+    }
+
     @Test func `what a reader has taken is not told again, though too much comes while it looks at it`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }

@@ -251,11 +251,13 @@ extension Link {
 
     private func refused(_ subscription: Subscription, _ error: KuraError) {
         subscription.isBegun = false
+        // Who has named no revision is not asked again at once: it would be answered the same.
+        let hasNamedRev = subscription.rev != nil && subscription.missed == nil
         switch error.kind {
-        case .epochChanged: subscription.missed = .epochChanged
-        case .compacted: subscription.missed = .compacted
+        case .epochChanged where hasNamedRev: subscription.missed = .epochChanged
+        case .compacted where hasNamedRev: subscription.missed = .compacted
         // A revision that has not been given out: it is of another history.
-        case .invalidParams where error.parameter == "afterRev": subscription.missed = .epochChanged
+        case .invalidParams where hasNamedRev && error.parameter == "afterRev": subscription.missed = .epochChanged
         case .overloaded, .shuttingDown:
             subscription.isPutOff = true
             return hurry(to: Clock.now() + 200_000_000)
