@@ -46,4 +46,18 @@ extension KuraError {
     static func badAnswer(_ method: String) -> KuraError {
         KuraError(.badReply, "the daemon's answer lacks what the protocol promises", method: method)
     }
+
+    /// Where the next page of a list begins.
+    /// - Parameters:
+    ///   - cursor: as the page has it; nil at the end.
+    ///   - last: what led to the page.
+    ///   - method: what was called.
+    /// - Returns: `cursor`.
+    /// - Throws: `badReply` when it leads to the same page again, which would be asked for for ever.
+    static func next(_ cursor: String?, after last: String?, _ method: String) throws(KuraError) -> String? {
+        guard cursor == nil || cursor != last else {
+            throw KuraError(.badReply, "a page of the daemon's list leads to itself", method: method)
+        }
+        return cursor
+    }
 }

@@ -62,7 +62,7 @@ public struct BlobList: AsyncSequence, Sendable {
                 let answer = try await list.cache.kura.call("blobs.list", parameters)
                 guard let parts = answer["blobs"].flatMap(JSONElements.read) else { throw .badAnswer("blobs.list") }
                 page = parts.compactMap { JSONObject($0).flatMap { BlobInfo($0) } }[...]
-                cursor = answer.string("cursor")
+                cursor = try KuraError.next(answer.string("cursor"), after: cursor, "blobs.list")
                 isAtEnd = cursor == nil
             }
             return page.removeFirst()

@@ -137,7 +137,8 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
                 let size = Swift.min(query.size, left ?? .max)
                 let page = try await query.page(from: cursor, size: size)
                 cursor = page.cursor
-                left = left.map { $0 - page.documents.count }
+                // Never below: a page may have more than it was asked for.
+                left = left.map { Swift.max(0, $0 - page.documents.count) }
                 isAtEnd = cursor == nil
                 return page.documents.isEmpty && isAtEnd ? nil : page
             }
@@ -168,6 +169,7 @@ where Model: Codable & Identifiable & Sendable, Model.ID: Codable & Sendable {
         parameters.add("limit", size)
         parameters.add("cursor", cursor)
         let answer = try await collection.kura.call(method, parameters)
-        return (try DocumentRow.rows(answer["documents"], method), answer.integer("rev"), answer.string("cursor"))
+        let next = try KuraError.next(answer.string("cursor"), after: cursor, method)
+        return (try DocumentRow.rows(answer["documents"], method), answer.integer("rev"), next)
     }
 }

@@ -97,7 +97,7 @@ public struct ServiceSecrets: Sendable {
             let page: Page = try await kura.call(
                 "secrets.list", Params(service: service, attributes: attributes, cursor: cursor), options: options)
             items += page.items
-            cursor = page.cursor
+            cursor = try KuraError.next(page.cursor, after: cursor, "secrets.list")
         } while cursor != nil
         return items
     }

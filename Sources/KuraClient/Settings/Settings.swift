@@ -99,7 +99,7 @@ public struct DomainSettings: Sendable {
             let page: Page = try await kura.call(
                 "settings.list", Params(domain: domain, prefix: prefix, cursor: cursor), options: options)
             values.merge(page.values) { _, later in later }
-            cursor = page.cursor
+            cursor = try KuraError.next(page.cursor, after: cursor, "settings.list")
             first = first ?? page.rev
         } while cursor != nil
         return (values, first ?? 0)

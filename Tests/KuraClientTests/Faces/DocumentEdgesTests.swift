@@ -134,6 +134,48 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a list of which a page leads to itself ends with an error, and not never`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            let lists = [
+                ("settings.list", #""values":{}"#), ("secrets.list", #""items":[]"#), ("blobs.list", #""blobs":[]"#),
+                ("documents.", #""documents":[]"#),
+            ]
+            while let line = connection.line() {
+                let members = lists.first { line.contains($0.0) }?.1 ?? ""
+                connection.send(FakeDaemon.reply(line, "{\(members),\"rev\":1,\"cursor\":\"again\"}"))
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let cards = kura.documents("cards", of: OldCard.self)
+        #expect(await kind { _ = try await kura.settings["app"].list() } == .badReply)
+        #expect(await kind { _ = try await kura.secrets["mail"].list() } == .badReply)
+        #expect(await kind { for try await _ in kura.blobs["n"].list() {} } == .badReply)
+        #expect(await kind { _ = try await cards.list().all() } == .badReply)
+        #expect(await kind { _ = try await cards.find().all() } == .badReply)
+        #expect(fake.lines(with: ".list").count == 8 && fake.lines(with: ".find").count == 2)
+        await kura.close()
+    }
+
+    @Test func `a page of more documents than were asked for ends a query all the same`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var pages = 0
+            while let line = connection.line() {
+                pages += 1
+                let rows = ["a", "b"].map { #"{"id":"\#($0)","rev":1,"value":{"id":"\#($0)","deck":"fr"}}"# }
+                connection.send(
+                    FakeDaemon.reply(
+                        line, #"{"documents":[\#(rows.joined(separator: ","))],"rev":1,"cursor":"\#(pages)"}"#))
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let cards = kura.documents("cards", of: OldCard.self)
+        #expect(try await cards.list().limit(1).all().count == 2)
+        #expect(fake.lines(with: "documents.list").count == 1)
+        await kura.close()
+    }
+
     @Test func `indexes that are there are not configured again`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }
