@@ -35,6 +35,28 @@ import Testing
         func wait() { while !isDone.withLock({ $0 }) { usleep(1_000) } }
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `an introduction with any number of limits is read in no more time than its length takes`() async throws {
+        let limits = (0..<100_000).map { "\"limit\($0)\":\($0)" }.joined(separator: ",")
+        let fake = try FakeDaemon { _, connection in
+            guard connection.line() != nil else { return }
+            let text =
+                #"{"jsonrpc":"2.0","id":0,"result":{"server":"kurad","version":"9","protocol":1,"limits":{\#(limits),"none":"x"}}}"#
+            var rest = Array((text + "\n").utf8)[...]
+            while !rest.isEmpty {
+                let sent = Array(rest).withUnsafeBytes {
+                    Glibc.send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard sent > 0 else { return }
+                rest = rest.dropFirst(sent)
+            }
+            _ = connection.line()
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(600)))
+        #expect(kura.server?.limits.count == 100_000 && kura.server?.limits["limit99999"] == 99_999)
+        await kura.close()
+    }
+
     @Test func `a call has its time while the daemon takes no connection, and the next one is answered when it does`()
         async throws
     {

@@ -1,3 +1,4 @@
+import KuraBytes
 import KuraProtocol
 
 /// Who is at the other end, as `session.hello` answers.
@@ -43,7 +44,9 @@ public struct KuraServer: Sendable {
         epoch = hello.string("epoch") ?? ""
         role = hello.string("role") ?? ""
         var limits: [String: Int64] = [:]
-        for name in hello.object("limits")?.names ?? [] { limits[name] = hello.object("limits")?.integer(name) }
+        for (name, value) in hello.object("limits")?.entries ?? [] {
+            limits[name] = value.withBytes { JSONNumber.integer($0) }
+        }
         self.limits = limits
     }
 }
