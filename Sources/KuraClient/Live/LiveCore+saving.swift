@@ -62,6 +62,8 @@ extension LiveCore {
         defer { state.withLock { $0.save = nil } }
         // What is edited while this goes on waits for its own interval.
         var due = state.withLock { $0.entries.unsettled }
+        // So many conflicts are no others' changes any more: what is left waits for the next interval.
+        var left = due.count + Self.mostConflicts
         while true {
             let writes = begin(due)
             if writes.isEmpty { return nil }
@@ -74,7 +76,8 @@ extension LiveCore {
                     due.subtract(writes.map(\.key))
                 case .conflict(let operation, _):
                     finish(writes, nil)
-                    guard writes.indices.contains(operation) else { return .badAnswer("transaction.apply") }
+                    left -= 1
+                    guard writes.indices.contains(operation), left > 0 else { return .badAnswer("transaction.apply") }
                     try await lookAgain(writes[operation].key)
                 }
             } catch {
@@ -90,6 +93,9 @@ extension LiveCore {
 
     /// Most operations of a transaction, and about how many bytes of them.
     private static var most: (operations: Int, bytes: Int) { (1000, 4 << 20) }
+
+    /// Most conflicts of one save, besides one for each document.
+    private static var mostConflicts: Int { 1000 }
 
     /// Takes what is to be saved next.
     private func begin(_ due: Set<String>) -> [DocumentWrite] {

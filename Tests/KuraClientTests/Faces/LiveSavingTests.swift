@@ -54,6 +54,31 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a save that is told of conflicts for ever ends, and is tried again after its interval`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            var rev = 1
+            while let line = connection.line() {
+                if Self.begins(line, connection) { continue }
+                if line.contains("transaction.apply") {
+                    connection.send(FakeDaemon.error(line, "conflict", #","operation":0"#))
+                } else {
+                    rev += 1
+                    connection.send(
+                        FakeDaemon.reply(line, #"{"rev":\#(rev),"value":{"id":"a","due":0,\#(Self.card)}}"#))
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        let live = try kura.documents("cards", of: Card.self).live(saving: .every(.seconds(3600)))
+        await live.loaded()
+        live.update("a") { $0.due = 1 }
+        #expect(await kind { try await live.flush() } == .badReply)
+        #expect(!live.isSaved && live["a"]?.due == 1, "the edit stays in sight")
+        #expect(fake.lines(with: "transaction.apply").count < 2000)
+        await kura.close(patience: .zero)
+    }
+
     @Test func `who wants it saved while a save is under way has another behind it`() async throws {
         let fake = try FakeDaemon { _, connection in
             guard connection.hello() else { return }
