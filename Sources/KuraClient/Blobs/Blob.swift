@@ -48,12 +48,14 @@ public final class Blob: Sendable {
     private let start: UnsafeRawPointer
     private let count: Int
 
-    /// - Throws: `badReply` when the file is shorter than it should be, `noSpace` when there are no addresses for it.
+    /// - Throws: `badReply` when it is no file, or shorter than it should be, `noSpace` when there are no addresses for it.
     init(_ file: OwnedDescriptor, bytes: Int) throws(KuraError) {
         var status = stat()
         // Safety: the kernel fills one `stat`, which is ours.
-        guard unsafe fstat(file.number, &status) == 0, Int(status.st_size) >= bytes else {
-            throw KuraError(.badReply, "the descriptor has fewer bytes than the blob", method: "blobs.get")
+        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            Int(status.st_size) >= bytes
+        else {
+            throw KuraError(.badReply, "the descriptor is no file with as many bytes as the blob", method: "blobs.get")
         }
         // Safety: a new map of its own; its address is looked at before it is used.
         let map = unsafe mmap(nil, bytes, PROT_READ, MAP_PRIVATE, file.number, 0)

@@ -16,7 +16,7 @@ public struct BlobInfo: Sendable, Equatable {
     public let isParent: Bool
 
     init?(_ answer: JSONObject, key: String? = nil, variant: String? = nil) {
-        guard let key = key ?? answer.string("key"), let bytes = answer.integer("bytes"),
+        guard let key = key ?? answer.string("key"), let bytes = answer.integer("bytes"), bytes >= 0,
             let digest = answer.string("digest"), let createdAt = answer.string("createdAt"),
             let expiresAt = answer.string("expiresAt")
         else { return nil }

@@ -137,6 +137,29 @@ import Testing
         await kura.close()
     }
 
+    @Test func `a blob is a file of its length, and nothing else that has a descriptor`() async throws {
+        let fake = try FakeDaemon { _, connection in
+            guard connection.hello() else { return }
+            while let line = connection.line() {
+                if line.contains("short") {
+                    Self.send(Self.found(line, 5), "four", connection)
+                } else if line.contains("negative") {
+                    Self.send(Self.found(line, -5), "right", connection)
+                } else {
+                    let directory = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                    let bytes = Array((Self.found(line, 5) + "\n").utf8)
+                    _ = csys_send_descriptor(connection.descriptor, bytes, bytes.count, directory)
+                    close(directory)
+                }
+            }
+        }
+        let kura = try await Kura.connect(to: fake.path, options: .init(timeout: .seconds(120)))
+        for key in ["short", "negative", "directory"] {
+            #expect(await kind { _ = try await kura.blobs["n"].get(key) } == .badReply, "\(key)")
+        }
+        await kura.close()
+    }
+
     @Test func `a selector that is no JSON object is refused before anything is asked`() async throws {
         let daemon = try FaceDaemon()
         let kura = try await daemon.client()
