@@ -87,7 +87,7 @@ let package = Package(
             "KuraServerTests",
             [
                 "KuraBytes", "KuraJSON", "KuraServer", "KuraProtocol", "JSONSchema", "KuraSocket", "KuraStorage",
-                "KuraTesting", "KuraTransport", "SQLite", "Sodium",
+                "KuraTesting", "KuraTransport", "SQLite", "Sodium", "CSyscalls",
             ]),
         tests(
             "KuraClientTests",

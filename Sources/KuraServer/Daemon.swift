@@ -196,8 +196,12 @@ public enum Daemon {
 
     /// Our data directory's lock says nothing about somebody else's daemon that serves other data under this path.
     private static func refuseLiveSocket(_ path: String) throws {
-        guard unsafe access(path, F_OK) == 0, let probe = try? Socket.connect(to: path) else { return }
-        _ = probe
+        guard unsafe access(path, F_OK) == 0 else { return }
+        // A daemon that is stopped, or has more to do than it can, takes nobody: its queue is full, and who would wait for room waits for ever.
+        do throws(SystemError) { _ = try Socket.connect(to: path, waits: false) } catch {
+            // A full queue is somebody's, and so is a socket of another kind, which may be the service manager's own.
+            guard error.code == EAGAIN || error.code == EPROTOTYPE else { return }
+        }
         throw StorageFault.inUse(pid: nil, path: path)
     }
 

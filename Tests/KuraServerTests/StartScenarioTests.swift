@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 import Testing
 
@@ -19,6 +20,34 @@ import Testing
         let daemon = try TemporaryDaemon()
         #expect(try daemon.run(["--data-dir", daemon.root + "/other", "--socket", daemon.socket]) == 1)
         try daemon.connect().result("storage.ping")
+    }
+
+    @Test func `a live socket whose queue is full, or that is of another kind, is left to whom it belongs`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        func refuses() throws {
+            var before = stat()
+            try #require(lstat(daemon.socket, &before) == 0)
+            #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 1)
+            var after = stat()
+            #expect(lstat(daemon.socket, &after) == 0 && after.st_ino == before.st_ino)
+            unlink(daemon.socket)
+        }
+        let listener = csys_stream_socket()
+        try #require(csys_bind_unix(listener, daemon.socket) == 0 && listen(listener, 1) == 0)
+        var others: [Int32] = []
+        defer { for descriptor in others + [listener] { close(descriptor) } }
+        // As many as the queue has room for.
+        while true {
+            let descriptor = csys_stream_socket()
+            try #require(descriptor >= 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+            others.append(descriptor)
+            if csys_connect_unix(descriptor, daemon.socket) != 0 { break }
+        }
+        try refuses()
+        let datagrams = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        others.append(datagrams)
+        try #require(csys_bind_unix(datagrams, daemon.socket) == 0)
+        try refuses()
     }
 
     @Test func `a stale socket file is replaced, another kind of file is not`() throws {
