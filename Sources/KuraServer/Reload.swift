@@ -99,6 +99,11 @@ extension Server {
                     journal.log(.warning, "takes a restart to change", [("key", name)])
                 }
                 apply(found, storage)
+                for socket in sockets where !socket.listener.isInPlace {
+                    journal.log(
+                        .warning, "a socket's file is gone, or another's: nobody comes in by it until a restart",
+                        [("socket", socket.rule.path)])
+                }
                 journal.log(
                     .info, "configuration read again",
                     [

@@ -101,6 +101,15 @@ public struct Listener: ~Copyable {
         descriptor = -1
     }
 
+    /// Whether its path leads to it still: its file may have been removed, renamed, or replaced by another, which nobody is told of.
+    ///
+    /// Safety: the kernel fills one `stat`, which is ours.
+    public var isInPlace: Bool {
+        guard descriptor >= 0, let path else { return true }
+        var information = stat()
+        return unsafe lstat(path, &information) == 0 && UInt64(information.st_ino) == inode
+    }
+
     private borrowing func release() {
         guard descriptor >= 0 else { return }
         if let path, let directory {

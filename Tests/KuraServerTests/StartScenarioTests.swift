@@ -50,6 +50,24 @@ import Testing
         try refuses()
     }
 
+    @Test func `a socket whose file is gone is told of at SIGHUP, and what took its place stays at the end`() throws {
+        let daemon = try TemporaryDaemon()
+        func warnings() throws -> Int {
+            let before = daemon.log.occurrences(of: "configuration read again")
+            Glibc.kill(daemon.pid, SIGHUP)
+            let deadline = now() + 60
+            while daemon.log.occurrences(of: "configuration read again") == before, now() < deadline { usleep(2000) }
+            return daemon.log.occurrences(of: "nobody comes in by it")
+        }
+        #expect(try warnings() == 0)
+        unlink(daemon.socket)
+        #expect(try warnings() == 1)
+        TemporaryDaemon.write("precious", to: daemon.socket)
+        #expect(try warnings() == 2)
+        #expect(daemon.terminate() == 0)
+        #expect(TemporaryDaemon.contents(daemon.socket) == Array("precious".utf8))
+    }
+
     @Test func `a stale socket file is replaced, another kind of file is not`() throws {
         let daemon = try TemporaryDaemon()
         daemon.kill()

@@ -31,6 +31,19 @@ import Testing
         close(descriptor)
     }
 
+    @Test func `a listener knows whether its path leads to it`() throws {
+        let listener = try Listener.bind(path: path)
+        var places = [listener.isInPlace]
+        try #require(rename(path, path + ".aside") == 0)
+        places.append(listener.isInPlace)
+        // It may lead elsewhere by the next time.
+        symlink(path + ".aside", path)
+        places.append(listener.isInPlace)
+        try #require(rename(path + ".aside", path) == 0)
+        places.append(listener.isInPlace)
+        #expect(places == [true, false, false, true])
+    }
+
     @Test(arguments: [0o600, 0o660] as [UInt32]) func `the socket has the mode that was asked for`(wanted: UInt32)
         throws
     {
