@@ -20,7 +20,8 @@ public final class HostedDaemon: Sendable {
 
     /// Opens a daemon and serves.
     /// - Parameters:
-    ///   - directory: for data and sockets: empty, the user's alone (0700), named without links, at most 80 bytes. Whoever gives it removes it.
+    ///   - directory: for data and sockets: empty, the user's alone (0700), named from the root on and without links, at most 80 bytes. Whoever gives it
+    ///     removes it.
     ///   - text: the configuration: what it is to be told, a JSON object as in a configuration file, but for where it is and what belongs to a process; nil: nothing.
     /// - Returns: a daemon that listens, with a socket for each role of the configuration, and one for `admin`.
     /// - Throws: why there is none; then nothing runs, and the directory may be removed.
@@ -115,6 +116,8 @@ public final class HostedDaemon: Sendable {
             journal.log(.error, fault.lastLine, [("reason", fault.description)])
             _ = storage.assumeIsolated { $0.close() }
         }
+        // A child that the process has forked has the lock as well, for as long as it lives.
+        storage.assumeIsolated { $0.letGo() }
     }
 }
 
@@ -192,6 +195,11 @@ private final class Life: Sendable {
 extension Configuration {
     /// What a hosted daemon is told: little memory and disk, a socket for each role, and no log but of errors, unless the text says otherwise.
     fileprivate init(hostedIn directory: String, _ text: [UInt8]?) throws(Refusal) {
+        // The process may go elsewhere meanwhile, and what is opened later would be there.
+        guard directory.hasPrefix("/") else {
+            throw Refusal(
+                description: "the directory of a daemon inside of a process is an absolute path, not '\(directory)'")
+        }
         self.init()
         profile = .small
         logLevel = .error
