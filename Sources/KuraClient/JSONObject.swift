@@ -63,13 +63,8 @@ public struct JSONObject: Sendable {
         return Self.string(value)
     }
 
-    /// nil when the member is absent or no whole number.
-    public func integer(_ name: String) -> Int64? {
-        guard let value = self[name], let first = value.first,
-            first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
-        else { return nil }
-        return value.withBytes { JSONNumber.integer($0) }
-    }
+    /// nil when the member is absent or no whole number, or one beyond 2^53 − 1: the protocol has none, and with what it has one can reckon.
+    public func integer(_ name: String) -> Int64? { self[name].flatMap(Self.integer) }
 
     /// nil when the member is absent or neither true nor false.
     public func boolean(_ name: String) -> Bool? {
@@ -83,6 +78,16 @@ public struct JSONObject: Sendable {
     /// nil when the member is absent or no object.
     public func object(_ name: String) -> JSONObject? {
         self[name].flatMap { JSONObject($0) }
+    }
+
+    /// What a number's text stands for; nil when it is no whole number, or one beyond 2^53 − 1.
+    public static func integer(_ text: [UInt8]) -> Int64? {
+        guard let first = text.first,
+            first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+            let number = text.withBytes({ JSONNumber.integer($0) }),
+            (-WireLimits.safeInteger...WireLimits.safeInteger).contains(number)
+        else { return nil }
+        return number
     }
 
     /// What a string's text, quotes included, stands for; nil when it is no string.

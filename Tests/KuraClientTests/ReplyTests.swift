@@ -87,6 +87,17 @@ import Testing
         #expect(object["h"] == nil)
     }
 
+    @Test func `a number is one that can be reckoned with, or none`() throws {
+        let cases: [(String, Int64?)] = [
+            ("9007199254740991", 9_007_199_254_740_991), ("-9007199254740991", -9_007_199_254_740_991), ("1e3", 1000),
+            ("9007199254740992", nil), ("-9007199254740992", nil), ("9223372036854775807", nil), ("1e400", nil),
+            ("-", nil), ("", nil), ("true", nil), ("\"1\"", nil),
+        ]
+        for (text, number) in cases {
+            #expect(JSONObject.integer(Array(text.utf8)) == number, "\(text)")
+        }
+    }
+
     @Test(arguments: ["", "[]", "1", "{", "{}x", "{\"a\"}", "{\"a\":}"])
     func `what is no object has no members`(_ text: String) {
         #expect(JSONObject(Array(text.utf8)) == nil)

@@ -88,6 +88,22 @@ import Testing
         #expect(nasty.requests.count == 4)
     }
 
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "9007199254740991", "null", "\"x\""])
+    func `numbers that no daemon has, or that are none, end nobody who shows them`(number: String) {
+        let liar = FakeServer { request in
+            let by = request.params.contains("scope") ? "scope" : "method"
+            let answer = Self.answer.replacing(/:-?[0-9]+([,}])/) { ":\(number)\($0.1)" }
+            return [request.result(answer.replacing("\"by\":\"method\"", with: "\"by\":\"\(by)\""))]
+        }
+        for grouping in ["method", "scope"] {
+            let terminal = CapturedConsole(isTerminal: true, environment: ["NO_COLOR": "1"])
+            #expect(terminal.run("disk-writes", "--by", grouping, on: liar).status == .done)
+        }
+        let path = "/tmp/kura-writes-\(getpid())-liar.html"
+        defer { unlink(path) }
+        #expect(CapturedConsole().run("disk-writes", "--html", path, "--replace", on: liar).status == .done)
+    }
+
     @Test func `a bar is as long as its value, to an eighth`() {
         #expect(WriteBillView.bar(8, of: 8, width: 3) == "███")
         #expect(WriteBillView.bar(4, of: 8, width: 3) == "█▌")

@@ -154,9 +154,9 @@ enum DaemonExamination {
     /// Changes are refused: what takes the room, the most of it first, and what helps.
     private static func full(_ space: JSONObject) -> Finding {
         let usage = (space.object("usage")?.entries ?? []).compactMap { name, value in
-            Int64(String(decoding: value, as: UTF8.self)).map { (name: name, bytes: $0) }
+            JSONObject.integer(value).map { (name: name, bytes: $0) }
         }.filter { $0.bytes >= 1 << 16 && $0.name != "reserve" }.sorted { $0.bytes > $1.bytes }
-        let all = usage.reduce(0) { $0 + $1.bytes }
+        let all = usage.reduce(Int64(0)) { $0.plus($1.bytes) }
         let taken = usage.map { "\($0.name) \(ByteText.size($0.bytes))" }.joined(separator: ", ")
         return Finding(
             .error, "space",

@@ -145,7 +145,8 @@ extension DaemonNumbers {
         text.family("kura_damage_total", .counter, "Times that damage was met, by kind.")
         let damage = (status["damage"].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }
         for kind in ["damaged", "unreadable"] {
-            let count = damage.filter { $0.string("kind") == kind }.reduce(0) { $0 + ($1.integer("count") ?? 0) }
+            let met = damage.filter { $0.string("kind") == kind }
+            let count = met.reduce(Int64(0)) { $0.plus($1.integer("count") ?? 0) }
             text.sample("kura_damage_total", [("kind", kind)], count)
         }
         func time(_ member: String, _ name: String) -> Int64? {

@@ -20,9 +20,7 @@ struct DaemonNumbers {
             sum = object?.integer("sumMicroseconds") ?? object?.integer("sum") ?? 0
             max = object?.integer("maxNanoseconds") ?? object?.integer("max") ?? 0
             buckets = (object?.object("buckets")?.entries ?? []).compactMap { name, value in
-                guard let bound = Int64(name), let count = Int64(String(decoding: value, as: UTF8.self)) else {
-                    return nil
-                }
+                guard let bound = Int64(name), let count = JSONObject.integer(value) else { return nil }
                 return (bound, count)
             }
         }
@@ -49,7 +47,7 @@ struct DaemonNumbers {
             let rank = Swift.max(1, count / 1000 * perMille + (count % 1000 * perMille + 999) / 1000)
             var seen: Int64 = 0
             for bucket in buckets {
-                seen += bucket.count
+                seen = seen.plus(bucket.count)
                 if seen >= rank { return Swift.min(bucket.bound, Swift.max(max, 1)) }
             }
             return max
@@ -57,7 +55,7 @@ struct DaemonNumbers {
 
         /// Values up to `bound`: exact for powers of two.
         func count(upTo bound: Int64) -> Int64 {
-            buckets.reduce(0) { $1.bound <= bound ? $0 + $1.count : $0 }
+            buckets.reduce(Int64(0)) { $1.bound <= bound ? $0.plus($1.count) : $0 }
         }
     }
 
@@ -117,16 +115,21 @@ struct DaemonNumbers {
 
     func lookups(_ store: String) -> CacheLookups {
         (stats[store].flatMap(JSONElements.read) ?? []).compactMap { JSONObject($0) }.reduce(into: CacheLookups()) {
-            $0.hits += $1.integer("hits") ?? 0
-            $0.stale += $1.integer("stale") ?? 0
-            $0.misses += $1.integer("misses") ?? 0
+            $0.hits = $0.hits.plus($1.integer("hits") ?? 0)
+            $0.stale = $0.stale.plus($1.integer("stale") ?? 0)
+            $0.misses = $0.misses.plus($1.integer("misses") ?? 0)
         }
     }
 
     /// Names and numbers of an object, in the order in which they stand.
     static func numbers(_ object: JSONObject?) -> [(name: String, value: Int64)] {
-        (object?.entries ?? []).compactMap { name, value in
-            Int64(String(decoding: value, as: UTF8.self)).map { (name, $0) }
-        }
+        (object?.entries ?? []).compactMap { name, value in JSONObject.integer(value).map { (name, $0) } }
+    }
+}
+
+extension Int64 {
+    /// The sum of two numbers as the protocol has them, as one of these: however many a daemon claims there are, it is one that can be reckoned with.
+    func plus(_ other: Int64) -> Int64 {
+        Swift.min(Swift.max(self + other, -WireLimits.safeInteger), WireLimits.safeInteger)
     }
 }

@@ -58,7 +58,7 @@ struct TopScreen {
     private var requestsLine: String {
         let total = rate { $0.status("connections", "requests") }
         let refused = rate { numbers in
-            DaemonNumbers.numbers(numbers.daemon.object("refusals")).reduce(0) { $0 + $1.value }
+            DaemonNumbers.numbers(numbers.daemon.object("refusals")).reduce(Int64(0)) { $0.plus($1.value) }
         }
         return
             "\(total)/s, \(refused) refused/s; \(now.status("connections", "open")) connections, "
@@ -96,10 +96,10 @@ struct TopScreen {
     private var diskLine: String {
         let bytes = difference { numbers in
             let disk = numbers.status.object("disk")
-            return (disk?.names ?? []).reduce(0) { $0 + (disk?.object($1)?.integer("bytesWritten") ?? 0) }
+            return (disk?.names ?? []).reduce(Int64(0)) { $0.plus(disk?.object($1)?.integer("bytesWritten") ?? 0) }
         }
         return
-            "\(ByteText.size(Int64(Double(bytes) / seconds)))/s written; log \(ByteText.size(now.status("log", "bytes"))), "
+            "\(ByteText.size(Self.whole(Double(bytes) / seconds)))/s written; log \(ByteText.size(now.status("log", "bytes"))), "
             + "\(ByteText.size(now.status("space", "free"))) free"
     }
 
@@ -154,11 +154,14 @@ struct TopScreen {
     /// So many in so many seconds, a second: with a digit behind the point below ten.
     static func rate(_ count: Int64, _ seconds: Double) -> String {
         let rate = Double(count) / seconds
-        return rate > 0 && rate < 10 ? tenths(rate) : grouped(Int64(rate.rounded()))
+        return rate > 0 && rate < 10 ? tenths(rate) : grouped(whole(rate.rounded()))
     }
 
+    /// Without what is behind the point. What has come within a moment may be more in a second than there are numbers for.
+    private static func whole(_ value: Double) -> Int64 { Int64(min(max(value, -1e18), 1e18)) }
+
     static func tenths(_ value: Double) -> String {
-        let tenths = Int64((value * 10).rounded())
+        let tenths = whole((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 

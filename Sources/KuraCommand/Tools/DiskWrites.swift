@@ -128,7 +128,7 @@ struct WriteBillView {
             Interval(
                 startedAt: interval.string("startedAt") ?? "", bytes: interval.integer("bytes") ?? 0,
                 parts: (interval.object("byStore")?.entries ?? []).map { part in
-                    (part.name, Int64(String(decoding: part.value, as: UTF8.self)) ?? 0)
+                    (part.name, JSONObject.integer(part.value) ?? 0)
                 })
         }
     }
@@ -228,14 +228,15 @@ struct WriteBillView {
             let changes = Array("\(group.changes)".utf8)
             let asked = JSONParts.string(ByteText.size(group.logicalBytes))
             let name = JSONParts.string(Self.name(group.name))
-            if let bytes = group.bytes {
-                table.add([
-                    name, changes, asked, JSONParts.string(ByteText.size(bytes)),
-                    JSONParts.string("\(bytes * 100 / all) %"),
-                ])
-            } else {
+            guard !isSketch else {
                 table.add([name, JSONParts.string(group.place), changes, asked])
+                continue
             }
+            let bytes = group.bytes ?? 0
+            table.add([
+                name, changes, asked, JSONParts.string(ByteText.size(bytes)),
+                JSONParts.string("\(bytes * 100 / all) %"),
+            ])
         }
         return table
     }

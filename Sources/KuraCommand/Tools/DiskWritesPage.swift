@@ -52,7 +52,7 @@ struct DiskWritesPage {
 
     /// Bars of the intervals, stacked by store.
     private func chart(_ bill: WriteBillView) -> String {
-        let most = max(1, bill.series.map { $0.parts.reduce(0) { $0 + $1.bytes } }.max() ?? 1)
+        let most = max(1, bill.series.map { $0.parts.reduce(Int64(0)) { $0.plus($1.bytes) } }.max() ?? 1)
         let (plotWidth, plotHeight) = (Self.width - Self.left, Self.height - Self.bottom - 8)
         let step = Double(plotWidth) / Double(max(1, bill.series.count))
         let bar = min(step * 0.8, 48)

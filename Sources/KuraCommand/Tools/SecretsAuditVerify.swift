@@ -33,7 +33,7 @@ enum SecretsAuditVerify {
             guard let page = JSONObject(result), page["valid"] != nil else {
                 throw Failure(status: .noDaemon, message: "the answer is none of secrets.auditVerify")
             }
-            records += page.integer("records") ?? 0
+            records = records.plus(page.integer("records") ?? 0)
             progress.update(done: records, total: page.integer("newest"))
             guard page["valid"] == Array("true".utf8) else { throw broken(page, after: records, result) }
             last = page

@@ -69,6 +69,20 @@ import Testing
         #expect(server.requests == ["storage.status", "storage.stats {\"histograms\":true}"])
     }
 
+    @Test(arguments: ["9223372036854775807", "-9223372036854775808", "9007199254740991", "-9007199254740991", "1e18"])
+    func `numbers that no daemon has end nobody who shows or judges them`(number: String) throws {
+        func spoilt(_ text: String) -> String { text.replacing(/":[0-9]+/, with: "\":\(number)") }
+        let many = (0..<2000).map { "\"kind\($0)\":\(number)" }.joined(separator: ",")
+        let (status, stats) = (spoilt(ObservedDaemon.status()), spoilt(ObservedDaemon.stats()))
+        let crowded = stats.replacing("\"refusals\":{", with: "\"refusals\":{\(many),")
+        let now = try numbers(status, crowded)
+        let before = try numbers(ObservedDaemon.status(), ObservedDaemon.stats())
+        let moments: [(DaemonNumbers, DaemonNumbers?)] = [(now, nil), (now, before), (before, now), (now, now)]
+        for (now, before) in moments { #expect(screen(now, before).first?.hasPrefix("kurad 0.1.0") == true) }
+        #expect(now.metrics.contains("kura_up 1"))
+        _ = DaemonExamination.judge(now.status, now.stats, isDirectoryKnown: false, now: 1_795_000_000)
+    }
+
     @Test func `times and rates have the unit that suits them`() {
         for (value, text) in [
             (Int64(0), "0 ns"), (850, "850 ns"), (999, "999 ns"), (1000, "1.0 µs"), (98_304, "98.3 µs"),
