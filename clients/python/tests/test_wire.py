@@ -10,7 +10,7 @@ import pytest
 
 import kura
 from kura.errors import Lost
-from kura.wire import BACKLOG_CHANGES, Backlog, Exchange, Request
+from kura.wire import BACKLOG_CHANGES, DESCRIPTORS, Backlog, Exchange, Request
 
 
 def line(message: Dict[str, Any]) -> bytes:
@@ -162,7 +162,60 @@ def test_when_the_connection_ends_everybody_is_told() -> None:
         exchange.begin(Request("storage.ping", {}))
 
 
-@pytest.mark.parametrize("text", [b"not json\n", b"[]\n", b"5\n", b"\xff\n", b"{} {}\n", b"\n"])
+def test_a_descriptor_that_nobody_has_asked_for_is_closed_and_taken_for_no_other() -> None:
+    exchange = Exchange()
+    begun(exchange)
+    reading, writing = os.pipe()
+    exchange.take_descriptors([reading])
+    tell(exchange, {"id": 1, "result": {}})
+    with pytest.raises(OSError):
+        os.fstat(reading)
+    found = begun(exchange, "blobs.get", wants_descriptor=True)
+    exchange.take_descriptors([writing])
+    tell(exchange, {"method": "progress", "params": {"id": 2, "done": 1}}, {"id": 2, "result": {"found": True}})
+    assert found.result["fd"] == writing
+    os.close(writing)
+
+
+def test_more_descriptors_than_anybody_asks_for_end_the_connection() -> None:
+    exchange = Exchange()
+    begun(exchange, "blobs.get", wants_descriptor=True)
+    descriptors = [os.open("/dev/null", os.O_RDONLY) for _ in range(DESCRIPTORS + 1)]
+    with pytest.raises(kura.ProtocolError) as caught:
+        exchange.take_descriptors(descriptors)
+    exchange.fail(caught.value)
+    for descriptor in descriptors:
+        with pytest.raises(OSError):
+            os.fstat(descriptor)
+
+
+def test_a_subscription_without_a_number_is_told() -> None:
+    for result in ({}, {"subscription": [], "rev": 1}, {"subscription": 1, "rev": "x"}):
+        exchange = Exchange()
+        request = begun(exchange, "changes.watch")
+        request.backlog = Backlog("changes")
+        assert tell(exchange, {"id": 1, "result": result}) == [request]
+        assert isinstance(request.failure, kura.ProtocolError) and exchange.backlogs == {}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": [], "result": {}}, {"id": "1", "result": {}}, {"id": 1, "result": 5}, {"id": 1, "result": None}, {"id": 1, "error": "x"},
+        {"id": 1, "error": {"message": 5}}, {"id": 1, "error": {"data": []}}, {"id": None, "error": {"data": {"kind": {}}}},
+        {"id": None, "error": {"data": {"kind": "lineTooLong", "limit": "x"}}}, {"method": 5}, {"method": "changes.changed", "params": []},
+        {"method": "changes.changed", "params": {"subscription": []}}, {"method": "progress", "params": {"id": {}}},
+        {"method": "changes.changed", "params": {"subscription": 1, "changes": 5}},
+    ],
+)  # fmt: skip
+def test_a_message_of_other_types_is_refused(message: Dict[str, Any]) -> None:
+    with pytest.raises(kura.ProtocolError):
+        Exchange().parse(line(message))
+
+
+@pytest.mark.parametrize(
+    "text", [b"not json\n", b"[]\n", b"5\n", b"\xff\n", b"{} {}\n", b"\n", b'{"id":1,"result":{"value":NaN}}\n', b"[" * 100_000 + b"\n"]
+)
 def test_what_is_no_reply_is_refused(text: bytes) -> None:
     with pytest.raises(kura.ProtocolError):
         Exchange().parse(text)

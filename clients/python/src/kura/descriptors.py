@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import stat
 import tempfile
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Iterator, Optional, Type, Union
 
 from .caller import Descriptor, HasFileno
+from .errors import ProtocolError
 
 BytesLike = Union[bytes, bytearray, memoryview]
 # Shorter contents go along in the line: making a file in memory costs more than base64 of them.
@@ -55,8 +57,11 @@ class Contents:
     def __init__(self, descriptor: int, length: Optional[int] = None) -> None:
         """Takes the descriptor, and begins where it stands."""
         try:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise ProtocolError("what came as contents is no file: is this Kura's socket?")
             begin = os.lseek(descriptor, 0, os.SEEK_CUR)
-            size = os.fstat(descriptor).st_size
+            size = about.st_size
             end = size if length is None else min(size, begin + length)
             # Nothing cannot be mapped. The map keeps a descriptor of its own.
             self._map = mmap.mmap(descriptor, end, access=mmap.ACCESS_READ) if end > begin else None

@@ -159,6 +159,14 @@ class ProtocolError(KuraError):
     """What came from the socket is not what the protocol says."""
 
 
+def next_cursor(page: Mapping[str, Any], cursor: Optional[str]) -> Optional[str]:
+    """Where the next page of a list begins; None at the end. Raises ProtocolError when that is where this one began (`cursor`)."""
+    following: Optional[str] = page.get("cursor")
+    if following is not None and following == cursor:
+        raise ProtocolError("a page of a list leads to itself: is this Kura's socket?")
+    return following
+
+
 class NotJSONError(KuraError, TypeError):
     """A value has something that JSON cannot say; nothing was sent."""
 

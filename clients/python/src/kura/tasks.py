@@ -293,13 +293,14 @@ class Connection:
             data = receive(self._sock, self.exchange)
             if not data:
                 raise Lost("the daemon has closed the connection")
-            messages = self.exchange.parse(data)
+            told = self.exchange.dispatch(self.exchange.parse(data))
         except BlockingIOError:
             return
         except Exception as error:
+            # Also of what a message says: nobody would be told of what came with it.
             self._fail(error)
             return
-        self._wake(self.exchange.dispatch(messages))
+        self._wake(told)
         lines = b"".join(self.exchange.to_send)
         self.exchange.to_send.clear()
         self._tell(lines)

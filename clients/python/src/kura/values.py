@@ -69,11 +69,16 @@ def _integer(text: str) -> Union[int, Decimal]:
         return Decimal(text)
 
 
+def _no_constant(text: str) -> JSON:
+    # NaN and Infinity, which Python would read.
+    raise ValueError(text)
+
+
 Decode = Callable[[str], Tuple[JSON, int]]
-_decode: Decode = json.JSONDecoder().raw_decode
-_decode_decimals: Decode = json.JSONDecoder(parse_float=Decimal).raw_decode
-_decode_long: Decode = json.JSONDecoder(parse_int=_integer).raw_decode
-_decode_long_decimals: Decode = json.JSONDecoder(parse_int=_integer, parse_float=Decimal).raw_decode
+_decode: Decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+_decode_decimals: Decode = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant).raw_decode
+_decode_long: Decode = json.JSONDecoder(parse_int=_integer, parse_constant=_no_constant).raw_decode
+_decode_long_decimals: Decode = json.JSONDecoder(parse_int=_integer, parse_float=Decimal, parse_constant=_no_constant).raw_decode
 
 
 def decoded(text: str, decimals: bool = False) -> Tuple[JSON, int]:

@@ -17,6 +17,8 @@ from .values import JSON, decoded, encoded, repeated_name
 BACKLOG_CHANGES = 10_000
 # No line of the daemon's is longer (WireLimits.replyLineBytes of the daemon's source).
 LINE_BYTES = 128 << 20
+# Descriptors that wait for their replies; no daemon has so many come before one of these.
+DESCRIPTORS = 64
 # Told how far something is, and of how much; the latter is None when nobody knows.
 Progress = Callable[[int, Optional[int]], object]
 
@@ -162,17 +164,19 @@ class Exchange:
         for text in texts:
             try:
                 message, end = decoded(text, self._decimals)
-            except ValueError:
+            except (ValueError, RecursionError):
                 end = -1
             if end != len(text):
                 raise ProtocolError(f"a line of {len(text)} characters from the socket is no JSON: is this Kura's socket?")
-            if not isinstance(message, dict):
+            if not isinstance(message, dict) or not _is_sound(message):
                 raise ProtocolError("a line from the socket is no JSON-RPC reply: is this Kura's socket?")
             messages.append(message)
         return messages
 
     def take_descriptors(self, descriptors: List[int]) -> None:
         self._descriptors.extend(descriptors)
+        if len(self._descriptors) > DESCRIPTORS:
+            raise ProtocolError("more descriptors came than anybody has asked for: is this Kura's socket?")
 
     def dispatch(self, messages: List[Dict[str, Any]]) -> List[Item]:
         """Does what the messages say; returns those that have something now."""
@@ -195,6 +199,9 @@ class Exchange:
                     told.append(backlog)
             else:
                 told += self._blame(message.get("error", {}))
+        # What nobody waits for would be taken for what comes with a later reply.
+        if self._descriptors and not any(request.wants_descriptor for request in self.pending.values()):
+            self._close_descriptors()
         return told
 
     def fail(self, failure: BaseException) -> List[Item]:
@@ -213,9 +220,12 @@ class Exchange:
             backlog.is_lost = True
             told.append(backlog)
         self.backlogs = {}
+        self._close_descriptors()
+        return told
+
+    def _close_descriptors(self) -> None:
         while self._descriptors:
             os.close(self._descriptors.popleft())
-        return told
 
     def end(self, backlog: Backlog) -> bytes:
         """Ends a subscription: returns what tells the daemon so. It is answered, under an id of nobody's, so that whoever
@@ -241,8 +251,12 @@ class Exchange:
                         f"{request.method}: the descriptor did not arrive: this process may have too many open files (ulimit -n)"
                     )
             if request.backlog is not None:
-                request.backlog.number = request.result["subscription"]
-                self.backlogs[(request.backlog.family, request.backlog.number)] = request.backlog
+                number = request.result.get("subscription")
+                if isinstance(number, int) and isinstance(request.result.get("rev"), int):
+                    request.backlog.number = number
+                    self.backlogs[(request.backlog.family, number)] = request.backlog
+                else:
+                    request.failure = ProtocolError(f"{request.method}: the answer has no number of a subscription, or no revision")
         if request.is_abandoned:
             self._discard(request)
 
@@ -310,6 +324,28 @@ class Exchange:
         if request.news is not None:
             request.news.is_lost = True
         return [request] if request.news is None else [request, request.news]
+
+
+def _is_sound(message: Dict[str, Any]) -> bool:
+    """Whether what is looked at of a message has the types that the protocol gives it."""
+    params, error = message.get("params", {}), message.get("error", {})
+    if type(message.get("id")) not in (int, type(None)) or not isinstance(message.get("method", ""), str):
+        return False
+    if not isinstance(message.get("result", {}), dict) or not isinstance(params, dict) or not isinstance(error, dict):
+        return False
+    if params:
+        numbers = [params.get(name, 0) for name in ("subscription", "id", "rev", "done")]
+        lists = [params.get(name, []) for name in ("changes", "documents")]
+        return all(isinstance(number, int) for number in numbers) and all(isinstance(part, list) for part in lists)
+    if error:
+        data = error.get("data", {})
+        return (
+            isinstance(error.get("message", ""), str)
+            and isinstance(data, dict)
+            and isinstance(data.get("kind", ""), str)
+            and isinstance(data.get("limit", 0), int)
+        )
+    return True
 
 
 def _carries(result: Dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Mapping, Named
 
 from ..caller import AsyncCaller
 from ..descriptors import BytesLike, Contents
+from ..errors import next_cursor
 from ..methods.blobs import AsyncBlobsMethods
 from ..stores import AsyncScopes
 from ..values import JSON
@@ -154,7 +155,7 @@ class AsyncBlobNamespace:
             page = await self._methods.list(self.name, prefix=prefix, cursor=cursor, limit=1000)
             for part in page["blobs"]:
                 yield _info(part)
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return
 

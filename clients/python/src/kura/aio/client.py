@@ -386,6 +386,10 @@ class AsyncKura:
         except BaseException:
             connection.close()
             raise
+        limits = hello.get("limits", {})
+        if not isinstance(limits, dict) or not all(isinstance(limit, int) for limit in limits.values()):
+            connection.close()
+            raise ProtocolError("the limits that session.hello answers are no numbers: is this Kura's socket?")
         # The application starts once, however often it connects.
         self._hello.pop("launch", None)
         fields = {name: hello.get(name) for name in Server._fields}

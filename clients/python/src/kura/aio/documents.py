@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterable, 
 from ..caller import AsyncCaller, Descriptor
 from ..descriptors import Contents, descriptor_of
 from ..edits import edited
+from ..errors import next_cursor
 from ..events import Document, Found, Index
 from ..methods.documents import AsyncDocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
 from ..methods.kinds import ConflictError, NotFoundError, UniqueViolationError
@@ -150,7 +151,7 @@ class AsyncCollection:
             for part in result["documents"]:
                 yield Document(part["id"], part["value"], part["rev"])
             left = None if left is None else left - len(result["documents"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 
@@ -168,7 +169,7 @@ class AsyncCollection:
             result = await self._methods.list(self.name, cursor=cursor, limit=page)
             for part in result["documents"]:
                 yield Document(part["id"], part["value"], part["rev"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 
@@ -182,7 +183,7 @@ class AsyncCollection:
             for part in result["documents"]:
                 yield Found(part["id"], part["value"], part["rev"], float(part["rank"]), part.get("snippets", {}))
             left = None if left is None else left - len(result["documents"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 

@@ -6,6 +6,7 @@ import base64
 from typing import Any, AsyncIterator, Dict, Mapping, Optional, Union
 
 from ..caller import AsyncCaller
+from ..errors import next_cursor
 from ..methods.secrets import AsyncSecretsMethods
 from ..stores import AsyncScopes
 from ..values import JSON
@@ -86,6 +87,6 @@ class AsyncService:
             page = await self._methods.list(service=self.name, cursor=cursor)
             for item in page["items"]:
                 yield item["account"]
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return

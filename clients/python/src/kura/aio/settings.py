@@ -7,6 +7,7 @@ from typing import Callable, Dict, Mapping, Optional, Sequence
 
 from ..caller import AsyncCaller
 from ..edits import edited
+from ..errors import next_cursor
 from ..mappings import AsyncDomainMapping, AsyncDomains
 from ..methods.kinds import ConflictError
 from ..methods.settings import AsyncSettingsMethods, SettingsGetResult
@@ -58,7 +59,7 @@ class AsyncDomain(AsyncDomainMapping):
         while True:
             page = await self._methods.list(self.name, prefix=prefix, cursor=cursor)
             found.update(page["values"])
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return found
 

@@ -52,11 +52,11 @@ class AsyncSubscription:
             request.backlog = backlog = Backlog(self._method.split(".")[0])
             try:
                 result, connection = await self._client.perform(request, None, deadline, patience)
-            except EpochChangedError:
-                self._missed = "epochChanged"
-                continue
-            except CompactedError:
-                self._missed = "compacted"
+            except (EpochChangedError, CompactedError) as error:
+                # Who has named no revision would be answered the same again.
+                if "afterRev" not in params:
+                    raise
+                self._missed = error.kind
                 continue
             self._backlog, self._connection = backlog, connection
             if self.rev is None or self._missed is not None:

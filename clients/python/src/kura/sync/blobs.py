@@ -8,6 +8,7 @@ from typing import Any, Iterator, Awaitable, Callable, Dict, Mapping, NamedTuple
 
 from ..caller import Caller
 from ..descriptors import BytesLike, Contents
+from ..errors import next_cursor
 from ..methods.blobs import BlobsMethods
 from ..stores import Scopes
 from ..values import JSON
@@ -156,7 +157,7 @@ class BlobNamespace:
             page = self._methods.list(self.name, prefix=prefix, cursor=cursor, limit=1000)
             for part in page["blobs"]:
                 yield _info(part)
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Callable, Dict, Iterable, List,
 from ..caller import Caller, Descriptor
 from ..descriptors import Contents, descriptor_of
 from ..edits import edited
+from ..errors import next_cursor
 from ..events import Document, Found, Index
 from ..methods.documents import DocumentsMethods, DocumentsExportResult, DocumentsImportResult, DocumentsPutManyDocuments
 from ..methods.kinds import ConflictError, NotFoundError, UniqueViolationError
@@ -152,7 +153,7 @@ class Collection:
             for part in result["documents"]:
                 yield Document(part["id"], part["value"], part["rev"])
             left = None if left is None else left - len(result["documents"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 
@@ -170,7 +171,7 @@ class Collection:
             result = self._methods.list(self.name, cursor=cursor, limit=page)
             for part in result["documents"]:
                 yield Document(part["id"], part["value"], part["rev"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 
@@ -184,7 +185,7 @@ class Collection:
             for part in result["documents"]:
                 yield Found(part["id"], part["value"], part["rev"], float(part["rank"]), part.get("snippets", {}))
             left = None if left is None else left - len(result["documents"])
-            cursor = result.get("cursor")
+            cursor = next_cursor(result, cursor)
             if cursor is None:
                 return
 

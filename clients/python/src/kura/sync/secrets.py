@@ -8,6 +8,7 @@ import base64
 from typing import Any, Iterator, Dict, Mapping, Optional, Union
 
 from ..caller import Caller
+from ..errors import next_cursor
 from ..methods.secrets import SecretsMethods
 from ..stores import Scopes
 from ..values import JSON
@@ -88,6 +89,6 @@ class Service:
             page = self._methods.list(service=self.name, cursor=cursor)
             for item in page["items"]:
                 yield item["account"]
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return

@@ -9,6 +9,7 @@ from typing import Callable, Dict, Mapping, Optional, Sequence
 
 from ..caller import Caller
 from ..edits import edited
+from ..errors import next_cursor
 from ..mappings import DomainMapping, Domains
 from ..methods.kinds import ConflictError
 from ..methods.settings import SettingsMethods, SettingsGetResult
@@ -60,7 +61,7 @@ class Domain(DomainMapping):
         while True:
             page = self._methods.list(self.name, prefix=prefix, cursor=cursor)
             found.update(page["values"])
-            cursor = page.get("cursor")
+            cursor = next_cursor(page, cursor)
             if cursor is None:
                 return found
 
