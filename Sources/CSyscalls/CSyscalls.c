@@ -412,6 +412,13 @@ int csys_clone_file(int source, int target) {
 int csys_seal_memory_file(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 }
+void csys_hold_standard_descriptors(void) {
+    for (int number = 0; number < 3; number++) {
+        if (fcntl(number, F_GETFD) >= 0) continue;
+        // It gets the lowest number that is free. The other way round: who reads from it or writes to it is refused, as if it was closed.
+        (void)open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
 int csys_open_terminal(void) { return open("/dev/tty", O_RDWR | O_CLOEXEC); }
 int csys_terminal_columns(int descriptor) {
     struct winsize size;

@@ -1,3 +1,4 @@
+import CSyscalls
 import Glibc
 import KuraBytes
 import KuraProtocol
@@ -9,6 +10,8 @@ public enum Kura {
     /// Runs the process's command line.
     /// - Returns: the exit status.
     public static func main() -> Int32 {
+        // Else what is printed may get into a file that is being written.
+        csys_hold_standard_descriptors()
         let console = Console.standard()
         do throws(Failure) {
             return run(try commandLine(), console).rawValue

@@ -1,8 +1,13 @@
 public import Glibc
 import KuraBytes
+import KuraTransport
 
 /// Where kurad and its programs that end (restore, doctor) print. A terminal gets no control characters of what is printed.
 public enum ProgramOutput {
+    /// Keeps what is printed out of files that would get the numbers of standard output and error, when the program was started without them. Before
+    /// anything is opened.
+    public static func keepApart() { ProcessLimits.holdStandardDescriptors() }
+
     /// - Returns: false when nobody takes it.
     @discardableResult
     public static func print(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {

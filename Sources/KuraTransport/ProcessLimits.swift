@@ -11,6 +11,9 @@ public enum Heap {
 
 /// Limits of the process.
 public enum ProcessLimits {
+    /// Keeps what is written to standard output and error out of files that would get their numbers, when the program was started without them.
+    public static func holdStandardDescriptors() { csys_hold_standard_descriptors() }
+
     /// Raises the number of descriptors to what is allowed, and returns it.
     public static func raiseDescriptors() -> Int {
         var limit: UInt64 = 1024

@@ -75,6 +75,7 @@ struct Kurad {
     private var configFile = SocketPath.environment("KURA_CONFIG")
 
     static func main() {
+        ProgramOutput.keepApart()
         var program = Kurad()
         if program.arguments.first == "restore" { exit(RestoreProgram.run(Array(program.arguments.dropFirst()))) }
         if program.arguments.first == "doctor" { exit(DoctorProgram.run(Array(program.arguments.dropFirst()))) }

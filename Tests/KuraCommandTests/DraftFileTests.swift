@@ -228,6 +228,20 @@ import Testing
         #expect(!outcome.output.contains("exit 124"))
     }
 
+    @Test func `what is printed gets into no file, whichever descriptors the program was started without`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'
+            for closed in '0<&-' '1>&-' '0<&- 1>&-' '0<&- 1>&- 2>&-'; do
+                rm -f all notes
+                eval "kura backup all $closed" >/dev/null 2>&1; kura -q restore all --dry-run && echo whole
+                eval "kura docs export notes notes $closed" >/dev/null 2>&1; wc -l <notes
+            done
+            """)
+        #expect(outcome.output == String(repeating: "whole\n1\n", count: 4), "\(outcome.output)")
+    }
+
     @Test func `a backup that is compared is read`() throws {
         let outcome = try Shell.run(
             """

@@ -127,6 +127,9 @@ int csys_next_signal(int descriptor);
 int csys_set_no_dump(void);
 /// No core dumps (RLIMIT_CORE 0).
 int csys_set_no_core(void);
+/// Has the descriptors 0 to 2 be open, those that a program was started without too: nothing that is opened later gets their numbers, and with them what is
+/// meant for people.
+void csys_hold_standard_descriptors(void);
 /// The process's own terminal for reading and writing; -1 with errno.
 int csys_open_terminal(void);
 /// Columns of the terminal behind the descriptor (TIOCGWINSZ); 0 when it is none or does not tell.
