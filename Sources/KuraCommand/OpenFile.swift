@@ -50,7 +50,7 @@ struct OpenFile: ~Copyable {
         if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    private static func isRegular(_ descriptor: Int32) -> Bool {
+    fileprivate static func isRegular(_ descriptor: Int32) -> Bool {
         var information = stat()
         // Safety: the kernel fills one `stat`, which is ours.
         return unsafe fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
@@ -104,9 +104,13 @@ struct OpenFile: ~Copyable {
 struct ReceivedFile: ~Copyable {
     private let descriptor: Int32
 
-    /// - Throws: when none came.
+    /// - Throws: when none came, or it is no file: a pipe may never end, and a device fills the disk.
     init(_ descriptor: Int32?) throws(Failure) {
         guard let descriptor else { throw Failure(status: .noDaemon, message: "the reply came without its descriptor") }
+        guard OpenFile.isRegular(descriptor) else {
+            close(descriptor)
+            throw Failure(status: .noDaemon, message: "the reply came with a descriptor that is no file")
+        }
         self.descriptor = descriptor
     }
 

@@ -242,6 +242,16 @@ import Testing
         #expect(outcome.output == String(repeating: "whole\n1\n", count: 4), "\(outcome.output)")
     }
 
+    @Test func `what comes with a reply is a file, and nothing that may be read from for ever`() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[1]) }
+        for descriptor in [ends[0], open("/dev/zero", O_RDONLY | O_CLOEXEC), open("/tmp", O_RDONLY | O_CLOEXEC)] {
+            let error = #expect(throws: Failure.self) { _ = try ReceivedFile(descriptor) }
+            #expect(error?.status == .noDaemon)
+        }
+    }
+
     @Test func `a backup that is compared is read`() throws {
         let outcome = try Shell.run(
             """
