@@ -338,6 +338,8 @@ int csys_signal_descriptor(void) {
     sigaddset(&set, SIGCHLD);
     if (sigprocmask(SIG_BLOCK, &set, 0) != 0) return -1;
     signal(SIGPIPE, SIG_IGN);
+    // A file that may grow no further (RLIMIT_FSIZE) is told by the write, and is no reason to end.
+    signal(SIGXFSZ, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 int csys_next_signal(int descriptor) {

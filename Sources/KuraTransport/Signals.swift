@@ -4,7 +4,7 @@ public import KuraSocket
 
 /// Signals as a descriptor that the loop waits on.
 public enum Signals {
-    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGCHLD for this thread and those it starts, ignores SIGPIPE.
+    /// Blocks SIGTERM, SIGINT, SIGHUP and SIGCHLD for this thread and those it starts, ignores SIGPIPE and SIGXFSZ.
     public static func descriptor() throws(SystemError) -> Int32 {
         let descriptor = csys_signal_descriptor()
         guard descriptor >= 0 else { throw SystemError("signalfd") }

@@ -16,6 +16,18 @@ import Testing
         #expect(access(daemon.root + "/other.sock", F_OK) != 0)
     }
 
+    @Test func `files that may grow no further are no reason to end without a word`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(through: ["/bin/sh", "-c", "ulimit -f 4000; exec \"$0\" \"$@\""])
+        // It makes room in advance as soon as there is time.
+        let deadline = now() + 3
+        while now() < deadline {
+            try daemon.connect().result("storage.ping")
+            usleep(100_000)
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `a live socket of a daemon over other data is left to it`() throws {
         let daemon = try TemporaryDaemon()
         #expect(try daemon.run(["--data-dir", daemon.root + "/other", "--socket", daemon.socket]) == 1)
