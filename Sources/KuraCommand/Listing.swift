@@ -143,3 +143,17 @@ struct Listing {
         return merged
     }
 }
+
+extension JSONObject {
+    /// Where the page behind this one begins; nil when this is the last.
+    /// - Parameter last: what led to this page.
+    /// - Returns: what leads to the next.
+    /// - Throws: when that leads here again, without an end.
+    func cursor(after last: [UInt8]?) throws(Failure) -> [UInt8]? {
+        let next = self["cursor"]
+        guard next == nil || next != last else {
+            throw Failure(status: .noDaemon, message: "a page of the daemon's list leads to itself")
+        }
+        return next
+    }
+}

@@ -86,6 +86,13 @@ import Testing
         #expect(asked.status == .done && asked.output.contains("open"))
     }
 
+    @Test func `audit verify ends when a page leads to itself`() {
+        let server = FakeServer { [$0.result(#"{"valid":true,"records":1,"newest":9,"cursor":"c"}"#)] }
+        let outcome = CapturedConsole().run("secrets", "audit", "verify", on: server)
+        #expect(outcome.status == .noDaemon && outcome.errors.contains("leads to itself"), "\(outcome.errors)")
+        #expect(server.requests.count == 2)
+    }
+
     @Test func `audit verify goes through all pages, and names the first record that is not what it was`() {
         let page: @Sendable (Int, String?) -> String = { records, cursor in
             let more = cursor.map { ",\"cursor\":\"\($0)\"" } ?? ""

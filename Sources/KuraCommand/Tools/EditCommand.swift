@@ -207,7 +207,7 @@ struct EditCommand {
             }
             rev = min(rev ?? newest, newest)
             entries += page.object("values")?.entries ?? []
-            cursor = page["cursor"]
+            cursor = try page.cursor(after: cursor)
         } while cursor != nil
         return State(text: JSONParts.object(entries), rev: rev ?? 0)
     }

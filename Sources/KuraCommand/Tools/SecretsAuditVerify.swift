@@ -37,7 +37,7 @@ enum SecretsAuditVerify {
             progress.update(done: records, total: page.integer("newest"))
             guard page["valid"] == Array("true".utf8) else { throw broken(page, after: records, result) }
             last = page
-            cursor = page["cursor"]
+            cursor = try page.cursor(after: cursor)
         } while cursor != nil
         progress.erase()
         show(last, records, options, console)

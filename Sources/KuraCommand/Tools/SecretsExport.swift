@@ -78,7 +78,7 @@ enum SecretsExport {
             if let cursor { params.append(("cursor", cursor)) }
             let page = JSONObject(try session.result(method, JSONParts.object(params)))
             items += page?["items"].flatMap { JSONElements.read($0) } ?? []
-            cursor = page?["cursor"]
+            cursor = try page?.cursor(after: cursor)
         } while cursor != nil
         return items
     }
