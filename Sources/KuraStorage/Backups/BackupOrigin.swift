@@ -155,19 +155,32 @@ public struct BroughtKeys: Sendable {
     /// - Throws: `refused` when the key opens neither.
     func originKey(slots: [UInt8]?) throws(BackupFault) -> OriginKey? {
         guard let text = text ?? slots else { return nil }
+        if let opened = try opened(text) {
+            return KeyRing(hostKey: nil, .success(opened), slots: opened.slots).originKey
+        }
+        // A backup's own slots may be anybody's.
+        guard self.text != nil else { return nil }
+        throw .refused("\(directory): root.key opens no slot of the slots.json beside it")
+    }
+
+    /// What root.key opens of the slots.json beside it; nil without one.
+    /// - Throws: `refused` when somebody without the key has changed that.
+    func opened() throws(BackupFault) -> OpenedKeys? {
+        guard let text else { return nil }
+        return try opened(text)
+    }
+
+    private func opened(_ text: [UInt8]) throws(BackupFault) -> OpenedKeys? {
         do throws(KeysFault) {
             let slots = try KeySlots(reading: text)
             for slot in slots.slots where slot.kind != .passphrase {
                 for key in keys {
                     guard let root = try? slots.root(in: slot, under: key) else { continue }
-                    let opened = try OpenedKeys(slots, text: text, root: root)
-                    return KeyRing(hostKey: nil, .success(opened), slots: slots).originKey
+                    return try OpenedKeys(slots, text: text, root: root)
                 }
             }
+            return nil
         } catch { throw .refused("\(directory): \(error)") }
-        // A backup's own slots may be anybody's.
-        guard self.text != nil else { return nil }
-        throw .refused("\(directory): root.key opens no slot of the slots.json beside it")
     }
 
     /// Whether `path` lies in the directory that these lie in, as a daemon's log does.

@@ -199,12 +199,13 @@ public enum BackupRestore {
                 throw .refused("what came of it is not what its manifest says; nothing was restored")
             }
         }
+        let added = try changes?.add(to: configuration, manifest, hasKeys: keys != nil)
         var needsRootKey = false
-        if hasSecrets {
+        if hasSecrets || added?.hasSecrets == true {
             guard let keys else { throw .malformed }
-            needsRootKey = try keys.write(configuration)
+            needsRootKey = try keys.fitting(epoch: added?.keyEpoch ?? 0, opener.brought).write(configuration)
         }
-        let rev = try changes?.add(to: configuration, manifest, hasKeys: keys != nil) ?? manifest.rev
+        let rev = added?.rev ?? manifest.rev
         // Nothing of what was acknowledged is missing: the counter goes on where it was.
         RelaxedDurability.noteCleanStop(configuration, rev: rev)
         do throws(StorageFault) {
@@ -215,68 +216,5 @@ public enum BackupRestore {
         counts.attachments = contents.count
         return Outcome(
             manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
-    }
-}
-
-/// What leads to the keys of the secrets that came along.
-struct RestoredKeys {
-    private let text: [UInt8]
-    /// nil: only what opened the secrets where they come from opens them.
-    private var root: SecretKey?
-
-    /// The text of slots.json in a frame; nil when there is none.
-    static func slotsText(_ payload: Bytes) -> [UInt8]? {
-        guard payload.count >= 4 else { return nil }
-        let length = Int(UInt32(littleEndian: payload.loadUnaligned(as: UInt32.self)))
-        guard length <= payload.count - 4 else { return nil }
-        return Array(payload.extracting(4..<4 + length))
-    }
-
-    init(_ payload: Bytes, fileKey: SecretKey?) throws(BackupFault) {
-        guard let text = Self.slotsText(payload) else { throw .malformed }
-        self.text = text
-        let sealed = payload.extracting(4 + text.count..<payload.count)
-        guard let fileKey, !sealed.isEmpty else { return }
-        let key = try fileKey.backupRootKey()
-        let slots: KeySlots
-        do throws(KeysFault) { slots = try KeySlots(reading: text) } catch { throw .malformed }
-        do throws(SodiumError) {
-            root = try slots.storeID.withBytes { (storeID) throws(SodiumError) in
-                try AEAD.openKey(sealed, key: key, associated: storeID)
-            }
-        } catch { throw error == .outOfMemory ? .outOfMemory : .malformed }
-    }
-
-    /// - Returns: whether a key is still to be brought.
-    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> Bool {
-        let files = KeyFiles(configuration)
-        do throws(StorageFault) { try FileSystem.makeDirectory(configuration.keysDirectory) } catch {
-            throw BackupFault(error)
-        }
-        do throws(KeysFault) {
-            var slots = try KeySlots(reading: text)
-            guard let root else {
-                try files.replaceSlots(text) { (read) throws(KeysFault) in
-                    guard read == text else { throw .damaged("it was not written as it should be") }
-                }
-                return true
-            }
-            // Slots of files and descriptors are those of another host. Passphrases stay good.
-            slots.slots.removeAll { $0.kind != .passphrase }
-            let key = try files.makeKey(files.rootKeyPath)
-            let slot = KeySlot(
-                id: slots.nextID, kind: .keyFile, label: [], createdAt: nowMilliseconds(), hashing: nil, sealedRoot: [])
-            slots.nextID += 1
-            slots.slots.append(slots.sealing(root, in: slot, under: key))
-            let renewed: [UInt8]
-            do throws(SodiumError) { renewed = try slots.text(root: root) } catch { throw .outOfMemory }
-            try files.replaceSlots(renewed) { (read) throws(KeysFault) in
-                guard read == renewed else { throw .damaged("it was not written as it should be") }
-            }
-            return false
-        } catch {
-            if error == .noSpace { throw .noSpace }
-            throw .refused("keys: \(error)")
-        }
     }
 }

@@ -25,13 +25,21 @@ public struct LogChanges: Sendable {
         return nil
     }
 
+    /// What adding them has come to.
+    struct Added {
+        /// Everything is as of this revision.
+        var rev: UInt64
+        var hasSecrets = false
+        /// Epoch of the newest root key that the store's record of the secrets is sealed with in them; 0 when they have none.
+        var keyEpoch: UInt32 = 0
+    }
+
     /// Adds them to what was made of a backup.
     /// `hasKeys`: it has secrets, and what leads to their keys.
-    /// - Returns: the revision that everything is as of.
     /// - Throws: why they cannot be: then nothing is restored.
     func add(
         to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
-    ) throws(BackupFault) -> UInt64 {
+    ) throws(BackupFault) -> Added {
         guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
         if let name = try strange() {
             throw .refused("\(log)/\(name) is no regular file, and a segment of the log belongs there")
@@ -54,7 +62,7 @@ public struct LogChanges: Sendable {
         }
         let scratch = configuration.temporaryDirectory + "/changes"
         var lists: [[UInt8]: [ContentDigest]] = [:]
-        var hasSecrets = false
+        var added = Added(rev: manifest.rev)
         let records = RecordGuard(.log)
         var unfit: String?
         var reports: [String] = []
@@ -67,7 +75,8 @@ public struct LogChanges: Sendable {
             ) { reports.append($0) }
             salvage.visit = { record, at in
                 unfit = unfit ?? records.problem(record, at: at)
-                if record.store.isSealed { hasSecrets = true }
+                if record.store.isSealed { added.hasSecrets = true }
+                if let epoch = SecretRecords.epoch(of: record) { added.keyEpoch = max(added.keyEpoch, epoch) }
                 guard record.store == .attachments else { return }
                 let name = Array(record.scope) + [0] + Array(record.key)
                 lists[name] = record.value.isEmpty ? [] : AttachmentList(record.value).attachments.map(\.digest)
@@ -85,11 +94,12 @@ public struct LogChanges: Sendable {
                     : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)"
                         + (rev == nil ? "; '--at \(saved)' restores what comes before it" : ""))
         }
-        guard !hasSecrets || hasKeys else {
+        guard !added.hasSecrets || hasKeys else {
             throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")
         }
         try copy(Set(lists.values.flatMap(\.self)), to: configuration)
-        return saved
+        added.rev = saved
+        return added
     }
 
     /// What lies in a segment's place and is no file: what it hides cannot be told, so nobody may take the log for whole.

@@ -187,6 +187,14 @@ enum SecretRecords {
         return SecretSealer.epoch(in: item.value, .store) ?? 0
     }
 
+    /// The same of a record of the log; nil when it is another one.
+    static func epoch(of record: LogRecord) -> UInt32? {
+        guard record.store == .secrets, record.scope.equals(Bytes(storeScope)), record.key.equals(Bytes(key)) else {
+            return nil
+        }
+        return SecretSealer.epoch(in: record.value, .store)
+    }
+
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

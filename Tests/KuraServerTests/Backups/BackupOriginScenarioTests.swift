@@ -119,6 +119,47 @@ import Testing
         #expect(try restore("base", "--at", "newest", "--log", theirs, "--unproved") == 0)
     }
 
+    @Test func `secrets of after a rotation that a log brings along are opened by the keys of then`() throws {
+        try backup("base")
+        try backup("sealed", ",\"passphrase\":\"open sesame\"")
+        let words = daemon.root + "/words"
+        #expect(try Outsider.run("echo open sesame >\(words)").status == 0)
+        let earlier = daemon.root + "/earlier"
+        #expect(try Outsider.run("cp -r \(keys) \(earlier) 2>&1").output == "")
+        try secret("eve", "before")
+        let rev = try #require(try client.result("storage.status")["rev"]?.int)
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        try secret("eve", "after")
+        let log = daemon.data + "/log"
+        func restored(_ name: String, at: String, _ more: [String]) throws -> TemporaryDaemon? {
+            let other = try TemporaryDaemon(starts: false)
+            let status = try daemon.run(
+                ["restore", path(name), "--data-dir", other.data, "--log", log, "--unproved", "--at", at] + more)
+            return status == 0 ? other : nil
+        }
+        // Nobody has what opens them.
+        #expect(try restored("base", at: "newest", ["--keys", earlier]) == nil)
+        #expect(daemon.log.contains("sealed after a rotation of the root key"), "\(daemon.log)")
+        // As of before the rotation the keys of then do. What is encrypted brings a key of its own along.
+        for (name, at, key, more) in [
+            ("base", "newest", keys, []), ("sealed", "newest", nil, ["--passphrase-file", words]),
+            ("base", "\(rev)", earlier, []),
+        ] as [(String, String, String?, [String])] {
+            let other = try #require(try restored(name, at: at, ["--keys", keys] + more), "\(daemon.log)")
+            if let key {
+                #expect(try Outsider.run("cp \(key)/root.key \(other.data)/keys/ 2>&1").output == "")
+            }
+            try other.start()
+            let reader = try other.connect()
+            func value(_ account: String) throws -> String? {
+                try reader.call("secrets.get", "{\"service\":\"mail\",\"account\":\"\(account)\"}")["result"]?["secret"]?
+                    .text
+            }
+            #expect(try value("eve") == (at == "newest" ? "after" : "before"), "\(name) \(at) \(other.log)")
+            #expect(try value("ada") == "one", "\(name) \(at)")
+        }
+    }
+
     @Test func `keys of other slots tell as well, and a rotation that was stopped does no harm`() throws {
         try backup("one")
         let brought = daemon.root + "/brought"
