@@ -100,8 +100,10 @@ struct RecordGuard {
         .unfit(record: count, reason: "(\(place(record))) is not what a daemon writes: \(unfit.text)")
     }
 
+    /// Names of secrets are sealed, and nobody could find a record by them.
     private func place(_ record: BackupRecord) -> String {
-        "\(record.store.roomName)/\(ShownName.text(record.scope))"
+        let scope = "\(record.store.roomName)/\(ShownName.text(record.scope))"
+        return record.key.isEmpty || record.store.isSealed ? scope : "\(scope)/\(ShownName.text(record.key))"
     }
 
     private mutating func omit(_ record: BackupRecord) {

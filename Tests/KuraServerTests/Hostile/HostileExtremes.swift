@@ -49,7 +49,7 @@ struct HostileExtremes {
 
     private static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    private static let names: [[UInt8]] = [
+    static let names: [[UInt8]] = [
         [], [0], text("a\nb"), text("\u{1B}[2J"), [0x61, 0x7F], [0xC2, 0x85], [0xFF], [0xC3], [0xED, 0xA0, 0x80],
         text("."), text(".."), text("/"), text("%"), text("notes"), text("a/b"), text("\u{202E}x"),
         [UInt8](repeating: 0x61, count: 128), [UInt8](repeating: 0x61, count: 129),
@@ -57,7 +57,7 @@ struct HostileExtremes {
         [UInt8](repeating: 0x61, count: 65_535),
     ]
 
-    private static let values: [[UInt8]] =
+    static let values: [[UInt8]] =
         [
             "", " ", "\n", "null", "true", "false", "0", "-0", "-1", "1.5", "1e400", "9223372036854775807",
             "9223372036854775808", "36501", "3601", "\"\"", "\"x\"", "\"enforce\"", "[]", "{}", "[[]]", "{\"a\":",

@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a document's body of several lines is refused, so it forges no reply`() throws {
         try expectRefusal(
-            "(documents/notes) is not what a daemon writes: its body is not one line of JSON", of: Self.isNote
+            "(documents/notes/1) is not what a daemon writes: its body is not one line of JSON", of: Self.isNote
         ) {
             $0.value = Self.forged
         }
@@ -224,7 +224,7 @@ import Testing
         #expect {
             try BackupRestore.verify(path)
         } throws: {
-            "\($0)".contains("(documents/\\u{1b}[2J\\u{202e}evil) is not") && !"\($0)".utf8.contains(0x1B)
+            "\($0)".contains("(documents/\\u{1b}[2J\\u{202e}evil/1) is not") && !"\($0)".utf8.contains(0x1B)
         }
     }
 

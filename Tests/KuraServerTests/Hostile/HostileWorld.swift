@@ -28,7 +28,8 @@ struct HostileWorld: Sendable {
         bundle = try #require(TemporaryDaemon.contents(daemon.data + "/backups/one.kurabundle"))
     }
 
-    private static let requests: [(String, String)] = [
+    /// Something in every store.
+    static let requests: [(String, String)] = [
         ("settings.register", "{\"domain\":\"app\",\"defaults\":{\"size\":12}}"),
         ("settings.put", "{\"domain\":\"app\",\"key\":\"theme\",\"value\":\"dark\"}"),
         ("settings.put", "{\"domain\":\"app\",\"key\":\"window\",\"value\":{\"w\":100,\"h\":[1,2.50]}}"),

@@ -140,7 +140,7 @@ import Testing
         #expect(problem("1") == nil && problem("1", writer: "") == nil)
         #expect(
             problem("1\n2")
-                == "the change of revision 7 (documents/notes) is not what a daemon writes: its body is not one line of JSON"
+                == "the change of revision 7 (documents/notes/1) is not what a daemon writes: its body is not one line of JSON"
         )
         #expect(problem("1", at: .min) != nil && problem("1", writer: "a\nb") != nil)
     }
