@@ -122,8 +122,30 @@ struct ValueReader {
         case .list:
             guard let array = whole(word, opening: "[") else { throw .usage("\(name) is a JSON array, not '\(word)'") }
             return array
+        case .object(let fields) where !word.isEmpty && word.first(where: { !$0.isWhitespace }) != "{":
+            return try object(word, of: fields, name)
         case .map, .object: return try object(word, name)
         }
+    }
+
+    /// `offset=10,length=5`: the members of an object in one word.
+    private func object(_ word: String, of fields: [Field], _ name: String) throws(Failure) -> [UInt8] {
+        var members: [(name: String, value: [UInt8])] = []
+        for part in word.split(separator: ",", omittingEmptySubsequences: false) {
+            let known = fields.map(\.name)
+            guard let sign = part.firstIndex(of: "=") else {
+                throw .usage("\(name) is \(ValueType.object(fields).words), not '\(word)'")
+            }
+            let member = String(part[..<sign])
+            guard let field = fields.first(where: { $0.name == member }) else {
+                throw .usage(
+                    "'\(member)' is no member of \(name), which has \(known.joined(separator: ", "))",
+                    hint: Suggestion.hint(for: member, among: known))
+            }
+            guard !members.contains(where: { $0.name == member }) else { throw .usage("'\(member)' is given twice") }
+            members.append((member, try value(String(part[part.index(after: sign)...]), field.type, member)))
+        }
+        return JSONParts.object(members)
     }
 
     private func any(_ word: String, _ name: String) throws(Failure) -> [UInt8] {

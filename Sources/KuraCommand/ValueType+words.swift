@@ -23,7 +23,8 @@ extension ValueType {
         case .map: "an object"
         case .list(_, let maxItems) where maxItems < Int32.max: "an array of at most \(maxItems) items"
         case .list: "an array"
-        case .object: "an object"
+        case .object(let fields) where fields.isEmpty: "an object"
+        case .object(let fields): "\(fields.map { "\($0.name)=…" }.joined(separator: ",")), or a JSON object of these"
         case .word(let words): words.joined(separator: ", ")
         }
     }

@@ -223,6 +223,9 @@ import Testing
             kura -q blobs get i k part --range '{"offset":100000,"length":10}'; cat part; echo
             kura blobs get i k - --range '{"offset":100003,"length":4}'; echo
             kura blobs get i k - --range '{"offset":100005}' | wc -c
+            kura blobs get i k - --range offset=100003,length=4; echo
+            kura blobs get i k - --range offset=1,lenght=4 2>&1 | head -2
+            kura blobs get i k - --range 1-4 2>&1 | head -1
             kura -q settings put app theme dark; kura settings export app -q
             echo "$(kura transaction apply '{"method":"secrets.put","params":{"service":"s","account":"a","secret":"IN-ARGV"}}' 2>&1 | head -1)"
             kura transaction apply '[{"method":"secrets.put","params":["s","a","IN-ARGV"]}]' 2>/dev/null; echo "exit $?"
@@ -237,6 +240,10 @@ import Testing
                 0123456789
                 3456
                 1005
+                3456
+                kura: 'lenght' is no member of RANGE, which has offset, length
+                hint: did you mean length?
+                kura: RANGE is offset=…,length=…, or a JSON object of these, not '1-4'
                 {"key":"app","value":{"theme":"dark"}}
                 kura: secret is a secret, and no argument: everybody on the host can read those
                 exit 2
