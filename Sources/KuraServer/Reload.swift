@@ -161,11 +161,11 @@ extension Server {
             socket.rule.roles = rule.roles
             socket.rule.role = rule.role
         }
-        for connection in connections.all { judgeAgain(connection) }
+        for connection in connections.all { judgeAgain(connection, storage) }
         call.changes.wake()
     }
 
-    private func judgeAgain(_ connection: Connection) {
+    private func judgeAgain(_ connection: Connection, _ storage: isolated Storage) {
         guard let door = connection.door else { return }
         let descriptor = connection.socket.descriptor
         do throws(RPCError) {
@@ -174,10 +174,23 @@ extension Server {
             connection.feed.show(admission.permissions?.visible, call.changes)
             connection.feed.endForbidden(admission.permissions)
             if connection.transfers > 0 { cancelForbiddenTransfers(of: connection) }
+            if connection.parked > 0 { endForbiddenWaits(of: connection, storage) }
         } catch {
             journal.log(.info, "a connection ends: its role is gone", [("role", connection.admission.role)])
             close(connection)
         }
+    }
+
+    /// Nobody is given a model that was asked for with grants of before.
+    private func endForbiddenWaits(of connection: Connection, _ storage: isolated Storage) {
+        guard let permissions = connection.permissions else { return }
+        let waiters = storage.caches.claims.endWaits(of: connection.token) { subject in
+            guard subject.room == ClaimRoom.models.rawValue,
+                let namespace = storage.models.namespace(number: subject.scope)
+            else { return true }
+            return namespace.name.withBytes { permissions.allows(.read, .models, $0) }
+        }
+        for waiter in waiters { call.parkedReplies.append(waiter, .refusal(.forbidden)) }
     }
 
     /// Its transfers go on only where the connection could still begin them.

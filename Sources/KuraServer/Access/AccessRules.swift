@@ -117,6 +117,19 @@ public struct AccessRules: Sendable, Equatable {
         return rules
     }
 
+    /// Whether a user can come in by some socket in this role. A group that leads to it counts: nobody knows any more which groups the user had.
+    func gives(_ role: String, to uid: UInt32) -> Bool {
+        sockets.contains { socket in
+            for assignment in socket.roles {
+                switch assignment.who {
+                case .uid(let known): if known == uid { return assignment.role == role }
+                case .gid: if assignment.role == role { return true }
+                }
+            }
+            return socket.role == role
+        }
+    }
+
     /// The role of somebody who has come in by a socket; nil: none.
     /// `groups`: asked for only when a group decides.
     func role(of user: (uid: UInt32, gid: UInt32), on socket: Socket, groups: () -> [UInt32]) -> String? {

@@ -275,6 +275,12 @@ public final class CacheClaims {
         return number.flatMap { take($0) }
     }
 
+    /// Takes the waits of a connection out whose subjects are not for it any more.
+    public func endWaits(of owner: UInt64, unless mayWait: (Subject) -> Bool) -> [Waiter] {
+        let numbers = owners[owner]?.waits.filter { waiting[$0].map { !mayWait($0.subject) } ?? false } ?? []
+        return numbers.compactMap { take($0) }
+    }
+
     /// The winner gives up: the next that waits wins.
     /// `since`: as for `claim`.
     public func giveUp(_ subject: Subject, since: UInt64, now: UInt64) -> News? {
