@@ -29,6 +29,62 @@ import Testing
         #expect(daemon.daemon.log.contains("configuration read again"))
     }
 
+    @Test func `what waits for a model that is no longer granted is refused, and another goes on`() throws {
+        func role(_ scope: String) -> String {
+            RoleDaemon.role(RoleDaemon.grant("models", scope, "read", "create", "update"))
+        }
+        let daemon = try RoleDaemon(["app": role("*")])
+        let admin = try daemon.connect("admin")
+        func claim(_ namespace: String, _ more: String = "") -> String {
+            "{\"namespace\":\"\(namespace)\",\"key\":\"k\",\"claim\":true\(more)}"
+        }
+        let client = try daemon.connect("app")
+        var tokens: [String: String] = [:]
+        for namespace in ["a", "b"] {
+            tokens[namespace] = try #require(try admin.result("models.get", claim(namespace))["token"]?.text)
+            client.send(Client.request("models.get", claim(namespace, ",\"waitMs\":60000"), id: "\"\(namespace)\""))
+        }
+        // Both wait when what stands behind them is answered.
+        try client.result("storage.ping")
+        try daemon.reload(daemon.configuration(["app": role("b")]))
+        let refused = try client.reply()
+        #expect(refused["id"]?.text == "a" && kind(refused) == "forbidden")
+        for (namespace, token) in tokens {
+            try admin.result(
+                "models.put", "{\"namespace\":\"\(namespace)\",\"key\":\"k\",\"value\":7,\"token\":\"\(token)\"}")
+        }
+        let given = try client.reply()
+        #expect(given["id"]?.text == "b" && given["result"]?["value"]?.int == 7)
+    }
+
+    @Test func `a token for a secret goes with its user's role`() throws {
+        let reads = RoleDaemon.role(RoleDaemon.grant("secrets", "s", "read"))
+        let daemon = try TemporaryDaemon(starts: false)
+        func configuration(_ role: String) -> String {
+            """
+            {"sockets":[{"path":"\(daemon.socket)","role":"admin"},\
+            {"path":"\(daemon.root)/app.sock","roles":[{"uid":\(getuid()),"role":"\(role)"}],"role":"alice"},\
+            {"path":"\(daemon.root)/other.sock","role":"other"}],"roles":{"alice":\(reads),"other":\(RoleDaemon.role())}}
+            """
+        }
+        try daemon.start(configuration: configuration("alice"))
+        let admin = try daemon.connect()
+        try admin.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\"}")
+        let alice = try Client(path: daemon.root + "/app.sock")
+        let other = try Client(path: daemon.root + "/other.sock")
+        func token() throws -> String {
+            let issue = "{\"service\":\"s\",\"account\":\"a\",\"ttlSeconds\":600}"
+            return try #require(try alice.result("secrets.issueToken", issue)["token"]?.text)
+        }
+        #expect(try other.result("secrets.redeemToken", "{\"token\":\"\(token())\"}")["secret"]?.text == "x")
+        let left = try token()
+        TemporaryDaemon.write(configuration("other"), to: daemon.root + "/config.json")
+        Glibc.kill(daemon.pid, SIGHUP)
+        let deadline = now() + 60
+        while !daemon.log.contains("configuration read again"), now() < deadline { usleep(2000) }
+        #expect(kind(try other.call("secrets.redeemToken", "{\"token\":\"\(left)\"}")) == "tokenUnusable")
+    }
+
     @Test func `a live query ends when its collection is no longer granted, and another goes on`() throws {
         func role(_ scope: String) -> String { RoleDaemon.role(RoleDaemon.grant("documents", scope, "list", "read")) }
         let daemon = try RoleDaemon(["app": role("*")])
