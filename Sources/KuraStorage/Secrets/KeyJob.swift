@@ -37,6 +37,8 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     var locks: UInt64 = 0
     /// There is nothing yet that keys have sealed, nor have there been keys: where there are no slots they may be made.
     var mayCreate = false
+    /// The store's record, as it was when this was begun.
+    var seal = StoreSeal()
     /// A root.key that a change before had left was overwritten and removed.
     private(set) var hasFinished = false
     /// What keeps the file of the slot's key from going, though the slot is gone: the next start tries again.
@@ -94,6 +96,7 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
             return .opened(try opener.create())
         }
         let slots = try KeySlots(reading: text)
+        if let misfit = seal.misfit(slots) { throw .damaged(misfit) }
         do throws(KeysFault) { hasFinished = try opener.sources.files.finish(slots) } catch { leftover = error }
         if case .changePassphrase = task { return try changePassphrase(slots, text, opener) }
         if case .unlock = task {

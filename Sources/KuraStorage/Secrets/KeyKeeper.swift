@@ -19,8 +19,8 @@ final class KeyKeeper {
     private let report: @Sendable (String) -> Void
     /// There is something that keys have sealed, as of now.
     private let holdsSecrets: () -> Bool
-    /// Of the root key that the secrets are sealed with, as of now; 0 when there are none.
-    private let sealedEpoch: () -> UInt32
+    /// The store's record, as of now.
+    private let seal: () -> StoreSeal
 
     /// Jobs that may wait, the one that runs included.
     static let mostWaiting = 8
@@ -31,16 +31,16 @@ final class KeyKeeper {
     /// - Parameters:
     ///   - configuration: names the directory, and the sources.
     ///   - holdsSecrets: whether there is something that keys have sealed; then none are made.
-    ///   - sealedEpoch: of the root key that they are sealed with: earlier slots open none of them, and would only do harm.
+    ///   - seal: the store's record: slots that it was not sealed with open nothing, and would only do harm.
     ///   - wake: called when a job is done.
     ///   - report: takes lines for the operator.
     init(
         _ configuration: StorageConfiguration, holdsSecrets: @escaping () -> Bool = { false },
-        sealedEpoch: @escaping () -> UInt32 = { 0 }, wake: @escaping @Sendable () -> Void,
+        seal: @escaping () -> StoreSeal = { StoreSeal() }, wake: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.holdsSecrets = holdsSecrets
-        self.sealedEpoch = sealedEpoch
+        self.seal = seal
         let files = KeyFiles(configuration)
         sources = KeySources(configuration.keys, files)
         thread = JobThread(name: "kura-keys", wake: wake) { task in
@@ -57,7 +57,8 @@ final class KeyKeeper {
             if let text = try files.slotsText() {
                 let found = try KeySlots(reading: text)
                 slots = found
-                guard !Self.isOlder(found, than: sealedEpoch()) else { throw .damaged(Self.older) }
+                let record = seal()
+                if let misfit = record.misfit(found) { throw .damaged(misfit) }
                 Self.finish(found, files, report)
                 do throws(KeysFault) { opened = .success(try opener.open(found, text).0) } catch {
                     if case .damaged = error { throw error }
@@ -95,14 +96,6 @@ final class KeyKeeper {
         "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
 
     static let missing: KeysFault.StaticText = "it is missing"
-    static let older: KeysFault.StaticText =
-        "it is older than the secrets, which are sealed with a later root key: bring back the slots.json and the root.key of after the rotation"
-
-    /// Slots of before a rotation: nothing is read with them, and what is written with them fits nothing. Beyond what rotations there can have been
-    /// the epoch is damage, which is found elsewhere.
-    private static func isOlder(_ slots: KeySlots, than epoch: UInt32) -> Bool {
-        epoch > slots.epoch && epoch - slots.epoch <= KeySlots.mostRecent
-    }
 
     /// Refuses a start that has lost the slots: without them nobody can open what is there, and new ones would only hide it.
     ///
@@ -158,6 +151,7 @@ final class KeyKeeper {
         isRunning = true
         let job = waiting.removeFirst()
         job.mayCreate = ring.slots == nil && !holdsSecrets()
+        job.seal = seal()
         thread.submit(Task(job: job, opened: ring.opened, sources: sources))
     }
 
@@ -188,10 +182,6 @@ final class KeyKeeper {
         default: break
         }
         switch job.outcome {
-        case .opened(let keys) where Self.isOlder(keys.slots, than: sealedEpoch()):
-            job.fault = .damaged(Self.older)
-            ring.adopt(.damaged(Self.older))
-            job.forget()
         case .opened(let keys):
             // Whoever locked meanwhile wants them locked.
             if job.locks == locks {

@@ -179,14 +179,6 @@ enum SecretRecords {
         return number
     }
 
-    /// Epoch of the root key that the store's record is sealed with, as it says in clear; 0 without one.
-    static func epoch(of ledger: Ledger) -> UInt32 {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(storeScope)), let item = ledger.find(scope, Bytes(key)),
-            !item.isTombstone
-        else { return 0 }
-        return SecretSealer.epoch(in: item.value, .store) ?? 0
-    }
-
     /// Name of the scope of the store's record.
     static let storeScope: StaticString = "."
     /// Versions that an item keeps when nobody says.

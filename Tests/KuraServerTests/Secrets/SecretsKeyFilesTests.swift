@@ -91,6 +91,41 @@ import Testing
         #expect(try stale.result("secrets.auditVerify")["valid"]?.bool == true)
     }
 
+    @Test func `keys of after a rotation beside data of before it open nothing and change nothing`() throws {
+        let (older, later, right) = (daemon.root + "/older", daemon.root + "/later", daemon.root + "/right")
+        #expect(try Outsider.run("cp -a \(daemon.data) \(older) 2>&1").output == "")
+        try daemon.start()
+        let client = try daemon.connect()
+        try client.result("secrets.rotate", Self.rotation)
+        let deadline = now() + 60
+        while try client.result("secrets.slots")["retiredEpochs"] != .array([]), now() < deadline { usleep(5000) }
+        #expect(try client.result("secrets.slots")["retiredEpochs"] == .array([]))
+        #expect(daemon.terminate() == 0)
+        let swap = "mv \(keys) \(later) && rm -r \(daemon.data) && mv \(older) \(daemon.data)"
+        #expect(try Outsider.run("\(swap) && mv \(keys) \(right) && cp -a \(later) \(keys) 2>&1").output == "")
+        try daemon.start()
+        let mixed = try daemon.connect()
+        let status = try mixed.result("secrets.status")
+        #expect(status["state"]?.text == "unusable", "\(status)")
+        #expect(status["reason"]?.text?.contains("newer than the secrets") == true, "\(status)")
+        for (method, params, kind) in [
+            ("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}", "sealed"), ("secrets.unlock", "{}", "integrity"),
+            ("secrets.put", "{\"service\":\"s\",\"account\":\"c\",\"secret\":\"x\"}", "sealed"),
+            ("secrets.unlock", "{\"passphrase\":\"words\"}", "integrity"),
+            ("secrets.changePassphrase", "{\"passphrase\":\"words\",\"newPassphrase\":\"more\"}", "integrity"),
+        ] {
+            #expect(try mixed.refusal(method, params)["kind"]?.text == kind, "\(method)")
+        }
+        for name in ["slots.json", "root.key"] {
+            #expect(TemporaryDaemon.contents(keys + "/" + name) == TemporaryDaemon.contents(later + "/" + name))
+        }
+        #expect(try Outsider.run("rm -r \(keys) && mv \(right) \(keys) 2>&1").output == "")
+        try mixed.result("secrets.unlock")
+        #expect(try mixed.result("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}")["secret"]?.text == "x")
+        #expect(try mixed.result("secrets.status")["integrity"]?.text != "damaged")
+        #expect(try mixed.result("secrets.auditVerify")["valid"]?.bool == true)
+    }
+
     private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":30000}"
 
     @Test func `a copy of root.key opens what it opened, and nothing that is new after a rotation`() throws {
