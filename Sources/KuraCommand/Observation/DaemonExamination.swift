@@ -80,6 +80,21 @@ enum DaemonExamination {
                         "raise RLIMIT_MEMLOCK (LimitMEMLOCK= of the unit, --ulimit memlock= of a container), and restart it"
                 ))
         }
+        if secrets?.string("state") == "unusable" {
+            findings.append(
+                Finding(
+                    .error, "keys", "the secrets cannot be used: \(secrets?.string("reason") ?? "?")",
+                    advice: "bring the right files back to keys/, then 'kura secrets unlock'; until then nothing is written with them"
+                ))
+        }
+        if secrets?.boolean("rootKeyUnneeded") == true {
+            findings.append(
+                Finding(
+                    .warning, "keys", "keys/root.key is there, and no slot of keys/slots.json needs it",
+                    advice:
+                        "it is overwritten and removed once the secrets are unlocked; where slots.json is an older one, or another store's, bring the right one back before"
+                ))
+        }
         if secrets?.string("integrity") == "damaged" {
             findings.append(
                 Finding(

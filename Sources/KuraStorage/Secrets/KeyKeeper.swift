@@ -59,12 +59,17 @@ final class KeyKeeper {
                 slots = found
                 let record = seal()
                 if let misfit = record.misfit(found) { throw .damaged(misfit) }
-                Self.finish(found, files, report)
-                do throws(KeysFault) { opened = .success(try opener.open(found, text).0) } catch {
+                do throws(KeysFault) {
+                    let keys = try opener.open(found, text).0
+                    opened = .success(keys)
+                    let isStores = !configuration.keys.goesWithout && record.opens(with: keys)
+                    Self.finish(found, files, isStores: isStores, report)
+                } catch {
                     if case .damaged = error { throw error }
                     // Passphrases alone are as it should be.
                     if error != .sealed { report("the secrets stay sealed: \(error)") }
                     opened = .success(nil)
+                    Self.finish(found, files, isStores: false, report)
                 }
             } else if holdsSecrets() {
                 throw .damaged(Self.missing)
@@ -76,6 +81,7 @@ final class KeyKeeper {
             report("the secrets cannot be used: \(error)")
             opened = .failure(error)
         }
+        if let slots, files.hasStrayRootKey(slots) { report(Self.stray) }
         ring = KeyRing(
             hostKey: Self.hostKey(files, isFirst: !hadSlots || !holdsSecrets(), report), opened, slots: slots)
         if !ring.isMemoryLocked {
@@ -85,15 +91,36 @@ final class KeyKeeper {
         }
     }
 
-    /// Finishes a change that an earlier run was stopped amid.
-    private static func finish(_ slots: KeySlots, _ files: KeyFiles, _ report: @Sendable (String) -> Void) {
-        do throws(KeysFault) { if try files.finish(slots) { report(finished) } } catch {
-            report("keys/root.key is left, no slot needs it, and it cannot be overwritten: \(error)")
+    /// Finishes a change that an earlier run was stopped amid. `isStores`: the slots are seen to be the store's.
+    private static func finish(
+        _ slots: KeySlots, _ files: KeyFiles, isStores: Bool, _ report: @Sendable (String) -> Void
+    ) {
+        var finished = KeyFiles.Finished()
+        do throws(KeysFault) {
+            if isStores { try files.finish(slots, &finished) } else { try files.removeDrafts(&finished) }
+        } catch {
+            report("a key file in keys/ is left, no slot needs it, and it cannot be overwritten: \(error)")
+        }
+        tell(finished, report)
+    }
+
+    private static func tell(_ finished: KeyFiles.Finished, _ report: @Sendable (String) -> Void) {
+        if finished.hadStray {
+            report(
+                finished.hasOtherNames
+                    ? "keys/root.key was left from a change that was stopped, and no slot needed it: it was removed"
+                    : "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
+            )
+        }
+        if finished.hasOtherNames {
+            report(
+                "a key file in keys/ had other names (hard links), so it was removed here and not overwritten: whoever has one of them has the key"
+            )
         }
     }
 
-    private static let finished =
-        "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
+    private static let stray =
+        "keys/root.key is there, and no slot of keys/slots.json needs it: it is overwritten and removed once the secrets are unlocked. Where slots.json is an older one, or another store's, bring the right one back before"
 
     static let missing: KeysFault.StaticText = "it is missing"
 
@@ -169,7 +196,7 @@ final class KeyKeeper {
 
     private func adopt(_ job: KeyJob) {
         job.isDone = true
-        if job.hasFinished { report(Self.finished) }
+        Self.tell(job.finished, report)
         if let leftover = job.leftover {
             report(
                 "a key file in keys/ could not be overwritten, though no slot needs it any more: \(leftover). The next start tries again"
