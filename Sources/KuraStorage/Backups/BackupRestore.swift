@@ -12,8 +12,9 @@ public enum BackupRestore {
         public var counts: BackupManifest.Counts
         /// Everything is as of this revision; above the manifest's with changes of a log.
         public var rev: UInt64
-        /// The secrets stay sealed until the root key of where they come from is brought: keys/root.key, or a passphrase.
-        public var needsRootKey: Bool
+        /// What opens the secrets, one of these from where they come from: they stay sealed until it is brought. None: they open as they are.
+        public var neededKeys: [KeySlot.Kind]
+        public var needsRootKey: Bool { !neededKeys.isEmpty }
         /// Whose work the backup is.
         public var origin = BackupOrigin.unproved
     }
@@ -199,10 +200,10 @@ public enum BackupRestore {
                 throw .refused("what came of it is not what its manifest says; nothing was restored")
             }
         }
-        var needsRootKey = false
+        var neededKeys: [KeySlot.Kind] = []
         if hasSecrets {
             guard let keys else { throw .malformed }
-            needsRootKey = try keys.write(configuration)
+            neededKeys = try keys.write(configuration)
         }
         let rev = try changes?.add(to: configuration, manifest, hasKeys: keys != nil) ?? manifest.rev
         // Nothing of what was acknowledged is missing: the counter goes on where it was.
@@ -214,7 +215,7 @@ public enum BackupRestore {
         var counts = tables.counts
         counts.attachments = contents.count
         return Outcome(
-            manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
+            manifest: manifest, epoch: epoch, counts: counts, rev: rev, neededKeys: neededKeys)
     }
 }
 
@@ -247,8 +248,9 @@ struct RestoredKeys {
         } catch { throw error == .outOfMemory ? .outOfMemory : .malformed }
     }
 
-    /// - Returns: whether a key is still to be brought.
-    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> Bool {
+    /// - Returns: what opens the secrets, one of which is still to be brought; none when they open as they are.
+    /// - Throws: what keeps the files from being written.
+    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> [KeySlot.Kind] {
         let files = KeyFiles(configuration)
         do throws(StorageFault) { try FileSystem.makeDirectory(configuration.keysDirectory) } catch {
             throw BackupFault(error)
@@ -259,7 +261,7 @@ struct RestoredKeys {
                 try files.replaceSlots(text) { (read) throws(KeysFault) in
                     guard read == text else { throw .damaged("it was not written as it should be") }
                 }
-                return true
+                return slots.slots.map(\.kind)
             }
             // Slots of files and descriptors are those of another host. Passphrases stay good.
             slots.slots.removeAll { $0.kind != .passphrase }
@@ -273,7 +275,7 @@ struct RestoredKeys {
             try files.replaceSlots(renewed) { (read) throws(KeysFault) in
                 guard read == renewed else { throw .damaged("it was not written as it should be") }
             }
-            return false
+            return []
         } catch {
             if error == .noSpace { throw .noSpace }
             throw .refused("keys: \(error)")
