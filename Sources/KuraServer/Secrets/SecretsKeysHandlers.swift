@@ -27,6 +27,7 @@ enum SecretsKeysHandlers {
             out.append(timestamp: renewedAt)
         }
         if storage.hasStrayRootKey { object.boolean("rootKeyUnneeded", true, &out) }
+        if keys.hostKey == nil { object.boolean("hostKeyUnusable", true, &out) }
         object.number("slots", keys.allSlots.count, &out)
         if let integrity = storage.secrets.integrity { object.text("integrity", integrity.word, &out) }
         if let chain = try? storage.secrets.chainHead() {

@@ -95,7 +95,17 @@ extension DirectoryExamination {
                 advice:
                     "the next start makes another: secrets that are bound to this host (deviceOnly) open with the old one alone, and no backup has them"
             )
-        } else if let at = files.hostKeyRenewedAt {
+            return
+        }
+        let size = FileSystem.size(files.hostKeyPath)
+        if size != SecretKey.byteCount {
+            add(
+                .error, "keys", "keys/host.key has \(size) bytes, not \(SecretKey.byteCount)",
+                advice:
+                    "put the right one back and start kurad again: until then secrets that are bound to this host (deviceOnly) do not open"
+            )
+        }
+        if let at = files.hostKeyRenewedAt {
             add(
                 .warning, "keys", "keys/host.key was missing, and was made anew on \(Quarantine.name(at: at))",
                 advice:

@@ -365,6 +365,26 @@ import Testing
         #expect(TemporaryDaemon.contents(rootKey) == key)
     }
 
+    @Test func `a host key that is too short is told, and is not written over`() throws {
+        let aside = daemon.root + "/host.key"
+        #expect(try Outsider.run("mv \(keys)/host.key \(aside) 2>&1").output == "")
+        TemporaryDaemon.write("short", to: keys + "/host.key")
+        chmod(keys + "/host.key", 0o600)
+        #expect(try doctor().contains("keys/host.key has 5 bytes, not 32"))
+        try daemon.start()
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.status")["hostKeyUnusable"]?.bool == true)
+        let name = "{\"service\":\"s\",\"account\":\"a\"}"
+        #expect(try client.refusal("secrets.get", name)["kind"]?.text == "integrity")
+        #expect(daemon.terminate() == 0)
+        #expect(TemporaryDaemon.contents(keys + "/host.key") == Array("short".utf8))
+        #expect(try Outsider.run("cp -a \(aside) \(keys)/host.key 2>&1").output == "")
+        try daemon.start()
+        let again = try daemon.connect()
+        #expect(try again.result("secrets.status")["hostKeyUnusable"] == nil)
+        #expect(try again.result("secrets.get", name)["secret"]?.text == "x")
+    }
+
     @Test func `a host key that was made anew is told until somebody has acknowledged it`() throws {
         #expect(!daemon.log.contains("host.key"))
         unlink(keys + "/host.key")
