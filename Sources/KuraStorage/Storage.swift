@@ -166,7 +166,7 @@ public actor Storage {
             configuration,
             holdsSecrets: { [unowned ledger = recovery.ledger] in
                 ledger.holdsSecrets || boot.mayHaveSetSecretsAside
-            }, sealedEpoch: { [unowned ledger = recovery.ledger] in SecretRecords.epoch(of: ledger) }, wake: wake,
+            }, seal: { [unowned ledger = recovery.ledger] in StoreSeal(ledger) }, wake: wake,
             report: report)
         log.compact(to: compactedRev)
         history = ChangeHistory(log: log, housekeeper: housekeeper, wake: wake, report: report)

@@ -80,6 +80,38 @@ enum DaemonExamination {
                         "raise RLIMIT_MEMLOCK (LimitMEMLOCK= of the unit, --ulimit memlock= of a container), and restart it"
                 ))
         }
+        if secrets?.string("state") == "unusable" {
+            findings.append(
+                Finding(
+                    .error, "keys", "the secrets cannot be used: \(secrets?.string("reason") ?? "?")",
+                    advice:
+                        "bring the right files back to keys/, then 'kura secrets unlock'; until then nothing is written with them"
+                ))
+        }
+        if let at = secrets?.string("hostKeyRenewedAt") {
+            findings.append(
+                Finding(
+                    .warning, "keys", "keys/host.key was missing, and was made anew at \(at)",
+                    advice:
+                        "secrets that were bound to this host (deviceOnly) open with the old one alone: put it back, or write them anew; then 'kura storage acknowledge'"
+                ))
+        }
+        if secrets?.boolean("hostKeyUnusable") == true {
+            findings.append(
+                Finding(
+                    .error, "keys", "keys/host.key has not 32 bytes, or cannot be read",
+                    advice:
+                        "put the right one back and start kurad again: until then secrets that are bound to this host (deviceOnly) do not open"
+                ))
+        }
+        if secrets?.boolean("rootKeyUnneeded") == true {
+            findings.append(
+                Finding(
+                    .warning, "keys", "keys/root.key is there, and no slot of keys/slots.json needs it",
+                    advice:
+                        "it is overwritten and removed once the secrets are unlocked; where slots.json is an older one, or another store's, bring the right one back before"
+                ))
+        }
         if secrets?.string("integrity") == "damaged" {
             findings.append(
                 Finding(

@@ -53,8 +53,9 @@ enum RestoreCommand {
                 + "and attachments: item by item, some of them by name; the exit status is 13 when there is anything, as with "
                 + "'kura backups compare NAME', which does so for those in the data directory. With --json and with -q the file alone is "
                 + "looked at.",
-            "Secrets of a backup that is not encrypted open with the root key of where it was made: put its root.key into DIR/keys/ before the "
-                + "daemon starts, or unlock with a passphrase. Those of an encrypted one get a root.key of their own.",
+            "Secrets of a backup that is not encrypted open with what opened them where it was made: its root.key in DIR/keys/ before the daemon "
+                + "starts, its credential or key file as the daemon's, or a passphrase; which of them is printed. Those of an encrypted one get a "
+                + "root.key of their own.",
         ],
         examples: [
             "kura restore monday.kurabackup --dry-run",

@@ -20,6 +20,14 @@ extension Method {
                     "hostKeyRenewedAt", .timestamp,
                     "When `keys/host.key` was missing and another was made: what is `deviceOnly` from before is lost without the old one. `storage.acknowledge` ends it."
                 ),
+                Field(
+                    "rootKeyUnneeded", .boolean,
+                    "True: `keys/root.key` is there and no slot needs it. It goes when the secrets are unlocked; where `keys/slots.json` is an older one, bring the newer one back before."
+                ),
+                Field(
+                    "hostKeyUnusable", .boolean,
+                    "True: `keys/host.key` has not 32 bytes, or cannot be read: what is `deviceOnly` answers `integrity` until a start finds the right one."
+                ),
                 Field("slots", .count, required: true, "How many slots lead to the root key."),
                 Field(
                     "integrity", .word(["checking", "whole", "damaged"]),

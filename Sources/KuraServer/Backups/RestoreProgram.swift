@@ -200,18 +200,26 @@ public enum RestoreProgram {
             text += outcome.counts.named.map { "  \($0.0): \($0.1)\n" }.joined()
         }
         if outcome.needsRootKey {
-            text += """
-                The secrets stay sealed until the root key of where they come from is
-                there: put its root.key into
-                \(directory)/keys/
-                before the daemon starts, or unlock with a passphrase of theirs.
-
-                """
+            text += "The secrets stay sealed until one of these is there, from where\nthey come from:\n"
+            for kind in KeySlot.Kind.allCases where outcome.neededKeys.contains(kind) {
+                text += "  \(hint(kind, directory))\n"
+            }
         }
         ProgramOutput.print(text, to: STDOUT_FILENO)
     }
 
     // MARK: Telling
+
+    /// What is to be done with the key of a slot, so that a restored store opens.
+    private static func hint(_ kind: KeySlot.Kind, _ directory: String) -> String {
+        switch kind {
+        case .keyFile: "root.key: put it into \(directory)/keys/ before the daemon starts"
+        case .descriptor: "the key that was given by --key-fd: start kurad with it"
+        case .credential: "the credential kura.key: start kurad with it ($CREDENTIALS_DIRECTORY)"
+        case .container: "the key's file: name it as secrets.keyFile in the configuration"
+        case .passphrase: "a passphrase: kura secrets unlock --passphrase"
+        }
+    }
 
     private static func describe(_ manifest: BackupManifest, _ origin: BackupOrigin) -> String {
         var stamp = ByteBuffer()

@@ -26,6 +26,8 @@ enum SecretsKeysHandlers {
             object.name("hostKeyRenewedAt", &out)
             out.append(timestamp: renewedAt)
         }
+        if storage.hasStrayRootKey { object.boolean("rootKeyUnneeded", true, &out) }
+        if keys.hostKey == nil { object.boolean("hostKeyUnusable", true, &out) }
         object.number("slots", keys.allSlots.count, &out)
         if let integrity = storage.secrets.integrity { object.text("integrity", integrity.word, &out) }
         if let chain = try? storage.secrets.chainHead() {
@@ -341,6 +343,12 @@ extension Refusal {
         case .slotExists:
             self = .error(
                 RPCError(.invalidParams, hint: "there is a slot of that kind", parameter: call.reader.name(0)))
+        case .keyFileExists:
+            self = .error(
+                RPCError(
+                    .invalidParams,
+                    hint: "keys/ has a root.key that may be the key of another slots.json: move it elsewhere first",
+                    parameter: call.reader.name(0)))
         case .noSuchSource(let what):
             self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(0)))
         case .keysNeeded(let slots):

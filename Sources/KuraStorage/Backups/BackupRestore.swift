@@ -12,8 +12,9 @@ public enum BackupRestore {
         public var counts: BackupManifest.Counts
         /// Everything is as of this revision; above the manifest's with changes of a log.
         public var rev: UInt64
-        /// The secrets stay sealed until the root key of where they come from is brought: keys/root.key, or a passphrase.
-        public var needsRootKey: Bool
+        /// What opens the secrets, one of these from where they come from: they stay sealed until it is brought. None: they open as they are.
+        public var neededKeys: [KeySlot.Kind]
+        public var needsRootKey: Bool { !neededKeys.isEmpty }
         /// Whose work the backup is.
         public var origin = BackupOrigin.unproved
     }
@@ -200,10 +201,10 @@ public enum BackupRestore {
             }
         }
         let added = try changes?.add(to: configuration, manifest, hasKeys: keys != nil)
-        var needsRootKey = false
+        var neededKeys: [KeySlot.Kind] = []
         if hasSecrets || added?.hasSecrets == true {
             guard let keys else { throw .malformed }
-            needsRootKey = try keys.fitting(epoch: added?.keyEpoch ?? 0, opener.brought).write(configuration)
+            neededKeys = try keys.fitting(epoch: added?.keyEpoch ?? 0, opener.brought).write(configuration)
         }
         let rev = added?.rev ?? manifest.rev
         // Nothing of what was acknowledged is missing: the counter goes on where it was.
@@ -215,6 +216,6 @@ public enum BackupRestore {
         var counts = tables.counts
         counts.attachments = contents.count
         return Outcome(
-            manifest: manifest, epoch: epoch, counts: counts, rev: rev, needsRootKey: needsRootKey)
+            manifest: manifest, epoch: epoch, counts: counts, rev: rev, neededKeys: neededKeys)
     }
 }

@@ -57,8 +57,9 @@ struct RestoredKeys {
         return fitting
     }
 
-    /// - Returns: whether a key is still to be brought.
-    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> Bool {
+    /// - Returns: what opens the secrets, one of which is still to be brought; none when they open as they are.
+    /// - Throws: what keeps the files from being written.
+    func write(_ configuration: StorageConfiguration) throws(BackupFault) -> [KeySlot.Kind] {
         let files = KeyFiles(configuration)
         do throws(StorageFault) { try FileSystem.makeDirectory(configuration.keysDirectory) } catch {
             throw BackupFault(error)
@@ -69,7 +70,7 @@ struct RestoredKeys {
                 try files.replaceSlots(text) { (read) throws(KeysFault) in
                     guard read == text else { throw .damaged("it was not written as it should be") }
                 }
-                return true
+                return slots.slots.map(\.kind)
             }
             // Slots of files and descriptors are those of another host. Passphrases stay good.
             slots.slots.removeAll { $0.kind != .passphrase }
@@ -83,7 +84,7 @@ struct RestoredKeys {
             try files.replaceSlots(renewed) { (read) throws(KeysFault) in
                 guard read == renewed else { throw .damaged("it was not written as it should be") }
             }
-            return false
+            return []
         } catch {
             if error == .noSpace { throw .noSpace }
             throw .refused("keys: \(error)")

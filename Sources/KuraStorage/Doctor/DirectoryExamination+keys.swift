@@ -49,14 +49,16 @@ extension DirectoryExamination {
         let kinds = slots.slots.map(\.kind)
         if KeyFiles(configuration).hasStrayRootKey(slots) {
             return add(
-                .warning, "keys", "keys/root.key is left from a slot that is gone",
-                advice: "the next start of kurad overwrites and removes it")
+                .warning, "keys", "keys/root.key is there, and no slot of keys/slots.json needs it",
+                advice:
+                    "kurad overwrites and removes it once the secrets are unlocked; where slots.json is an older one, or another store's, bring the right one back before"
+            )
         }
         if FileSystem.exists(KeyFiles(configuration).nextKeyPath) {
             return add(
                 .warning, "keys", "keys/root.key.next is left from a rotation that was stopped",
                 advice:
-                    "the next start of kurad puts it into root.key's place when the slot is its own, and else removes it"
+                    "once the secrets are unlocked kurad puts it into root.key's place when the slot is its own, and else removes it"
             )
         }
         if kinds.contains(.keyFile), !hasRootKey {
@@ -93,7 +95,17 @@ extension DirectoryExamination {
                 advice:
                     "the next start makes another: secrets that are bound to this host (deviceOnly) open with the old one alone, and no backup has them"
             )
-        } else if let at = files.hostKeyRenewedAt {
+            return
+        }
+        let size = FileSystem.size(files.hostKeyPath)
+        if size != SecretKey.byteCount {
+            add(
+                .error, "keys", "keys/host.key has \(size) bytes, not \(SecretKey.byteCount)",
+                advice:
+                    "put the right one back and start kurad again: until then secrets that are bound to this host (deviceOnly) do not open"
+            )
+        }
+        if let at = files.hostKeyRenewedAt {
             add(
                 .warning, "keys", "keys/host.key was missing, and was made anew on \(Quarantine.name(at: at))",
                 advice:

@@ -10,8 +10,9 @@ import Sodium
 /// daemon, and whenever, one of both is there whole.
 ///
 /// A change of a slot and of its key file is one in two halves, whose order makes slots.json its note: a key file comes before its slot and goes
-/// after it. So a key file without a slot opens nothing, and `finish` overwrites and removes it, at each start and before each later change. A
-/// restored backup that waits for its root.key has the slot.
+/// after it. So a key file without a slot opens nothing, provided that slots.json is the newest one: an older one, or another store's, has no slot
+/// for the key that its owner still needs. Nothing shows that but keys which open the secrets (`StoreSeal.opens`), so only a start and jobs that have
+/// these let `finish` overwrite and remove such a file.
 ///
 /// A rotation has a new key for the slot that is there: it lies in root.key.next before slots.json has the slot under it, and takes root.key's place
 /// after that. `finish` sees by the slot which of the two that is.
@@ -91,20 +92,37 @@ struct KeyFiles: Sendable {
         return key
     }
 
-    /// Overwrites a key's file and takes it away. What the disk itself keeps of overwritten blocks is out of reach.
+    /// Overwrites a key's file and takes it away. What the disk itself keeps of overwritten blocks is out of reach. A file that has other names is
+    /// somebody's copy as well, and only loses this one.
+    ///
+    /// - Returns: whether it has other names.
     /// - Throws: what keeps it from being overwritten, and then it stays.
-    private func destroyKey(_ path: String) throws(KeysFault) {
+    private func destroyKey(_ path: String) throws(KeysFault) -> Bool {
+        var hasOtherNames = false
         do throws(StorageFault) {
             let descriptor = try FileSystem.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
             defer { close(descriptor) }
-            let zeros = [UInt8](repeating: 0, count: SecretKey.byteCount)
-            try zeros.withBytes { (zeros) throws(StorageFault) in
-                try FileSystem.write(descriptor, zeros, at: 0, path: path, isBilled: true)
-            }
-            guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
+            hasOtherNames = try Self.hasOtherNames(descriptor, path)
+            if !hasOtherNames { try Self.overwrite(descriptor, path) }
         } catch { throw KeysFault(error) }
         FileSystem.tryToRemove(path)
         do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
+        return hasOtherNames
+    }
+
+    /// Safety: the kernel fills one `stat`, which is ours.
+    private static func hasOtherNames(_ descriptor: Int32, _ path: String) throws(StorageFault) -> Bool {
+        var information = stat()
+        guard unsafe fstat(descriptor, &information) == 0 else { throw FileSystem.fail("fstat", path) }
+        return information.st_nlink > 1
+    }
+
+    private static func overwrite(_ descriptor: Int32, _ path: String) throws(StorageFault) {
+        let zeros = [UInt8](repeating: 0, count: SecretKey.byteCount)
+        try zeros.withBytes { (zeros) throws(StorageFault) in
+            try FileSystem.write(descriptor, zeros, at: 0, path: path, isBilled: true)
+        }
+        guard fsync(descriptor) == 0 else { throw FileSystem.fail("fsync", path) }
     }
 
     /// Whether root.key is there and no slot needs it.
@@ -112,35 +130,61 @@ struct KeyFiles: Sendable {
         FileSystem.isRegular(rootKeyPath) && !slots.slots.contains { $0.kind == .keyFile }
     }
 
-    /// Finishes what was stopped between the two halves of a change: drafts go, and so does a root.key that no slot needs.
-    /// - Parameter slots: what slots.json says.
-    /// - Returns: whether there was such a root.key.
-    /// - Throws: what keeps it from going.
-    func finish(_ slots: KeySlots) throws(KeysFault) -> Bool {
+    /// Whether root.key or root.key.next is there, which a new one would take the place of.
+    var hasKeyFile: Bool { FileSystem.exists(rootKeyPath) || FileSystem.exists(nextKeyPath) }
+
+    /// Whether a file has the key of the slot.
+    func isKey(_ path: String, of slot: KeySlot, _ slots: KeySlots) -> Bool {
+        guard let key = try? KeySources.key(ofOurs: path) else { return false }
+        return (try? slots.root(in: slot, under: key)) != nil
+    }
+
+    /// What went of key files.
+    struct Finished: Sendable {
+        /// There was a root.key that no slot needed.
+        var hadStray = false
+        /// One that went has other names, and was not overwritten.
+        var hasOtherNames = false
+    }
+
+    /// Drafts go: nothing was ever sealed with them.
+    ///
+    /// - Parameter finished: gets what went.
+    /// - Throws: what keeps them from going.
+    func removeDrafts(_ finished: inout Finished) throws(KeysFault) {
         for path in [rootKeyPath, nextKeyPath, hostKeyPath] where FileSystem.isRegular(path + ".new") {
-            try destroyKey(path + ".new")
+            if try destroyKey(path + ".new") { finished.hasOtherNames = true }
         }
         FileSystem.tryToRemove(slotsPath + ".new")
-        if FileSystem.isRegular(nextKeyPath) { try finishRotation(slots) }
-        guard hasStrayRootKey(slots) else { return false }
+    }
+
+    /// Finishes what was stopped between the two halves of a change: drafts go, the key of a rotation takes its place, and a key file that no slot
+    /// needs goes. Only where slots.json is seen to be the store's, and no older one: what that does not need nobody does.
+    ///
+    /// - Parameters:
+    ///   - slots: what slots.json says.
+    ///   - finished: gets what went.
+    /// - Throws: what keeps it from going.
+    func finish(_ slots: KeySlots, _ finished: inout Finished) throws(KeysFault) {
+        try removeDrafts(&finished)
+        if FileSystem.isRegular(nextKeyPath) { try finishRotation(slots, &finished) }
+        guard hasStrayRootKey(slots) else { return }
         // Slots that a power cut could still bring back may need it.
         do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
-        try destroyKey(rootKeyPath)
-        return true
+        if try destroyKey(rootKeyPath) { finished.hasOtherNames = true }
+        finished.hadStray = true
     }
 
     /// root.key.next is the slot's key, and takes root.key's place; or a rotation came to nothing, and it goes. Where neither is the slot's both stay.
-    private func finishRotation(_ slots: KeySlots) throws(KeysFault) {
-        let slot = slots.slots.first { $0.kind == .keyFile }
-        func isSlots(_ path: String) -> Bool {
-            guard let slot, let key = try? KeySources.key(ofOurs: path) else { return false }
-            return (try? slots.root(in: slot, under: key)) != nil
+    private func finishRotation(_ slots: KeySlots, _ finished: inout Finished) throws(KeysFault) {
+        guard let slot = slots.slots.first(where: { $0.kind == .keyFile }), !isKey(rootKeyPath, of: slot, slots) else {
+            if try destroyKey(nextKeyPath) { finished.hasOtherNames = true }
+            return
         }
-        if slot == nil || isSlots(rootKeyPath) { return try destroyKey(nextKeyPath) }
-        guard isSlots(nextKeyPath) else { return }
+        guard isKey(nextKeyPath, of: slot, slots) else { return }
         // Slots that a power cut could still bring back need the old one.
         do throws(StorageFault) { try FileSystem.syncDirectory(directory) } catch { throw .unsynced }
-        if FileSystem.isRegular(rootKeyPath) { try destroyKey(rootKeyPath) }
+        if FileSystem.isRegular(rootKeyPath), try destroyKey(rootKeyPath) { finished.hasOtherNames = true }
         try place(nextKeyPath, rootKeyPath, isOnly: true)
     }
 

@@ -37,8 +37,10 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     var locks: UInt64 = 0
     /// There is nothing yet that keys have sealed, nor have there been keys: where there are no slots they may be made.
     var mayCreate = false
-    /// A root.key that a change before had left was overwritten and removed.
-    private(set) var hasFinished = false
+    /// The store's record, as it was when this was begun.
+    var seal = StoreSeal()
+    /// What went of key files; a root.key only where a change before had left it.
+    private(set) var finished = KeyFiles.Finished()
     /// What keeps the file of the slot's key from going, though the slot is gone: the next start tries again.
     private(set) var leftover: KeysFault?
     private(set) var outcome: Outcome?
@@ -94,16 +96,18 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
             return .opened(try opener.create())
         }
         let slots = try KeySlots(reading: text)
-        do throws(KeysFault) { hasFinished = try opener.sources.files.finish(slots) } catch { leftover = error }
+        if let misfit = seal.misfit(slots) { throw .damaged(misfit) }
         if case .changePassphrase = task { return try changePassphrase(slots, text, opener) }
         if case .unlock = task {
             let (keys, slot) = try passphrase == nil ? opener.open(slots, text) : open(slots, text, opener)
             self.slot = slot
+            if isStores(keys, opener) { finished.hadStray = finish(slots, opener) }
             return .opened(keys)
         }
         guard var keys = opened else { throw .sealed }
         // Somebody else has put another file there: what is in memory is not what leads to its root key.
         guard slots == keys.slots else { throw .damaged("it is not what this daemon wrote") }
+        if isStores(keys, opener) { finished.hadStray = finish(slots, opener) }
         switch task {
         case .addSlot(let kind, let label):
             do throws(KeysFault) { try addSlot(kind, label, to: &keys, opener) } catch {
@@ -114,8 +118,13 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
                 try undo(error, slots, keys, opener)
             }
         case .rotate:
+            if slots.slots.contains(where: { $0.kind == .keyFile }) {
+                guard takesStray || !FileSystem.exists(opener.sources.files.nextKeyPath) else { throw .keyFileExists }
+                // root.key is the slot's, or nothing is rotated, and the next one is made here.
+                takesStray = true
+            }
             do throws(KeysFault) { try opener.rotate(&keys, passphrase: passphrase?.bytes ?? Bytes()) } catch {
-                if error == .unsynced { placed = .opened(keys) } else { _ = try? opener.sources.files.finish(slots) }
+                if error == .unsynced { placed = .opened(keys) } else { tryToFinish(slots, opener) }
                 throw error
             }
             finish(keys.slots, opener)
@@ -129,6 +138,16 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         case .unlock, .changePassphrase: return nil
         }
         return .changed(keys.slots)
+    }
+
+    /// A key file that slots.json does not need is nobody's: that is the store's, and no older one, or the file is one of this job.
+    private var takesStray = false
+
+    /// Whether the keys are seen to be those of what is sealed, so that files may go which their slots do not need.
+    private func isStores(_ keys: OpenedKeys, _ opener: KeyOpener) -> Bool {
+        guard !opener.sources.configuration.goesWithout, seal.opens(with: keys) else { return false }
+        takesStray = true
+        return true
     }
 
     private func open(
@@ -151,7 +170,11 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
             let hashing = try opener.newHashing()
             slot.hashing = hashing
             key = try opener.key(from: passphrase?.bytes ?? Bytes(), hashing)
-        case .keyFile: key = try opener.sources.files.makeKey(opener.sources.files.rootKeyPath)
+        case .keyFile:
+            guard takesStray || !opener.sources.files.hasKeyFile else { throw .keyFileExists }
+            key = try opener.sources.files.makeKey(opener.sources.files.rootKeyPath)
+            // Without its slot it opens nothing.
+            takesStray = true
         case .descriptor, .credential, .container: key = try opener.sources.key(kind)
         }
         guard let root = keys.roots.last?.key else { throw .sealed }
@@ -169,8 +192,7 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
         if fault == .unsynced {
             placed = .changed(keys.slots)
         } else {
-            // The next start tries it again.
-            _ = try? opener.sources.files.finish(before)
+            tryToFinish(before, opener)
         }
         throw fault
     }
@@ -178,18 +200,40 @@ public final class KeyJob: TableQuery, @unchecked Sendable {
     private func removeSlot(_ id: UInt32, from keys: inout OpenedKeys, _ opener: KeyOpener) throws(KeysFault) {
         guard let index = keys.slots.slots.firstIndex(where: { $0.id == id }) else { throw .noSuchSlot }
         guard keys.slots.slots.count > 1 else { throw .lastSlot }
+        let before = keys.slots
         let gone = keys.slots.slots.remove(at: index)
+        let files = opener.sources.files
+        let isSlots =
+            gone.kind == .keyFile && !FileSystem.exists(files.nextKeyPath)
+            && files.isKey(files.rootKeyPath, of: gone, before)
         try opener.write(keys)
+        if isSlots { takesStray = true }
         finish(keys.slots, opener)
         slot = gone
     }
 
     /// Has what opens nothing any more go.
-    private func finish(_ slots: KeySlots, _ opener: KeyOpener) {
+    /// - Returns: whether a root.key did.
+    @discardableResult
+    private func finish(_ slots: KeySlots, _ opener: KeyOpener) -> Bool {
+        var gone = KeyFiles.Finished()
         do throws(KeysFault) {
-            _ = try opener.sources.files.finish(slots)
+            if takesStray {
+                try opener.sources.files.finish(slots, &gone)
+            } else {
+                try opener.sources.files.removeDrafts(&gone)
+            }
             leftover = nil
         } catch { leftover = error }
+        if gone.hasOtherNames { finished.hasOtherNames = true }
+        return gone.hadStray
+    }
+
+    /// The same behind a change that was not done: what stays the next one tries again.
+    private func tryToFinish(_ slots: KeySlots, _ opener: KeyOpener) {
+        let before = leftover
+        finish(slots, opener)
+        leftover = before
     }
 
     private func changePassphrase(

@@ -19,8 +19,8 @@ final class KeyKeeper {
     private let report: @Sendable (String) -> Void
     /// There is something that keys have sealed, as of now.
     private let holdsSecrets: () -> Bool
-    /// Of the root key that the secrets are sealed with, as of now; 0 when there are none.
-    private let sealedEpoch: () -> UInt32
+    /// The store's record, as of now.
+    private let seal: () -> StoreSeal
 
     /// Jobs that may wait, the one that runs included.
     static let mostWaiting = 8
@@ -31,16 +31,16 @@ final class KeyKeeper {
     /// - Parameters:
     ///   - configuration: names the directory, and the sources.
     ///   - holdsSecrets: whether there is something that keys have sealed; then none are made.
-    ///   - sealedEpoch: of the root key that they are sealed with: earlier slots open none of them, and would only do harm.
+    ///   - seal: the store's record: slots that it was not sealed with open nothing, and would only do harm.
     ///   - wake: called when a job is done.
     ///   - report: takes lines for the operator.
     init(
         _ configuration: StorageConfiguration, holdsSecrets: @escaping () -> Bool = { false },
-        sealedEpoch: @escaping () -> UInt32 = { 0 }, wake: @escaping @Sendable () -> Void,
+        seal: @escaping () -> StoreSeal = { StoreSeal() }, wake: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.holdsSecrets = holdsSecrets
-        self.sealedEpoch = sealedEpoch
+        self.seal = seal
         let files = KeyFiles(configuration)
         sources = KeySources(configuration.keys, files)
         thread = JobThread(name: "kura-keys", wake: wake) { task in
@@ -57,13 +57,19 @@ final class KeyKeeper {
             if let text = try files.slotsText() {
                 let found = try KeySlots(reading: text)
                 slots = found
-                guard !Self.isOlder(found, than: sealedEpoch()) else { throw .damaged(Self.older) }
-                Self.finish(found, files, report)
-                do throws(KeysFault) { opened = .success(try opener.open(found, text).0) } catch {
+                let record = seal()
+                if let misfit = record.misfit(found) { throw .damaged(misfit) }
+                do throws(KeysFault) {
+                    let keys = try opener.open(found, text).0
+                    opened = .success(keys)
+                    let isStores = !configuration.keys.goesWithout && record.opens(with: keys)
+                    Self.finish(found, files, isStores: isStores, report)
+                } catch {
                     if case .damaged = error { throw error }
                     // Passphrases alone are as it should be.
                     if error != .sealed { report("the secrets stay sealed: \(error)") }
                     opened = .success(nil)
+                    Self.finish(found, files, isStores: false, report)
                 }
             } else if holdsSecrets() {
                 throw .damaged(Self.missing)
@@ -75,6 +81,7 @@ final class KeyKeeper {
             report("the secrets cannot be used: \(error)")
             opened = .failure(error)
         }
+        if let slots, files.hasStrayRootKey(slots) { report(Self.stray) }
         ring = KeyRing(
             hostKey: Self.hostKey(files, isFirst: !hadSlots || !holdsSecrets(), report), opened, slots: slots)
         if !ring.isMemoryLocked {
@@ -84,25 +91,38 @@ final class KeyKeeper {
         }
     }
 
-    /// Finishes a change that an earlier run was stopped amid.
-    private static func finish(_ slots: KeySlots, _ files: KeyFiles, _ report: @Sendable (String) -> Void) {
-        do throws(KeysFault) { if try files.finish(slots) { report(finished) } } catch {
-            report("keys/root.key is left, no slot needs it, and it cannot be overwritten: \(error)")
+    /// Finishes a change that an earlier run was stopped amid. `isStores`: the slots are seen to be the store's.
+    private static func finish(
+        _ slots: KeySlots, _ files: KeyFiles, isStores: Bool, _ report: @Sendable (String) -> Void
+    ) {
+        var finished = KeyFiles.Finished()
+        do throws(KeysFault) {
+            if isStores { try files.finish(slots, &finished) } else { try files.removeDrafts(&finished) }
+        } catch {
+            report("a key file in keys/ is left, no slot needs it, and it cannot be overwritten: \(error)")
+        }
+        tell(finished, report)
+    }
+
+    private static func tell(_ finished: KeyFiles.Finished, _ report: @Sendable (String) -> Void) {
+        if finished.hadStray {
+            report(
+                finished.hasOtherNames
+                    ? "keys/root.key was left from a change that was stopped, and no slot needed it: it was removed"
+                    : "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
+            )
+        }
+        if finished.hasOtherNames {
+            report(
+                "a key file in keys/ had other names (hard links), so it was removed here and not overwritten: whoever has one of them has the key"
+            )
         }
     }
 
-    private static let finished =
-        "keys/root.key was left from a change that was stopped, and no slot needed it: it was overwritten and removed"
+    private static let stray =
+        "keys/root.key is there, and no slot of keys/slots.json needs it: it is overwritten and removed once the secrets are unlocked. Where slots.json is an older one, or another store's, bring the right one back before"
 
     static let missing: KeysFault.StaticText = "it is missing"
-    static let older: KeysFault.StaticText =
-        "it is older than the secrets, which are sealed with a later root key: bring back the slots.json and the root.key of after the rotation"
-
-    /// Slots of before a rotation: nothing is read with them, and what is written with them fits nothing. Beyond what rotations there can have been
-    /// the epoch is damage, which is found elsewhere.
-    private static func isOlder(_ slots: KeySlots, than epoch: UInt32) -> Bool {
-        epoch > slots.epoch && epoch - slots.epoch <= KeySlots.mostRecent
-    }
 
     /// Refuses a start that has lost the slots: without them nobody can open what is there, and new ones would only hide it.
     ///
@@ -158,6 +178,7 @@ final class KeyKeeper {
         isRunning = true
         let job = waiting.removeFirst()
         job.mayCreate = ring.slots == nil && !holdsSecrets()
+        job.seal = seal()
         thread.submit(Task(job: job, opened: ring.opened, sources: sources))
     }
 
@@ -175,7 +196,7 @@ final class KeyKeeper {
 
     private func adopt(_ job: KeyJob) {
         job.isDone = true
-        if job.hasFinished { report(Self.finished) }
+        Self.tell(job.finished, report)
         if let leftover = job.leftover {
             report(
                 "a key file in keys/ could not be overwritten, though no slot needs it any more: \(leftover). The next start tries again"
@@ -188,10 +209,6 @@ final class KeyKeeper {
         default: break
         }
         switch job.outcome {
-        case .opened(let keys) where Self.isOlder(keys.slots, than: sealedEpoch()):
-            job.fault = .damaged(Self.older)
-            ring.adopt(.damaged(Self.older))
-            job.forget()
         case .opened(let keys):
             // Whoever locked meanwhile wants them locked.
             if job.locks == locks {

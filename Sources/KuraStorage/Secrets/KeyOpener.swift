@@ -18,7 +18,7 @@ struct KeyOpener {
         var reason: KeysFault?
         for slot in slots.slots where slot.kind != .passphrase {
             do throws(KeysFault) {
-                let root = try Self.root(slots, slot, try sources.key(slot.kind))
+                let root = try root(slots, slot).root
                 return (try OpenedKeys(slots, text: text, root: root), slot)
             } catch {
                 switch error {
@@ -30,6 +30,20 @@ struct KeyOpener {
             }
         }
         throw reason ?? .sealed
+    }
+
+    /// The root key by the slot's source. The key of a key file's slot lies in root.key.next when a rotation was stopped before the last step.
+    private func root(_ slots: KeySlots, _ slot: KeySlot) throws(KeysFault) -> (root: SecretKey, key: SecretKey) {
+        do throws(KeysFault) {
+            let key = try sources.key(slot.kind)
+            return (try Self.root(slots, slot, key), key)
+        } catch {
+            guard slot.kind == .keyFile, error != .outOfMemory,
+                let next = try? KeySources.key(ofOurs: sources.files.nextKeyPath),
+                let root = try? slots.root(in: slot, under: next)
+            else { throw error }
+            return (root, next)
+        }
     }
 
     private static func root(_ slots: KeySlots, _ slot: KeySlot, _ key: SecretKey) throws(KeysFault) -> SecretKey {
@@ -95,7 +109,7 @@ struct KeyOpener {
         } catch { throw .outOfMemory }
         var made = keys
         for (index, kind) in kinds.enumerated() {
-            let key = kind == .keyFile ? try sources.files.makeKey(sources.files.rootKeyPath) : try sources.key(kind)
+            let key = kind == .keyFile ? try firstKey() : try sources.key(kind)
             let slot = KeySlot(
                 id: UInt32(index) + 1, kind: kind, label: [], createdAt: nowMilliseconds(), sealedRoot: [])
             made.slots.slots.append(made.slots.sealing(made.roots[0].key, in: slot, under: key))
@@ -103,6 +117,13 @@ struct KeyOpener {
         }
         try write(made, knowing: known)
         return made
+    }
+
+    /// The key in root.key, which is made when there is none. One that is there may be the key of slots that somebody is about to bring back: it is not
+    /// written over, and another would be no better.
+    private func firstKey() throws(KeysFault) -> SecretKey {
+        let path = sources.files.rootKeyPath
+        return FileSystem.exists(path) ? try sources.key(.keyFile) : try sources.files.makeKey(path)
     }
 
     /// A new root key: every slot gets it, and the old one stays under it. The slot of keys/root.key gets another key as well, in root.key.next:
@@ -119,15 +140,14 @@ struct KeyOpener {
         var missing: [UInt32] = []
         for slot in keys.slots.slots {
             do throws(KeysFault) {
-                let key: SecretKey
                 if let hashing = slot.hashing {
                     guard !passphrase.isEmpty else { throw .wrongKey }
-                    key = try self.key(from: passphrase, hashing)
+                    let key = try key(from: passphrase, hashing)
+                    _ = try Self.root(keys.slots, slot, key)
+                    known[slot.id] = key
                 } else {
-                    key = try sources.key(slot.kind)
+                    known[slot.id] = try root(keys.slots, slot).key
                 }
-                _ = try Self.root(keys.slots, slot, key)
-                known[slot.id] = key
             } catch {
                 switch error {
                 case .wrongKey, .noSuchSource: missing.append(slot.id)

@@ -14,6 +14,8 @@ public enum KeysFault: Error, Equatable, Sendable {
     case tooManySlots
     /// There is a slot of that kind; only passphrases can have several.
     case slotExists
+    /// A key file is there that may be the key of another slots.json: it is not written over.
+    case keyFileExists
     /// No such source is configured, or its key cannot be read now.
     case noSuchSource(StaticText)
     /// A rotation needs the keys of all slots, and these are not at hand.
@@ -59,6 +61,7 @@ extension KeysFault: CustomStringConvertible {
         case .lastSlot: "the last slot stays"
         case .tooManySlots: "too many slots"
         case .slotExists: "there is a slot of that kind"
+        case .keyFileExists: "a key file is there that may be the key of another slots.json"
         case .noSuchSource(let what): "\(what.text)"
         case .keysNeeded(let slots):
             "the keys of slots \(slots.map(String.init).joined(separator: ", ")) are not at hand"

@@ -179,15 +179,7 @@ enum SecretRecords {
         return number
     }
 
-    /// Epoch of the root key that the store's record is sealed with, as it says in clear; 0 without one.
-    static func epoch(of ledger: Ledger) -> UInt32 {
-        guard let scope = ledger.scopes.find(.secrets, Bytes(storeScope)), let item = ledger.find(scope, Bytes(key)),
-            !item.isTombstone
-        else { return 0 }
-        return SecretSealer.epoch(in: item.value, .store) ?? 0
-    }
-
-    /// The same of a record of the log; nil when it is another one.
+    /// Epoch of the root key that the store's record in a change of the log is sealed with; nil when the change is another one.
     static func epoch(of record: LogRecord) -> UInt32? {
         guard record.store == .secrets, record.scope.equals(Bytes(storeScope)), record.key.equals(Bytes(key)) else {
             return nil

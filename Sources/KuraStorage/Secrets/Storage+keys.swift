@@ -5,6 +5,9 @@ extension Storage {
     /// When the host's key was made anew, milliseconds since 1970; nil when it is the first one, or somebody has acknowledged it.
     public var hostKeyRenewedAt: Int64? { KeyFiles(configuration).hostKeyRenewedAt }
 
+    /// keys/root.key is there and no slot needs it.
+    public var hasStrayRootKey: Bool { keys.slots.map { KeyFiles(configuration).hasStrayRootKey($0) } ?? false }
+
     /// Has a job done with the slots.
     ///
     /// - Returns: a ticket that `takeAnswers` gives back, with the job.

@@ -135,6 +135,22 @@ import Testing
         #expect(found == ["status 9", "error configuration", "usage 2", "usage 2"], "\(found)")
     }
 
+    @Test func `what a daemon tells of its keys is judged, without its directory`() throws {
+        func judge(_ members: String) throws -> [String] {
+            let status = try #require(JSONObject(Array("{\"state\":\"sealed\"\(members)}".utf8)))
+            return DaemonExamination.judge(secrets: status).map { "\($0.severity) \($0.check)" }
+        }
+        #expect(try judge("") == [])
+        #expect(try judge(",\"hostKeyRenewedAt\":\"2026-11-22T08:30:00.000Z\"") == ["warning keys"])
+        #expect(try judge(",\"hostKeyUnusable\":true") == ["error keys"])
+        #expect(try judge(",\"rootKeyUnneeded\":true") == ["warning keys"])
+        let unusable = try #require(
+            JSONObject(Array("{\"state\":\"unusable\",\"reason\":\"it is older than the secrets\"}".utf8)))
+        let findings = DaemonExamination.judge(secrets: unusable)
+        #expect(findings.count == 1 && findings[0].severity == .error)
+        #expect(findings[0].message.contains("older than the secrets"))
+    }
+
     @Test func `what a daemon tells of itself is judged`() throws {
         func judge(_ status: String, _ stats: String = ObservedDaemon.stats(), known: Bool = false) throws -> [String] {
             let (status, stats) = (

@@ -30,6 +30,31 @@ import Testing
         return word(verified)
     }
 
+    @Test func `a restore names the keys that open what it has restored, and these do`() throws {
+        let key = daemon.root + "/kura.key"
+        TemporaryDaemon.write(String(repeating: "k", count: 32), to: key)
+        let configuration = "{\"secrets\":{\"keyFile\":\"\(key)\"}}"
+        let contained = try TemporaryDaemon(starts: false)
+        try contained.start(configuration: configuration)
+        let client = try contained.connect()
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"x\"}")
+        try client.result("storage.backup", "{\"name\":\"one\"}")
+        let elsewhere = try TemporaryDaemon(starts: false)
+        let words = "restore \(contained.data)/backups/one.kurabackup --data-dir \(elsewhere.data) --unproved"
+        let told = try Outsider.run("\(TemporaryDaemon.binary) \(words)")
+        #expect(told.status == 0 && told.output.contains("secrets.keyFile") && !told.output.contains("root.key"))
+        // The key as a root.key, for which there is no slot, opens nothing, and stays.
+        let path = elsewhere.data + "/keys/root.key"
+        #expect(try Outsider.run("cp \(key) \(path) && chmod 600 \(path)").status == 0)
+        try elsewhere.start()
+        #expect(try elsewhere.connect().result("secrets.status")["state"]?.text == "sealed")
+        #expect(elsewhere.terminate() == 0)
+        #expect(TemporaryDaemon.contents(path)?.count == 32)
+        try elsewhere.start(configuration: configuration)
+        let found = try elsewhere.connect().result("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}")
+        #expect(found["secret"]?.text == "x")
+    }
+
     private func write(_ bytes: [UInt8], _ name: String) throws {
         try FileSystem.makeDirectories(daemon.data + "/backups")
         let descriptor = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

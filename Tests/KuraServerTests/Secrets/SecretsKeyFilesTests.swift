@@ -31,7 +31,9 @@ import Testing
     }
 
     @Test(arguments: ["kill", "fail"])
-    func `a key file whose slot is gone is overwritten and removed by the next start`(fault: String) throws {
+    func `a key file whose slot is gone is overwritten and removed once the secrets are unlocked`(
+        fault: String
+    ) throws {
         let key = TemporaryDaemon.contents(rootKey)
         try daemon.start(faults: "keys.renamed:\(fault)")
         let client = try daemon.connect()
@@ -44,17 +46,21 @@ import Testing
             daemon.kill()
         }
         #expect(TemporaryDaemon.contents(rootKey) == key && key?.count == 32)
-        #expect(try doctor().contains("keys/root.key is left from a slot that is gone"))
+        #expect(try doctor().contains("keys/root.key is there, and no slot of keys/slots.json needs it"))
         // Who has the file open sees what becomes of its block.
         let file = open(rootKey, O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         try daemon.start()
+        #expect(TemporaryDaemon.contents(rootKey) == key)
+        #expect(daemon.log.contains("keys/root.key is there, and no slot of keys/slots.json needs it"))
+        #expect(try daemon.connect().result("secrets.status")["rootKeyUnneeded"]?.bool == true)
+        try expectUnlocking()
         #expect(TemporaryDaemon.contents(rootKey) == nil)
+        #expect(try daemon.connect().result("secrets.status")["rootKeyUnneeded"] == nil)
         var left = [UInt8](repeating: 1, count: 64)
         #expect(pread(file, &left, left.count, 0) == 32 && left[..<32].allSatisfy { $0 == 0 })
         #expect(daemon.log.contains("no slot needed it: it was overwritten and removed"))
-        #expect(try !doctor().contains("root.key is left"))
-        try expectUnlocking()
+        #expect(try !doctor().contains("keys/root.key is there"))
     }
 
     @Test func `keys of before a rotation that are put back open nothing and change nothing`() throws {
@@ -89,6 +95,42 @@ import Testing
         }
         #expect(try stale.result("secrets.status")["integrity"]?.text != "damaged")
         #expect(try stale.result("secrets.auditVerify")["valid"]?.bool == true)
+    }
+
+    @Test func `keys of after a rotation beside data of before it open nothing and change nothing`() throws {
+        let (older, later, right) = (daemon.root + "/older", daemon.root + "/later", daemon.root + "/right")
+        #expect(try Outsider.run("cp -a \(daemon.data) \(older) 2>&1").output == "")
+        try daemon.start()
+        let client = try daemon.connect()
+        try client.result("secrets.rotate", Self.rotation)
+        let deadline = now() + 60
+        while try client.result("secrets.slots")["retiredEpochs"] != .array([]), now() < deadline { usleep(5000) }
+        #expect(try client.result("secrets.slots")["retiredEpochs"] == .array([]))
+        #expect(daemon.terminate() == 0)
+        let swap = "mv \(keys) \(later) && rm -r \(daemon.data) && mv \(older) \(daemon.data)"
+        #expect(try Outsider.run("\(swap) && mv \(keys) \(right) && cp -a \(later) \(keys) 2>&1").output == "")
+        try daemon.start()
+        let mixed = try daemon.connect()
+        let status = try mixed.result("secrets.status")
+        #expect(status["state"]?.text == "unusable", "\(status)")
+        #expect(status["reason"]?.text?.contains("newer than the secrets") == true, "\(status)")
+        for (method, params, kind) in [
+            ("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}", "sealed"),
+            ("secrets.unlock", "{}", "integrity"),
+            ("secrets.put", "{\"service\":\"s\",\"account\":\"c\",\"secret\":\"x\"}", "sealed"),
+            ("secrets.unlock", "{\"passphrase\":\"words\"}", "integrity"),
+            ("secrets.changePassphrase", "{\"passphrase\":\"words\",\"newPassphrase\":\"more\"}", "integrity"),
+        ] {
+            #expect(try mixed.refusal(method, params)["kind"]?.text == kind, "\(method)")
+        }
+        for name in ["slots.json", "root.key"] {
+            #expect(TemporaryDaemon.contents(keys + "/" + name) == TemporaryDaemon.contents(later + "/" + name))
+        }
+        #expect(try Outsider.run("rm -r \(keys) && mv \(right) \(keys) 2>&1").output == "")
+        try mixed.result("secrets.unlock")
+        #expect(try mixed.result("secrets.get", "{\"service\":\"s\",\"account\":\"a\"}")["secret"]?.text == "x")
+        #expect(try mixed.result("secrets.status")["integrity"]?.text != "damaged")
+        #expect(try mixed.result("secrets.auditVerify")["valid"]?.bool == true)
     }
 
     private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":30000}"
@@ -183,8 +225,129 @@ import Testing
         #expect(daemon.wait() == 128 + SIGKILL)
         #expect(TemporaryDaemon.names(keys)!.contains(hit == 1 ? "root.key.new" : "root.key"))
         try daemon.start()
-        #expect(TemporaryDaemon.names(keys) == ["host.key", "slots.json"])
         try expectUnlocking()
+        #expect(TemporaryDaemon.names(keys) == ["host.key", "slots.json"])
+    }
+
+    // MARK: Slots that are not the ones of the key
+
+    /// Files under keys/ but for the host's.
+    private var keyFiles: [[UInt8]?] {
+        ["root.key", "root.key.next"].map { TemporaryDaemon.contents(keys + "/" + $0) }
+    }
+
+    private func copy(_ from: String, _ to: String) throws {
+        #expect(try Outsider.run("cp -a \(from) \(to) 2>&1").output == "")
+    }
+
+    /// An older slots.json, whose only slot is a passphrase's; in the newer one is the key file's alone. The daemon has ended.
+    private func makeOlderSlots(rotates: Bool) throws -> (older: String, newer: String) {
+        let (older, newer) = (daemon.root + "/older.json", daemon.root + "/newer.json")
+        try daemon.start()
+        let client = try daemon.connect()
+        try client.result("secrets.removeSlot", "{\"slot\":1}")
+        try copy(keys + "/slots.json", older)
+        try client.result("secrets.addSlot", "{\"kind\":\"keyFile\"}")
+        try client.result("secrets.removeSlot", "{\"slot\":2}")
+        if rotates { try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}") }
+        try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"b\",\"secret\":\"new\"}")
+        #expect(daemon.terminate() == 0)
+        try copy(keys + "/slots.json", newer)
+        try copy(older, keys + "/slots.json")
+        return (older, newer)
+    }
+
+    private func expectEverything(_ client: Client) throws {
+        for (account, secret) in [("a", "x"), ("b", "new")] {
+            let found = try client.result("secrets.get", "{\"service\":\"s\",\"account\":\"\(account)\"}")
+            #expect(found["secret"]?.text == secret)
+        }
+    }
+
+    @Test(arguments: [false, true], [[], ["--without-secrets"]])
+    func `an older slots.json that has no slot for root.key takes nothing from it`(
+        rotates: Bool, more: [String]
+    ) throws {
+        let (_, newer) = try makeOlderSlots(rotates: rotates)
+        let key = keyFiles
+        #expect(key[0]?.count == 32)
+        try daemon.start(more: more)
+        #expect(daemon.log.contains("keys/root.key is there, and no slot"))
+        let client = try daemon.connect()
+        let status = try client.result("secrets.status")
+        #expect(status["state"]?.text == (rotates ? "unusable" : "sealed"), "\(status)")
+        #expect(status["rootKeyUnneeded"]?.bool == true)
+        for (method, params) in [
+            ("secrets.unlock", "{}"), ("secrets.unlock", "{\"passphrase\":\"wrong\"}"),
+            ("secrets.addSlot", "{\"kind\":\"keyFile\"}"), ("secrets.rotate", "{\"rootKey\":true}"),
+            ("secrets.removeSlot", "{\"slot\":2}"),
+            ("secrets.changePassphrase", "{\"passphrase\":\"wrong\",\"newPassphrase\":\"more\"}"),
+        ] {
+            #expect(try client.call(method, params)["error"] != nil, "\(method)")
+            #expect(keyFiles == key, "\(method)")
+        }
+        if rotates {
+            #expect(try client.call("secrets.unlock", "{\"passphrase\":\"words\"}")["error"] != nil)
+            #expect(keyFiles == key)
+        }
+        try copy(newer, keys + "/slots.json")
+        try client.result("secrets.unlock")
+        try expectEverything(client)
+        #expect(daemon.terminate() == 0)
+        try daemon.start()
+        try expectEverything(try daemon.connect())
+        #expect(keyFiles == key)
+    }
+
+    @Test func `another store's slots.json takes nothing from root.key, opened or not`() throws {
+        let key = daemon.root + "/kura.key"
+        TemporaryDaemon.write(String(repeating: "k", count: 32), to: key)
+        chmod(key, 0o600)
+        let configuration = "{\"secrets\":{\"keyFile\":\"\(key)\"}}"
+        let other = try TemporaryDaemon(starts: false)
+        try other.start(configuration: configuration)
+        #expect(other.terminate() == 0)
+        let right = daemon.root + "/right.json"
+        try copy(keys + "/slots.json", right)
+        try copy(other.data + "/keys/slots.json", keys + "/slots.json")
+        let before = keyFiles
+        try daemon.start(configuration: configuration)
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.status")["state"]?.text == "unlocked")
+        #expect(keyFiles == before)
+        let refusal = try client.refusal("secrets.addSlot", "{\"kind\":\"keyFile\"}")
+        #expect(refusal["kind"]?.text == "invalidParams" && refusal["hint"]?.text?.contains("root.key") == true)
+        try client.result("secrets.lock")
+        try client.result("secrets.unlock")
+        #expect(keyFiles == before)
+        #expect(daemon.terminate() == 0)
+        try copy(right, keys + "/slots.json")
+        try daemon.start()
+        #expect(try daemon.connect().result("secrets.status")["state"]?.text == "unlocked")
+        #expect(keyFiles == before)
+    }
+
+    @Test func `a root.key that waits for its slots.json is not written over by a start that makes new slots`() throws {
+        let empty = try TemporaryDaemon()
+        let key = try #require(TemporaryDaemon.contents(empty.data + "/keys/root.key"))
+        #expect(empty.terminate() == 0)
+        unlink(empty.data + "/keys/slots.json")
+        try empty.start()
+        #expect(try empty.connect().result("secrets.status")["state"]?.text == "unlocked")
+        #expect(TemporaryDaemon.contents(empty.data + "/keys/root.key") == key)
+    }
+
+    @Test(arguments: ["removeSlot", "rotate"])
+    func `a key file that has other names is taken away, and its copies stay`(method: String) throws {
+        let key = try #require(TemporaryDaemon.contents(rootKey))
+        let snapshot = daemon.root + "/snapshot"
+        #expect(try Outsider.run("cp -al \(keys) \(snapshot) 2>&1").output == "")
+        try daemon.start()
+        let params = method == "rotate" ? Self.rotation : "{\"slot\":1}"
+        try daemon.connect().result("secrets.\(method)", params)
+        #expect(TemporaryDaemon.contents(rootKey) != key)
+        #expect(TemporaryDaemon.contents(snapshot + "/root.key") == key)
+        #expect(daemon.log.contains("had other names (hard links)"))
     }
 
     @Test func `a key file that its slot waits for is left alone`() throws {
@@ -200,6 +363,26 @@ import Testing
         try daemon.start()
         #expect(try daemon.connect().result("secrets.status")["state"]?.text == "unlocked")
         #expect(TemporaryDaemon.contents(rootKey) == key)
+    }
+
+    @Test func `a host key that is too short is told, and is not written over`() throws {
+        let aside = daemon.root + "/host.key"
+        #expect(try Outsider.run("mv \(keys)/host.key \(aside) 2>&1").output == "")
+        TemporaryDaemon.write("short", to: keys + "/host.key")
+        chmod(keys + "/host.key", 0o600)
+        #expect(try doctor().contains("keys/host.key has 5 bytes, not 32"))
+        try daemon.start()
+        let client = try daemon.connect()
+        #expect(try client.result("secrets.status")["hostKeyUnusable"]?.bool == true)
+        let name = "{\"service\":\"s\",\"account\":\"a\"}"
+        #expect(try client.refusal("secrets.get", name)["kind"]?.text == "integrity")
+        #expect(daemon.terminate() == 0)
+        #expect(TemporaryDaemon.contents(keys + "/host.key") == Array("short".utf8))
+        #expect(try Outsider.run("cp -a \(aside) \(keys)/host.key 2>&1").output == "")
+        try daemon.start()
+        let again = try daemon.connect()
+        #expect(try again.result("secrets.status")["hostKeyUnusable"] == nil)
+        #expect(try again.result("secrets.get", name)["secret"]?.text == "x")
     }
 
     @Test func `a host key that was made anew is told until somebody has acknowledged it`() throws {

@@ -19,10 +19,21 @@ struct KeyWorld {
     var slotsPath: String { keysPath + "/slots.json" }
     var rootKeyPath: String { keysPath + "/root.key" }
 
-    func keeper() -> KeyKeeper {
+    /// `seal`: the store's record, where there is one.
+    func keeper(_ seal: StoreSeal = StoreSeal()) -> KeyKeeper {
         var configuration = StorageConfiguration.tiny(directory.path)
         configuration.keys = sources
-        return KeyKeeper(configuration, wake: {}, report: { _ in })
+        return KeyKeeper(configuration, seal: { seal }, wake: {}, report: { _ in })
+    }
+
+    /// The store's record as the ring seals it.
+    static func seal(_ ring: KeyRing) throws -> StoreSeal {
+        let sealer = try SecretSealer(ring)
+        var row = ByteBuffer()
+        sealer.seal(
+            row: Bytes("record"), .store, scope: Bytes(SecretRecords.storeScope), key: Bytes(SecretRecords.key),
+            to: &row)
+        return StoreSeal(row: Array(row.bytes))
     }
 
     /// Has a job done, and taken in.

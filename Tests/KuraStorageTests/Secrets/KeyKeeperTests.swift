@@ -203,6 +203,54 @@ import Testing
         #expect(world.keeper().ring.allSlots.count == KeySlots.mostSlots)
     }
 
+    @Test func `a key file without a slot goes only with keys that the store's record was sealed with`() throws {
+        let keeper = world.keeper()
+        let seal = try KeyWorld.seal(keeper.ring)
+        let stranger = try KeyWorld.seal(KeyWorld().keeper().ring)
+        KeyWorld.perform(.addSlot(.passphrase, label: []), "words", on: keeper)
+        KeyWorld.perform(.removeSlot(1), on: keeper)
+        let key = Randomness.bytes(32)
+        KeyWorld.write(key, world.rootKeyPath)
+        for seal in [StoreSeal(), stranger] {
+            let other = world.keeper(seal)
+            #expect(KeyWorld.perform(.unlock, "words", on: other).fault == nil)
+            #expect(KeyWorld.perform(.addSlot(.keyFile, label: []), on: other).fault == .keyFileExists)
+            #expect(KeyWorld.perform(.addSlot(.passphrase, label: []), "more", on: other).fault == nil)
+            #expect(KeyWorld.perform(.removeSlot(other.ring.allSlots.last!.id), on: other).fault == nil)
+            #expect(KeyWorld.contents(world.rootKeyPath) == key)
+        }
+        let right = world.keeper(seal)
+        #expect(KeyWorld.perform(.unlock, "wrong", on: right).fault == .wrongKey)
+        #expect(KeyWorld.perform(.unlock, on: right).fault == .sealed)
+        #expect(KeyWorld.contents(world.rootKeyPath) == key)
+        #expect(KeyWorld.perform(.unlock, "words", on: right).fault == nil)
+        #expect(!FileSystem.exists(world.rootKeyPath))
+        #expect(KeyWorld.perform(.addSlot(.keyFile, label: []), on: right).fault == nil)
+        #expect(world.keeper(seal).ring.state == .unlocked)
+    }
+
+    @Test func `slots that the store's record was not sealed with are told, and change nothing`() throws {
+        let keeper = world.keeper()
+        let (before, slots) = (try KeyWorld.seal(keeper.ring), KeyWorld.contents(world.slotsPath))
+        let key = KeyWorld.contents(world.rootKeyPath)
+        #expect(KeyWorld.perform(.rotate, on: keeper).fault == nil)
+        let after = try KeyWorld.seal(keeper.ring)
+        // As long as the old root key is there, both are.
+        #expect(world.keeper(before).ring.state == .unlocked && world.keeper(after).ring.state == .unlocked)
+        #expect(KeyWorld.perform(.retire(epoch: 1), on: keeper).fault == nil)
+        #expect(world.keeper(before).ring.state == .unusable(.damaged(StoreSeal.newer)))
+        #expect(world.keeper(after).ring.state == .unlocked)
+        KeyWorld.write(slots, world.slotsPath)
+        KeyWorld.write(key, world.rootKeyPath)
+        let older = world.keeper(after)
+        #expect(older.ring.state == .unusable(.damaged(StoreSeal.older)))
+        for task in [KeyJob.Task.unlock, .addSlot(.keyFile, label: []), .removeSlot(1), .changePassphrase, .rotate] {
+            #expect(KeyWorld.perform(task, "x", new: "y", on: older).fault == .damaged(StoreSeal.older))
+        }
+        #expect(KeyWorld.contents(world.slotsPath) == slots && KeyWorld.contents(world.rootKeyPath) == key)
+        #expect(world.keeper(before).ring.state == .unlocked)
+    }
+
     // MARK: Sources
 
     @Test func `what is configured is used instead of a key file`() throws {

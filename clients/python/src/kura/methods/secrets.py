@@ -350,6 +350,12 @@ class SecretsStatusResult(_SecretsStatusResult, total=False):
     # When `keys/host.key` was missing and another was made: what is `deviceOnly` from before is lost without the
     # old one. `storage.acknowledge` ends it.
     hostKeyRenewedAt: str
+    # True: `keys/root.key` is there and no slot needs it. It goes when the secrets are unlocked; where
+    # `keys/slots.json` is an older one, bring the newer one back before.
+    rootKeyUnneeded: bool
+    # True: `keys/host.key` has not 32 bytes, or cannot be read: what is `deviceOnly` answers `integrity` until a start
+    # finds the right one.
+    hostKeyUnusable: bool
     # Whether what is on the disk is what was written; left out while sealed.
     integrity: Literal["checking", "whole", "damaged"]
     # What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that
