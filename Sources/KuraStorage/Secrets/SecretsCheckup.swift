@@ -150,7 +150,8 @@ extension SecretsStore {
         let deadline = monotonicNanoseconds() + Self.slice
         while checkup.position < checkup.queue.count {
             let hash = checkup.queue[checkup.position]
-            guard let scope = scope(hash), scope.lastRev > 0 else {
+            // One that has begun anew has neither until something is put there.
+            guard let scope = scope(hash), scope.lastRev > 0, liveRecord(scope) != nil || hasHeads(scope) else {
                 checkup.position += 1
                 continue
             }

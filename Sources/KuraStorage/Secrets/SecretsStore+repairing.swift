@@ -33,7 +33,11 @@ extension SecretsStore {
         guard checkup.damageCount <= checkup.damages.count else {
             throw .quotaExceeded(limit: SecretsCheckup.mostDamages)
         }
-        defer { close() }
+        isRepairing = true
+        defer {
+            isRepairing = false
+            close()
+        }
         let opened = OpenService(hash)
         opened.isChecked = true
         let place = Place(vault: vault, service: opened, scope: scope)
@@ -81,7 +85,29 @@ extension SecretsStore {
             }
             try stageHead(place, item)
         }
+        try renewRevisions(place)
         repair.kept = Int(checkup.count) - repair.lostItems
+    }
+
+    /// Items that are whole but for a revision which there has not been yet: nobody could change them any more.
+    private func renewRevisions(_ place: Place) throws(StoreError) {
+        var items: [ItemRef] = []
+        var next = place.scope.members.oldest
+        while let item = next {
+            // What this transaction has staged is of the revision behind the newest.
+            if !item.isTombstone, !item.key.equals(SecretRecords.key), item.pointee.rev > ledger.rev,
+                !item.pointee.flags.contains(.dirty)
+            {
+                items.append(item)
+            }
+            next = item.pointee.newer
+        }
+        for item in items {
+            try open(item, place)
+            rowKey.removeAll()
+            rowKey.append(item.key)
+            try stageHead(place, item)
+        }
     }
 
     /// A head that does not open goes; which versions it had cannot be told.
@@ -108,7 +134,8 @@ extension SecretsStore {
         for item in items {
             let old = item.key.count + item.value.count
             try ledger.stage(
-                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0
+                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0,
+                mayRepeat: true
             ) { $0.pointee.version = item.pointee.version &+ 1 }
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }

@@ -59,6 +59,8 @@ public final class SecretsStore {
     var hasLookedForOwed = false
     /// What is being changed nobody has asked for: it leaves no record.
     var isChangingUnasked = false
+    /// A service is being repaired: a row may say that it is of a revision which there has not been.
+    var isRepairing = false
     /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
     public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
     /// The turn has put something into the audit that is not committed.
@@ -115,6 +117,12 @@ public final class SecretsStore {
     var nextExpiry: ExpiryQueue.Entry? { vault?.expiries.first }
 
     // MARK: Opening
+
+    /// The store's record is missing, does not open, or does not fit the services': nothing here can be relied on, and it vouches for nothing.
+    public var isStoreUnfit: Bool {
+        guard let vault else { return false }
+        return vault.generation == ring.generation && vault.isDamaged
+    }
 
     /// Lets go of everything that followed from keys which are not at hand any more.
     func follow() {
@@ -183,9 +191,12 @@ public final class SecretsStore {
         hash.append(to: &scopeName)
         guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), scope.isInTable else { return nil }
         guard liveRecord(scope) != nil else {
-            // Heads without the record that they belong to.
-            if scope.count > 0 { throw .integrity }
-            return nil
+            // Heads without the record that they belong to. What the scope counts may have been altered as well.
+            guard hasHeads(scope) else { return nil }
+            let broken = OpenService(hash)
+            (broken.isChecked, broken.isDamaged) = (true, true)
+            vault.services[hash] = broken
+            throw .integrity
         }
         let service: OpenService
         if let known = vault.services[hash] {
@@ -231,6 +242,15 @@ public final class SecretsStore {
             return nil
         }
         return item
+    }
+
+    func hasHeads(_ scope: Scope) -> Bool {
+        var next = scope.members.oldest
+        while let item = next {
+            if !item.isTombstone { return true }
+            next = item.pointee.newer
+        }
+        return false
     }
 
     /// One of the service's keys. The record is opened when it was not at hand.
