@@ -13,7 +13,9 @@ public enum AuditFault: Sendable {
     case setBack
     /// The secrets are as they were some changes ago, and the audit is not.
     case secretsSetBack
-    /// The store's record is missing or altered: nothing tells where the audit ends.
+    /// Something lies behind the newest block that the secrets know of.
+    case beyond
+    /// The store's record is missing or altered, or does not fit the services': nothing tells where the audit ends.
     case unbound
 }
 
@@ -49,8 +51,10 @@ extension SecretsStore {
         guard let known = found, known.knowsAudit else {
             if isAltered {
                 heads.fault = .head
+            } else if found == nil, isBound || hasServices {
+                heads.fault = .unbound
             } else if isBound {
-                heads.fault = found == nil ? .unbound : .secretsSetBack
+                heads.fault = .secretsSetBack
             }
             return heads
         }
@@ -69,13 +73,47 @@ extension SecretsStore {
 
     /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
     /// - Throws: what reading values throws.
-    func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
-        guard let head = heads.current else { return heads.fault }
+    private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        // Blocks without the head that tells of them.
+        guard let head = heads.current else {
+            if let fault = heads.fault { return fault }
+            return try auditRow(behind: 0) == nil ? nil : .head
+        }
         switch heads.fault {
         case .dropped: return try hasBlock(head.oldest) ? .head : .dropped
         case .setBack: return try hasBlock(head.newest) ? .head : .setBack
+        case nil:
+            guard try auditRow(behind: head.newest) == nil else { return .beyond }
+            return isStoreUnfit ? .unbound : nil
         default: return heads.fault
         }
+    }
+
+    /// What is wrong, told and remembered.
+    /// - Throws: what reading values throws.
+    func examine(_ heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        guard let fault = try self.fault(of: heads) else { return nil }
+        // What the heads alone do not tell of.
+        if fault == .beyond || fault == .head && heads.fault == nil {
+            noteBroken((heads.current?.newest ?? 0) + 1, fault)
+        } else {
+            tell(fault)
+        }
+        return fault
+    }
+
+    /// Looks whether the audit is that of the secrets, once after unlocking: nobody has to ask for it to be told.
+    /// - Throws: what reading values throws.
+    func examineAudit() throws(StoreError) {
+        guard ring.isUnlocked, examinedAuditOf != ring.generation else { return }
+        // Whether the store's record fits is known when all records have been looked at.
+        guard let vault, vault.generation == ring.generation, vault.hasReadRecords else { return }
+        do throws(StoreError) { _ = try examine(try auditHeads()) } catch {
+            // What cannot be read shows to whoever needs it.
+            if error != .cold { examinedAuditOf = ring.generation }
+            throw error
+        }
+        examinedAuditOf = ring.generation
     }
 
     private func auditRow() throws(StoreError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
@@ -95,7 +133,7 @@ extension SecretsStore {
     /// Whether the audit is that of the secrets, as far as its head tells.
     var isAuditOfSecrets: Bool {
         guard let heads = try? auditHeads(), brokenAudit?.generation != ring.generation else { return false }
-        return heads.fault == nil
+        return heads.fault == nil && !isStoreUnfit
     }
 
     /// The store's record before its first change. Where the audit has begun already, with refusals, it is bound with its next block.
@@ -184,7 +222,9 @@ extension SecretsStore {
             case .dropped: "the audit has been removed"
             case .setBack: "the audit has been set back, and the secrets have not"
             case .secretsSetBack: "the secrets have been set back, and the audit has not"
-            case .unbound: "the store's record is altered or missing, and nothing tells where the audit ends"
+            case .beyond: "something lies behind the newest record of the audit that the secrets know of"
+            case .unbound:
+                "the store's record is altered or missing, or does not fit the services', and nothing tells where the audit ends"
             }
         report(
             "secrets: \(what): 'kura secrets audit verify' tells where, 'kura secrets repair STOREID' accepts what is there (the storeId of 'kura secrets status')"
@@ -247,10 +287,21 @@ extension SecretsStore {
         return true
     }
 
-    /// A block is missing or altered: that is told, and found by whoever asks.
-    func noteBroken(_ block: UInt64) {
+    /// A block is missing or altered, or lies behind the end: that is told, and found by whoever asks.
+    func noteBroken(_ block: UInt64, _ fault: AuditFault = .record) {
         brokenAudit = (ring.generation, block)
-        tell(.record)
+        tell(fault)
+    }
+
+    /// The first row behind that block, whatever is in it; nil when there is none. Its key is in `versionKey`.
+    /// - Throws: what reading values throws.
+    func auditRow(behind number: UInt64) throws(StoreError) -> ItemRef? {
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)) else { return nil }
+        // What came with the log may be in memory alone.
+        makeBlockKey(number + 1)
+        if let item = try findVersion(scope), !item.isTombstone { return item }
+        makeBlockKey(number)
+        return try findVersionBehind(scope)
     }
 
     /// Whether there is a row of that block, whatever is in it.
