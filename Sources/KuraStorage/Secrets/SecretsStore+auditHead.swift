@@ -240,10 +240,10 @@ extension SecretsStore {
     // MARK: Repairing
 
     /// What a repair accepts as the end of the audit: the longest that is there, with the blocks that follow it. Where even the newest block is
-    /// gone, or blocks of something else lie behind it, the audit begins anew there; its numbers go on, so that they tell how much is missing.
-    /// - Returns: nil when there never was one.
+    /// gone, the audit begins anew there; its numbers go on, so that they tell how much is missing.
+    /// - Returns: the head, and whether its newest block is there.
     /// - Throws: what reading values throws.
-    func acceptedAudit() throws(StoreError) -> AuditHead? {
+    func acceptedEnd() throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
         let heads = try auditHeads()
@@ -253,38 +253,105 @@ extension SecretsStore {
             guard let (block, sealed) = try openChecked(head.newest, sealer) else { continue }
             if sealer.link(block.previous, head.newest, sealed) == head.link { accepted = head }
         }
-        var isWhole = accepted != nil || known.isEmpty
+        var isWhole = accepted != nil
         var head = accepted ?? known.first ?? AuditHead()
-        while try hasBlock(head.newest + 1) {
-            if let (block, sealed) = try openChecked(head.newest + 1, sealer), block.previous == head.link,
-                block.firstRecord == head.newestRecord + 1
-            {
-                row.removeAll()
-                row.append(sealed)
-                follow(&head, block.number, block.count, sealer)
-                row.removeAll()
-            } else {
-                head.newest += 1
-                isWhole = false
-            }
+        // Without either head the oldest block that is there is where it begins.
+        if known.isEmpty, let first = try auditRow(behind: 0),
+            let number = Self.blockNumber(first.key), let (block, _) = try openChecked(number, sealer),
+            block.firstRecord > 0
+        {
+            (head.newest, head.oldest, head.link) = (number - 1, number, block.previous)
+            (head.newestRecord, head.oldestRecord) = (block.firstRecord - 1, block.firstRecord)
         }
-        if isWhole, let broken = brokenAudit, broken.generation == ring.generation {
-            isWhole = try cut(&head, behind: broken.block, sealer)
+        while isWhole || known.isEmpty, let (block, sealed) = try openChecked(head.newest + 1, sealer),
+            block.previous == head.link, block.firstRecord == head.newestRecord + 1
+        {
+            row.removeAll()
+            row.append(sealed)
+            follow(&head, block.number, block.count, sealer)
+            row.removeAll()
+            isWhole = true
         }
-        if !isWhole { (head.oldest, head.oldestRecord, head.bytes) = (head.newest + 1, head.newestRecord + 1, 0) }
-        return head == AuditHead() ? nil : head
+        return (head, isWhole)
     }
 
-    /// Has the audit begin behind a block that is missing or altered.
-    /// - Returns: false when nothing whole follows it.
-    private func cut(_ head: inout AuditHead, behind broken: UInt64, _ sealer: AuditSealer) throws(StoreError) -> Bool {
-        guard broken >= head.oldest, broken < head.newest else { return broken < head.oldest }
-        guard let (block, _) = try openChecked(broken + 1, sealer) else { return false }
-        let (all, left) = (head.newest - head.oldest + 1, head.newest - broken)
-        // About: nobody has counted what has gone.
-        head.bytes = head.bytes / all * left
-        (head.oldest, head.oldestRecord) = (block.number, block.firstRecord)
-        return true
+    /// The number in the key of a block of the audit: 16 hexadecimal digits, from 1; nil when the daemon has not made it.
+    private static func blockNumber(_ key: Bytes) -> UInt64? {
+        guard key.count == 16, let number = UInt64(String(decoding: key, as: UTF8.self), radix: 16), number > 0,
+            number <= UInt64(Int64.max)
+        else { return nil }
+        return number
+    }
+
+    /// The blocks that a repair keeps, as far as it has looked: from the accepted end back, as long as one follows the other.
+    struct KeptAudit {
+        /// The end.
+        let head: AuditHead
+        /// Number of the oldest so far, and of its first record; those behind the end when there is none.
+        var oldest: UInt64
+        var oldestRecord: UInt64
+        /// What the block before it has to come to.
+        var link: SetSum
+        var bytes: UInt64 = 0
+        var isDone: Bool
+
+        init(_ head: AuditHead, isWhole: Bool) {
+            self.head = head
+            (oldest, oldestRecord, link) = (head.newest + 1, head.newestRecord + 1, head.link)
+            isDone = !isWhole
+        }
+
+        /// What the audit's head becomes; nil when there never was an audit.
+        var accepted: AuditHead? {
+            var accepted = head
+            (accepted.oldest, accepted.oldestRecord, accepted.bytes) = (oldest, oldestRecord, bytes)
+            return accepted == AuditHead() ? nil : accepted
+        }
+    }
+
+    /// Looks at the block before those that are kept.
+    /// - Throws: what reading values throws.
+    func extend(_ kept: inout KeptAudit) throws(StoreError) {
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        let number = kept.oldest - 1
+        guard number >= max(kept.head.oldest, 1), let (block, sealed) = try openChecked(number, sealer),
+            sealer.link(block.previous, number, sealed) == kept.link, block.nextRecord == kept.oldestRecord
+        else {
+            kept.isDone = true
+            return
+        }
+        (kept.oldest, kept.oldestRecord, kept.link) = (number, block.firstRecord, block.previous)
+        kept.bytes += UInt64(sealed.count)
+    }
+
+    /// Rows that one repair removes at most.
+    private static let repairRemovals = 256
+
+    /// Stages that what lies behind the accepted end goes.
+    /// - Throws: what reading values and staging changes throw.
+    func stageRemoval(behind number: UInt64) throws(StoreError) {
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)) else { return }
+        func remove(_ old: ItemRef) throws(StoreError) {
+            // Its revision and its row's number may be made up.
+            scope.nextRow = max(scope.nextRow, old.pointee.row &+ 1)
+            try ledger.stage(
+                scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
+                newBytes: 0, mayRepeat: true
+            ) { item in
+                item.pointee.row = old.pointee.row
+                item.pointee.version = old.pointee.version &+ 1
+                item.pointee.writesBody = true
+            }
+        }
+        makeBlockKey(number + 1)
+        if let old = try findVersion(scope), !old.isTombstone { try remove(old) }
+        makeBlockKey(number)
+        var left = Self.repairRemovals
+        while left > 0, let old = try findVersionBehind(scope) {
+            try remove(old)
+            left -= 1
+        }
     }
 
     /// A block is missing or altered, or lies behind the end: that is told, and found by whoever asks.

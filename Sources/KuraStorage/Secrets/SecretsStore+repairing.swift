@@ -158,19 +158,34 @@ extension SecretsStore {
     }
 
     /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
-    /// fit are still damaged, and the others go on.
-    public func repairStore() throws(StoreError) -> UInt64 {
+    /// fit are still damaged, and the others go on. Of the audit the newest blocks stay that follow one another.
+    /// - Parameter checkup: one of the audit, which has just ended.
+    /// - Returns: the revision.
+    /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
+    public func repairStore(_ checkup: SecretsCheckup) throws(StoreError) -> UInt64 {
         let vault = try openDamaged()
+        let end = try acceptedEnd()
+        guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
+        else { throw .preparing }
+        let heads = try auditHeads()
+        let accepted = kept.accepted
+        // What a checkup lists as `audit`, or blocks that it would come to.
+        let isWhole = try examine(heads) == nil && isAuditOfSecrets
+        let isAsItWas = isWhole && heads.current?.oldest == accepted?.oldest
         var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
         (store.sum, store.services) = sumOfRecords(vault)
-        (store.knowsAudit, store.audit) = (true, try acceptedAudit())
+        (store.knowsAudit, store.audit) = (true, accepted)
         let rev = try ledger.transaction { () throws(StoreError) in
+            try stageRemoval(behind: end.head.newest)
             try stage(store, vault, store.sum)
             if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
         }
         // Everything is looked at again.
         forgetVault()
-        (checkedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil)
+        (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
+        if !isAsItWas { trail.noteAccepted(at: ledger.now) }
+        // What follows is the repair's own change.
+        hasLookedForOwed = true
         report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }

@@ -135,8 +135,8 @@ import Testing
         // Nobody can tell what else does not fit.
         #expect(try get("t", "x") == "integrity")
         let found = try verify()
-        // The values' keys were under those of the record.
-        #expect(Set(whats(found)) == ["service", "version", "store"], "\(found)")
+        // The values' keys were under those of the record. And the store's record, which does not fit, vouches for no audit.
+        #expect(Set(whats(found)) == ["service", "version", "store", "audit"], "\(found)")
         let client = try daemon.connect()
         let id = try #require(try client.result("secrets.status")["storeId"]?.text)
         #expect(try client.refusal("secrets.repair", "{\"confirm\":\"x\"}")["kind"]?.text == "invalidParams")
