@@ -75,6 +75,7 @@ final class PageWarmer: Sendable {
     private func read(_ look: ColdLook, _ reader: DocumentReader?) {
         switch look {
         case .document(let scope, let id): id.withBytes { id in try? reader?.warm(scope: scope, id: id) }
+        case .behind(let scope, let id): id.withBytes { id in try? reader?.warm(behind: id, scope: scope) }
         case .index(let number, let key): key.withBytes { key in try? reader?.warm(index: number, key: key) }
         case .referring(let number, let key, let scope):
             key.withBytes { key in try? reader?.warm(referring: number, key: key, scope: scope) }

@@ -178,6 +178,7 @@ public actor Storage {
         secrets = SecretsStore(
             ledger: ledger, ring: keyKeeper.ring,
             look: { (scope, key) throws(StoreError) in try reader.find(scope: scope, id: key, isSealed: true) },
+            lookBehind: { (scope, key) throws(StoreError) in try reader.id(behind: key, scope: scope) },
             report: report)
         secrets.auditReserve = AuditReserve(configuration)
         aging = Aging(ledger: ledger, configurations: configurations, documents: documents)

@@ -119,7 +119,8 @@ import Testing
         #expect(told.status == .refused && told.output == "" && told.errors.contains("record 7"))
         for (reason, words) in [
             ("dropped", "the audit was removed"), ("setBack", "the audit was set back"),
-            ("secretsSetBack", "the secrets were set back"), ("unbound", "where the audit ends"),
+            ("secretsSetBack", "the secrets were set back"), ("beyond", "lies behind record 3"),
+            ("unbound", "where the audit ends"),
         ] {
             let page = "{\"valid\":false,\"firstBroken\":4,\"reason\":\"\(reason)\",\"records\":0,\"newest\":30}"
             let told = CapturedConsole().run("secrets", "audit", "verify", on: FakeServer { [$0.result(page)] })

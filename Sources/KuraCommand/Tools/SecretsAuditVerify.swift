@@ -53,8 +53,10 @@ enum SecretsAuditVerify {
                 "the audit was set back, and the secrets were not: record \(number) and all behind it are missing"
             case "secretsSetBack":
                 "the secrets were set back, and the audit was not: they do not know of record \(number)"
+            case "beyond":
+                "something lies behind record \(max(number, 1) - 1), the newest that the secrets know of"
             case "unbound":
-                "the record that tells where the audit ends is altered or missing: 'kura secrets verify' tells more"
+                "the record that tells where the audit ends is altered or missing, or does not fit the services: 'kura secrets verify' tells more"
             default:
                 number > 0
                     ? "record \(number) of the audit was altered or is missing; \(records) before it are as they were written"

@@ -25,8 +25,8 @@ extension Method {
                     "Number of the first record that has been altered, is missing, or is not known of; 0 when that cannot be told."
                 ),
                 Field(
-                    "reason", .word(["record", "head", "dropped", "setBack", "secretsSetBack", "unbound"]),
-                    "What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone; `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of; `unbound`: the record that tells where it ends is lost."
+                    "reason", .word(["record", "head", "dropped", "setBack", "secretsSetBack", "beyond", "unbound"]),
+                    "What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone; `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of; `beyond`: something lies behind the newest record that the secrets know of; `unbound`: the record that tells where it ends is lost, or does not fit the services."
                 ),
                 Field("records", .count, required: true, "How many are as they were written."),
                 Field("newest", .count, required: true, "Number of the newest record."),
@@ -46,7 +46,7 @@ extension Method {
         Field("method", .text(maxBytes: 64), required: true, "What was asked for."),
         Field(
             "refused", .text(maxBytes: 64),
-            "The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the secrets were sealed; `missing`: the newest change had no record at a start."
+            "The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the secrets were sealed; `missing`: the newest change had no record at a start; `accepted`: a repair has accepted the audit as it was, which is not as it was written."
         ),
         Field("uid", .count, required: true, "Who asked, as the kernel says."),
         Field("role", .text(maxBytes: 128), required: true, "In which role."),

@@ -34,9 +34,9 @@ extension Method {
                     "Whether what is on the disk is what was written; left out while sealed."),
                 Field(
                     "chainHead", .text(maxBytes: 64),
-                    "What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that the directory was not set back behind it."
+                    "What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that the directory was not set back behind it. Left out for who may not list all secrets."
                 ),
-                Field("chainLength", .count, "Changes in the chain."),
+                Field("chainLength", .count, "Changes in the chain; left out with `chainHead`."),
                 Field(
                     "rewrapping",
                     .object([

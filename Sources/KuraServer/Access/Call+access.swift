@@ -82,6 +82,9 @@ extension Call {
     /// Whether the connection may list the secrets of a service, whatever groups they are in.
     func seesEachGroup(of service: Bytes) -> Bool { connection?.permissions?.listsEachGroup(of: service) ?? true }
 
+    /// Whether the connection may list all secrets there are.
+    var seesEverySecret: Bool { seesEachGroup(of: Bytes()) }
+
     /// Whether the connection has introduced itself as this application, of whatever version.
     func isClient(_ name: [UInt8]) -> Bool {
         guard let known = connection?.clientName, known.starts(with: name) else { return false }

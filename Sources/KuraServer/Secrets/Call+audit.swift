@@ -56,7 +56,7 @@ extension Call {
             if case .error(let refused) = error, refused.kind != .forbidden, refused.kind != .invalidParams {
                 note(rule, refused.kind, storage)
             }
-            throw error
+            throw Self.naming(error, storage)
         }
         guard !isNoted else { return }
         if storage.secrets.auditsEachRead, rule.isKept {
@@ -66,6 +66,16 @@ extension Call {
             }
         }
         note(rule, nil, storage)
+    }
+
+    /// The same refusal; where it is the store's record that does not fit, repairing a service does not help, and the hint says so.
+    private static func naming(_ refusal: Refusal, _ storage: isolated Storage) -> Refusal {
+        guard case .error(var refused) = refusal, refused.kind == .integrity, storage.secrets.isStoreUnfit else {
+            return refusal
+        }
+        refused.hint =
+            "the store's record does not fit the services': 'kura secrets verify' tells more, 'kura secrets repair STOREID' accepts what is there (the storeId of 'kura secrets status')"
+        return .error(refused)
     }
 
     /// What cannot be put into the audit is not done, unless the role's policy says otherwise.

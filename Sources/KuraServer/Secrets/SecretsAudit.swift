@@ -150,6 +150,7 @@ extension AuditFault {
         case .dropped: "dropped"
         case .setBack: "setBack"
         case .secretsSetBack: "secretsSetBack"
+        case .beyond: "beyond"
         case .unbound: "unbound"
         }
     }

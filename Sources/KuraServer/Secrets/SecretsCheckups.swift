@@ -32,7 +32,8 @@ enum SecretsCheckups {
                     parameter: reader.name(0)))
         }
         guard let service else {
-            let rev = try call.run { () throws(StoreError) in try storage.secrets.repairStore() }
+            let checkup = try run(call, service: nil, ofAudit: true, storage)
+            let rev = try call.run { () throws(StoreError) in try storage.secrets.repairStore(checkup) }
             append(SecretsStore.Repair(rev: rev), nil, call, to: &out)
             return
         }
@@ -69,16 +70,25 @@ enum SecretsCheckups {
     }
 
     /// The checkup that the request is about, done; before that the request goes on in the next turn.
-    static func run(_ call: Call, service: Bytes?, _ storage: isolated Storage) throws(Refusal)
-        -> SecretsCheckup
-    {
+    /// - Parameters:
+    ///   - call: the request.
+    ///   - service: only of this one; nil for all.
+    ///   - ofAudit: of the audit alone, for a repair.
+    ///   - storage: where it looks.
+    /// - Returns: the checkup.
+    /// - Throws: what is wrong with the request, or that it waits.
+    static func run(
+        _ call: Call, service: Bytes?, ofAudit: Bool = false, _ storage: isolated Storage
+    ) throws(Refusal) -> SecretsCheckup {
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         let id = Array(call.reader.replyID)
         let checkup: SecretsCheckup
         if let known = connection.checkup, known.id == id, !known.checkup.isDone {
             checkup = known.checkup
         } else {
-            checkup = try call.run { () throws(StoreError) in try storage.secrets.checkup(service: service) }
+            checkup = try call.run { () throws(StoreError) in
+                try ofAudit ? storage.secrets.auditCheckup() : storage.secrets.checkup(service: service)
+            }
             connection.checkup = (id, checkup)
         }
         do throws(StoreError) { try storage.secrets.goOn(checkup) } catch {

@@ -10,6 +10,8 @@ final class DocumentReader {
     private let select: StatementBox
     /// Look-ups in indexes, by number; few, since indexes are.
     private var holders: [Int64: StatementBox] = [:]
+    /// Made when it is asked for first.
+    private var behind: StatementBox?
 
     /// `mayWait`: for the reader thread, which waits for the disk.
     /// `cacheKibibytes`: memory for pages, given back with the reader.
@@ -45,6 +47,15 @@ final class DocumentReader {
         try select.statement.bind(1, Int64(scope))
         try select.statement.bind(2, utf8: id)
         if try select.statement.step() { _ = select.statement.bytes(6) }
+    }
+
+    /// The same for what `id(behind:scope:)` reads.
+    func warm(behind id: Bytes, scope: UInt32) throws(SQLiteError) {
+        let box = try behindStatement()
+        defer { box.statement.reset() }
+        try box.statement.bind(1, Int64(scope))
+        try box.statement.bind(2, utf8: id)
+        if try box.statement.step() { _ = box.statement.bytes(0) }
     }
 
     /// The same for what `holder` reads.
@@ -110,6 +121,30 @@ final class DocumentReader {
             if error.wouldBlock || error.isBusy { throw .cold }
             throw .unreadable(error)
         }
+    }
+
+    /// The first id of a collection behind this one, tombstones included; nil when there is none.
+    func id(behind id: Bytes, scope: UInt32) throws(StoreError) -> [UInt8]? {
+        do throws(SQLiteError) {
+            let box = try behindStatement()
+            defer { box.statement.reset() }
+            try box.statement.bind(1, Int64(scope))
+            try box.statement.bind(2, utf8: id)
+            return try box.statement.step() ? Array(box.statement.bytes(0)) : nil
+        } catch {
+            if error.wouldBlock || error.isBusy { throw .cold }
+            throw .unreadable(error)
+        }
+    }
+
+    private func behindStatement() throws(SQLiteError) -> StatementBox {
+        if let behind { return behind }
+        // Blobs, which no id is, come behind all texts: nobody finds a row by one.
+        let made = StatementBox(
+            try connection.prepare(
+                "SELECT id FROM documents WHERE collection = ?1 AND id > ?2 AND id < x'' ORDER BY id LIMIT 1"))
+        behind = made
+        return made
     }
 
     /// The document as a new item with one reference; nil when the tables do not have it.

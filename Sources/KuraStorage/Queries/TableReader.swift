@@ -56,6 +56,8 @@ public final class TableReader {
     public func warm(_ look: ColdLook) throws(StoreError) {
         switch look {
         case .document(let scope, let id): try warm(documentsOf: scope) { read in id.withBytes { read($0) } }
+        // Of secrets, whose looks the page warmer reads in.
+        case .behind(let scope, let id): try warm(documentsOf: scope) { read in id.withBytes { read($0) } }
         case .index(let number, let key): try warm(index: number, key)
         case .referring(let number, let key, let scope): try warm(referring: number, key, scope)
         case .several(let looks): for look in looks { try warm(look) }

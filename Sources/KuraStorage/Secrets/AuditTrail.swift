@@ -146,6 +146,9 @@ final class AuditTrail {
         known = known.mapValues { $0 + 1 }
     }
 
+    /// Puts among the entries that a repair has accepted the audit as it was, and it was not as it had been written.
+    func noteAccepted(at now: Int64) { noteOfItself("accepted", at: now) }
+
     /// Something that the audit says of itself.
     private func noteOfItself(_ outcome: StaticString, at now: Int64) {
         let none = Bytes()

@@ -49,6 +49,10 @@ public final class SecretsCheckup {
     /// The block of the audit to go on with, once the services are through; nil for the oldest.
     var auditBlock: UInt64?
     var hasReadAudit = false
+    /// Of the audit alone, for a repair.
+    let isOfAudit: Bool
+    /// The blocks that such a repair keeps; nil until it looks.
+    var kept: SecretsStore.KeptAudit?
     private var names = ByteBuffer()
 
     // The service under way.
@@ -60,9 +64,10 @@ public final class SecretsCheckup {
     var hasRecord = false
     private var mark = (items: 0, versions: 0, damages: 0, damageCount: 0, names: 0)
 
-    init(generation: UInt64, only: NameHash?) {
+    init(generation: UInt64, only: NameHash?, isOfAudit: Bool = false) {
         self.generation = generation
         self.only = only
+        self.isOfAudit = isOfAudit
         names.wipes = true
     }
 
@@ -125,6 +130,13 @@ extension SecretsStore {
         return checkup
     }
 
+    /// Begins the look at the audit that `repairStore` goes by.
+    /// - Throws: `.sealed`, `.preparing`.
+    public func auditCheckup() throws(StoreError) -> SecretsCheckup {
+        _ = try openDamaged()
+        return SecretsCheckup(generation: ring.generation, only: nil, isOfAudit: true)
+    }
+
     /// The vault, whatever is wrong with it.
     func openDamaged() throws(StoreError) -> Vault {
         do throws(StoreError) { return try open() } catch {
@@ -150,7 +162,8 @@ extension SecretsStore {
         let deadline = monotonicNanoseconds() + Self.slice
         while checkup.position < checkup.queue.count {
             let hash = checkup.queue[checkup.position]
-            guard let scope = scope(hash), scope.lastRev > 0 else {
+            // One that has begun anew has neither until something is put there.
+            guard let scope = scope(hash), scope.lastRev > 0, liveRecord(scope) != nil || hasHeads(scope) else {
                 checkup.position += 1
                 continue
             }
@@ -170,7 +183,9 @@ extension SecretsStore {
             }
             finish(checkup, place)
         }
-        if checkup.only == nil {
+        if checkup.isOfAudit {
+            try lookBack(checkup, until: deadline)
+        } else if checkup.only == nil {
             while !checkup.hasReadAudit {
                 guard monotonicNanoseconds() < deadline else { throw .preparing }
                 checkup.auditBlock = try verifyAudit(from: checkup.auditBlock, most: Self.auditBlocks).next
@@ -180,6 +195,22 @@ extension SecretsStore {
             if !isAuditOfSecrets { checkup.note(SecretDamage(what: .audit)) }
         }
         checkup.isDone = true
+    }
+
+    /// Looks for the blocks of the audit that a repair keeps.
+    private func lookBack(_ checkup: SecretsCheckup, until deadline: UInt64) throws(StoreError) {
+        var kept: KeptAudit
+        if let known = checkup.kept {
+            kept = known
+        } else {
+            let end = try acceptedEnd()
+            kept = KeptAudit(end.head, isWhole: end.isWhole)
+        }
+        defer { checkup.kept = kept }
+        while !kept.isDone {
+            guard monotonicNanoseconds() < deadline else { throw .preparing }
+            try extend(&kept)
+        }
     }
 
     private func begin(_ checkup: SecretsCheckup, _ place: Place) {

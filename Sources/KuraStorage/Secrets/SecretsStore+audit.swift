@@ -130,13 +130,15 @@ extension SecretsStore {
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
         let heads = try auditHeads()
-        if let fault = try self.fault(of: heads) {
-            tell(fault)
+        var head = heads.current ?? AuditHead()
+        if let fault = try examine(heads) {
             // Without the store's record the audit goes on by its own row: what is done to repair that record is to be in it.
             guard fault == .unbound else { throw .integrity }
+            guard try auditRow(behind: head.newest) == nil else {
+                noteBroken(head.newest + 1, .beyond)
+                throw .integrity
+            }
         }
-        var head = heads.current ?? AuditHead()
-        guard try !hasBlock(head.newest + 1) else { throw .integrity }
         // What a stop has left in the reserve goes on from there.
         auditReserveHead = nil
         for frame in auditReserve?.frames ?? [] where frame.number == head.newest + 1 {
@@ -208,10 +210,26 @@ extension SecretsStore {
     {
         makeBlockKey(number)
         let scope = ledger.scopes.findOrPrepare(.secretVersions, Bytes(Self.auditScope))
+        // There was none when it was unlocked. One that would have to be waited for shows with a later block, or after the next unlocking.
+        var old: ItemRef?
+        if scope.isInTable {
+            do throws(StoreError) { old = try findVersion(scope) } catch {
+                guard error == .cold else { throw error }
+                coldLook = nil
+            }
+        }
+        if let old, !old.isTombstone {
+            noteBroken(number, .beyond)
+            throw .integrity
+        }
         try ledger.stage(
-            scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: nil, oldBytes: 0,
-            newBytes: row.count
-        ) { item in item.pointee.row = scope.takeRow() }
+            scope, key: versionKey.bytes, value: row.bytes, isTombstone: false, old: old, oldBytes: 0,
+            newBytes: row.count, mayRepeat: true
+        ) { item in
+            // A repair has removed what lay there.
+            item.pointee.row = old?.pointee.row ?? scope.takeRow()
+            item.pointee.version = (old?.pointee.version ?? 0) &+ 1
+        }
         follow(&head, number, records, sealer)
         row.removeAll()
     }

@@ -13,7 +13,9 @@ public enum AuditFault: Sendable {
     case setBack
     /// The secrets are as they were some changes ago, and the audit is not.
     case secretsSetBack
-    /// The store's record is missing or altered: nothing tells where the audit ends.
+    /// Something lies behind the newest block that the secrets know of.
+    case beyond
+    /// The store's record is missing or altered, or does not fit the services': nothing tells where the audit ends.
     case unbound
 }
 
@@ -49,8 +51,10 @@ extension SecretsStore {
         guard let known = found, known.knowsAudit else {
             if isAltered {
                 heads.fault = .head
+            } else if found == nil, isBound || hasServices {
+                heads.fault = .unbound
             } else if isBound {
-                heads.fault = found == nil ? .unbound : .secretsSetBack
+                heads.fault = .secretsSetBack
             }
             return heads
         }
@@ -69,13 +73,47 @@ extension SecretsStore {
 
     /// What is wrong, by a look at the records as well: with those there the row of the head alone is missing, or set back.
     /// - Throws: what reading values throws.
-    func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
-        guard let head = heads.current else { return heads.fault }
+    private func fault(of heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        // Blocks without the head that tells of them.
+        guard let head = heads.current else {
+            if let fault = heads.fault { return fault }
+            return try auditRow(behind: 0) == nil ? nil : .head
+        }
         switch heads.fault {
         case .dropped: return try hasBlock(head.oldest) ? .head : .dropped
         case .setBack: return try hasBlock(head.newest) ? .head : .setBack
+        case nil:
+            guard try auditRow(behind: head.newest) == nil else { return .beyond }
+            return isStoreUnfit ? .unbound : nil
         default: return heads.fault
         }
+    }
+
+    /// What is wrong, told and remembered.
+    /// - Throws: what reading values throws.
+    func examine(_ heads: AuditHeads) throws(StoreError) -> AuditFault? {
+        guard let fault = try self.fault(of: heads) else { return nil }
+        // What the heads alone do not tell of.
+        if fault == .beyond || fault == .head && heads.fault == nil {
+            noteBroken((heads.current?.newest ?? 0) + 1, fault)
+        } else {
+            tell(fault)
+        }
+        return fault
+    }
+
+    /// Looks whether the audit is that of the secrets, once after unlocking: nobody has to ask for it to be told.
+    /// - Throws: what reading values throws.
+    func examineAudit() throws(StoreError) {
+        guard ring.isUnlocked, examinedAuditOf != ring.generation else { return }
+        // Whether the store's record fits is known when all records have been looked at.
+        guard let vault, vault.generation == ring.generation, vault.hasReadRecords else { return }
+        do throws(StoreError) { _ = try examine(try auditHeads()) } catch {
+            // What cannot be read shows to whoever needs it.
+            if error != .cold { examinedAuditOf = ring.generation }
+            throw error
+        }
+        examinedAuditOf = ring.generation
     }
 
     private func auditRow() throws(StoreError) -> (head: AuditHead?, isBound: Bool, isAltered: Bool) {
@@ -95,7 +133,7 @@ extension SecretsStore {
     /// Whether the audit is that of the secrets, as far as its head tells.
     var isAuditOfSecrets: Bool {
         guard let heads = try? auditHeads(), brokenAudit?.generation != ring.generation else { return false }
-        return heads.fault == nil
+        return heads.fault == nil && !isStoreUnfit
     }
 
     /// The store's record before its first change. Where the audit has begun already, with refusals, it is bound with its next block.
@@ -184,7 +222,9 @@ extension SecretsStore {
             case .dropped: "the audit has been removed"
             case .setBack: "the audit has been set back, and the secrets have not"
             case .secretsSetBack: "the secrets have been set back, and the audit has not"
-            case .unbound: "the store's record is altered or missing, and nothing tells where the audit ends"
+            case .beyond: "something lies behind the newest record of the audit that the secrets know of"
+            case .unbound:
+                "the store's record is altered or missing, or does not fit the services', and nothing tells where the audit ends"
             }
         report(
             "secrets: \(what): 'kura secrets audit verify' tells where, 'kura secrets repair STOREID' accepts what is there (the storeId of 'kura secrets status')"
@@ -200,10 +240,10 @@ extension SecretsStore {
     // MARK: Repairing
 
     /// What a repair accepts as the end of the audit: the longest that is there, with the blocks that follow it. Where even the newest block is
-    /// gone, or blocks of something else lie behind it, the audit begins anew there; its numbers go on, so that they tell how much is missing.
-    /// - Returns: nil when there never was one.
+    /// gone, the audit begins anew there; its numbers go on, so that they tell how much is missing.
+    /// - Returns: the head, and whether its newest block is there.
     /// - Throws: what reading values throws.
-    func acceptedAudit() throws(StoreError) -> AuditHead? {
+    func acceptedEnd() throws(StoreError) -> (head: AuditHead, isWhole: Bool) {
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
         let heads = try auditHeads()
@@ -213,44 +253,122 @@ extension SecretsStore {
             guard let (block, sealed) = try openChecked(head.newest, sealer) else { continue }
             if sealer.link(block.previous, head.newest, sealed) == head.link { accepted = head }
         }
-        var isWhole = accepted != nil || known.isEmpty
+        var isWhole = accepted != nil
         var head = accepted ?? known.first ?? AuditHead()
-        while try hasBlock(head.newest + 1) {
-            if let (block, sealed) = try openChecked(head.newest + 1, sealer), block.previous == head.link,
-                block.firstRecord == head.newestRecord + 1
-            {
-                row.removeAll()
-                row.append(sealed)
-                follow(&head, block.number, block.count, sealer)
-                row.removeAll()
-            } else {
-                head.newest += 1
-                isWhole = false
+        // Without either head the oldest block that is there is where it begins.
+        if known.isEmpty, let first = try auditRow(behind: 0),
+            let number = Self.blockNumber(first.key), let (block, _) = try openChecked(number, sealer),
+            block.firstRecord > 0
+        {
+            (head.newest, head.oldest, head.link) = (number - 1, number, block.previous)
+            (head.newestRecord, head.oldestRecord) = (block.firstRecord - 1, block.firstRecord)
+        }
+        while isWhole || known.isEmpty, let (block, sealed) = try openChecked(head.newest + 1, sealer),
+            block.previous == head.link, block.firstRecord == head.newestRecord + 1
+        {
+            row.removeAll()
+            row.append(sealed)
+            follow(&head, block.number, block.count, sealer)
+            row.removeAll()
+            isWhole = true
+        }
+        return (head, isWhole)
+    }
+
+    /// The number in the key of a block of the audit: 16 hexadecimal digits, from 1; nil when the daemon has not made it.
+    private static func blockNumber(_ key: Bytes) -> UInt64? {
+        guard key.count == 16, let number = UInt64(String(decoding: key, as: UTF8.self), radix: 16), number > 0,
+            number <= UInt64(Int64.max)
+        else { return nil }
+        return number
+    }
+
+    /// The blocks that a repair keeps, as far as it has looked: from the accepted end back, as long as one follows the other.
+    struct KeptAudit {
+        /// The end.
+        let head: AuditHead
+        /// Number of the oldest so far, and of its first record; those behind the end when there is none.
+        var oldest: UInt64
+        var oldestRecord: UInt64
+        /// What the block before it has to come to.
+        var link: SetSum
+        var bytes: UInt64 = 0
+        var isDone: Bool
+
+        init(_ head: AuditHead, isWhole: Bool) {
+            self.head = head
+            (oldest, oldestRecord, link) = (head.newest + 1, head.newestRecord + 1, head.link)
+            isDone = !isWhole
+        }
+
+        /// What the audit's head becomes; nil when there never was an audit.
+        var accepted: AuditHead? {
+            var accepted = head
+            (accepted.oldest, accepted.oldestRecord, accepted.bytes) = (oldest, oldestRecord, bytes)
+            return accepted == AuditHead() ? nil : accepted
+        }
+    }
+
+    /// Looks at the block before those that are kept.
+    /// - Throws: what reading values throws.
+    func extend(_ kept: inout KeptAudit) throws(StoreError) {
+        let sealer = try auditSealer()
+        defer { plaintext.removeAll() }
+        let number = kept.oldest - 1
+        guard number >= max(kept.head.oldest, 1), let (block, sealed) = try openChecked(number, sealer),
+            sealer.link(block.previous, number, sealed) == kept.link, block.nextRecord == kept.oldestRecord
+        else {
+            kept.isDone = true
+            return
+        }
+        (kept.oldest, kept.oldestRecord, kept.link) = (number, block.firstRecord, block.previous)
+        kept.bytes += UInt64(sealed.count)
+    }
+
+    /// Rows that one repair removes at most.
+    private static let repairRemovals = 256
+
+    /// Stages that what lies behind the accepted end goes.
+    /// - Throws: what reading values and staging changes throw.
+    func stageRemoval(behind number: UInt64) throws(StoreError) {
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)) else { return }
+        func remove(_ old: ItemRef) throws(StoreError) {
+            // Its revision and its row's number may be made up.
+            scope.nextRow = max(scope.nextRow, old.pointee.row &+ 1)
+            try ledger.stage(
+                scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
+                newBytes: 0, mayRepeat: true
+            ) { item in
+                item.pointee.row = old.pointee.row
+                item.pointee.version = old.pointee.version &+ 1
+                item.pointee.writesBody = true
             }
         }
-        if isWhole, let broken = brokenAudit, broken.generation == ring.generation {
-            isWhole = try cut(&head, behind: broken.block, sealer)
+        makeBlockKey(number + 1)
+        if let old = try findVersion(scope), !old.isTombstone { try remove(old) }
+        makeBlockKey(number)
+        var left = Self.repairRemovals
+        while left > 0, let old = try findVersionBehind(scope) {
+            try remove(old)
+            left -= 1
         }
-        if !isWhole { (head.oldest, head.oldestRecord, head.bytes) = (head.newest + 1, head.newestRecord + 1, 0) }
-        return head == AuditHead() ? nil : head
     }
 
-    /// Has the audit begin behind a block that is missing or altered.
-    /// - Returns: false when nothing whole follows it.
-    private func cut(_ head: inout AuditHead, behind broken: UInt64, _ sealer: AuditSealer) throws(StoreError) -> Bool {
-        guard broken >= head.oldest, broken < head.newest else { return broken < head.oldest }
-        guard let (block, _) = try openChecked(broken + 1, sealer) else { return false }
-        let (all, left) = (head.newest - head.oldest + 1, head.newest - broken)
-        // About: nobody has counted what has gone.
-        head.bytes = head.bytes / all * left
-        (head.oldest, head.oldestRecord) = (block.number, block.firstRecord)
-        return true
-    }
-
-    /// A block is missing or altered: that is told, and found by whoever asks.
-    func noteBroken(_ block: UInt64) {
+    /// A block is missing or altered, or lies behind the end: that is told, and found by whoever asks.
+    func noteBroken(_ block: UInt64, _ fault: AuditFault = .record) {
         brokenAudit = (ring.generation, block)
-        tell(.record)
+        tell(fault)
+    }
+
+    /// The first row behind that block, whatever is in it; nil when there is none. Its key is in `versionKey`.
+    /// - Throws: what reading values throws.
+    func auditRow(behind number: UInt64) throws(StoreError) -> ItemRef? {
+        guard let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope)) else { return nil }
+        // What came with the log may be in memory alone.
+        makeBlockKey(number + 1)
+        if let item = try findVersion(scope), !item.isTombstone { return item }
+        makeBlockKey(number)
+        return try findVersionBehind(scope)
     }
 
     /// Whether there is a row of that block, whatever is in it.

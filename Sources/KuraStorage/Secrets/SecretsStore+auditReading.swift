@@ -118,9 +118,11 @@ extension SecretsStore {
     ///   - block: where to begin, as an earlier check has returned it; nil for the oldest.
     ///   - most: blocks that are looked at.
     /// - Returns: what it has come to.
-    /// - Throws: `.sealed`, and what reading values throws.
+    /// - Throws: `.sealed`, `.preparing`, and what reading values throws.
     public func verifyAudit(from block: UInt64?, most: Int) throws(StoreError) -> AuditCheck {
         guard ring.isUnlocked else { throw .sealed }
+        // Whether the store's record fits the services', and so tells where the audit ends.
+        _ = try openDamaged()
         let sealer = try auditSealer()
         defer { plaintext.removeAll() }
         var check = AuditCheck()
@@ -131,21 +133,21 @@ extension SecretsStore {
             head.link.append(to: &text)
             check.link = Array(text.bytes)
         }
-        let fault = try self.fault(of: heads)
+        let fault = try examine(heads)
         switch fault {
         case .dropped: return check.failing(.dropped, (heads.current ?? AuditHead()).oldestRecord)
-        case .setBack: return check.failing(.setBack, (heads.row?.newestRecord ?? 0) + 1)
+        case .setBack:
+            let row = heads.row ?? AuditHead()
+            check.records = try verifyBlocks(from: block, row, most, sealer, check).records
+            return check.failing(.setBack, row.newestRecord + 1)
         case .secretsSetBack: return check.failing(.secretsSetBack, (heads.current?.newestRecord ?? 0) + 1)
-        case .record, .head, .unbound, nil: break
+        case .record, .head, .beyond, .unbound, nil: break
         }
-        guard let head = heads.current else {
-            // Blocks without the head that tells of them.
-            let scope = ledger.scopes.find(.secretVersions, Bytes(Self.auditScope))
-            guard fault != nil || scope.map({ $0.count > 0 }) == true else { return check }
-            return check.failing(fault ?? .head, 0)
-        }
+        guard let head = heads.current else { return fault.map { check.failing($0, 0) } ?? check }
         check = try verifyBlocks(from: block, head, most, sealer, check)
-        if check.fault == nil, let fault { return check.failing(fault, 0) }
+        if check.fault == nil, let fault {
+            return check.failing(fault, fault == .beyond ? head.newestRecord + 1 : 0)
+        }
         return check
     }
 

@@ -260,8 +260,10 @@ extension SecretsStore {
         guard ring.isUnlocked else { return nil }
         guard let vault, vault.generation == ring.generation else { return .checking }
         if vault.isDamaged || vault.services.values.contains(where: \.isDamaged) { return .damaged }
-        if vault.hasReadRecords, !isAuditOfSecrets { return .damaged }
-        return vault.hasReadRecords && vault.position == vault.unread.count ? .whole : .checking
+        guard vault.hasReadRecords else { return .checking }
+        try? examineAudit()
+        if !isAuditOfSecrets { return .damaged }
+        return vault.position == vault.unread.count && examinedAuditOf == ring.generation ? .whole : .checking
     }
 
     /// What the chain over all changes has come to, 32 bytes, and how many changes there were. Noted elsewhere it tells whether the

@@ -33,7 +33,11 @@ extension SecretsStore {
         guard checkup.damageCount <= checkup.damages.count else {
             throw .quotaExceeded(limit: SecretsCheckup.mostDamages)
         }
-        defer { close() }
+        isRepairing = true
+        defer {
+            isRepairing = false
+            close()
+        }
         let opened = OpenService(hash)
         opened.isChecked = true
         let place = Place(vault: vault, service: opened, scope: scope)
@@ -81,7 +85,29 @@ extension SecretsStore {
             }
             try stageHead(place, item)
         }
+        try renewRevisions(place)
         repair.kept = Int(checkup.count) - repair.lostItems
+    }
+
+    /// Items that are whole but for a revision which there has not been yet: nobody could change them any more.
+    private func renewRevisions(_ place: Place) throws(StoreError) {
+        var items: [ItemRef] = []
+        var next = place.scope.members.oldest
+        while let item = next {
+            // What this transaction has staged is of the revision behind the newest.
+            if !item.isTombstone, !item.key.equals(SecretRecords.key), item.pointee.rev > ledger.rev,
+                !item.pointee.flags.contains(.dirty)
+            {
+                items.append(item)
+            }
+            next = item.pointee.newer
+        }
+        for item in items {
+            try open(item, place)
+            rowKey.removeAll()
+            rowKey.append(item.key)
+            try stageHead(place, item)
+        }
     }
 
     /// A head that does not open goes; which versions it had cannot be told.
@@ -108,7 +134,8 @@ extension SecretsStore {
         for item in items {
             let old = item.key.count + item.value.count
             try ledger.stage(
-                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0
+                place.scope, key: item.key, value: Bytes(), isTombstone: true, old: item, oldBytes: old, newBytes: 0,
+                mayRepeat: true
             ) { $0.pointee.version = item.pointee.version &+ 1 }
             if !item.key.equals(SecretRecords.key) { repair.lostItems += 1 }
         }
@@ -131,19 +158,34 @@ extension SecretsStore {
     }
 
     /// Accepts the services' records and the audit as they are: whatever was removed or set back among them stays so. Services whose own rows do not
-    /// fit are still damaged, and the others go on.
-    public func repairStore() throws(StoreError) -> UInt64 {
+    /// fit are still damaged, and the others go on. Of the audit the newest blocks stay that follow one another.
+    /// - Parameter checkup: one of the audit, which has just ended.
+    /// - Returns: the revision.
+    /// - Throws: `.preparing` when the audit has gone on since; what reading values and staging changes throw.
+    public func repairStore(_ checkup: SecretsCheckup) throws(StoreError) -> UInt64 {
         let vault = try openDamaged()
+        let end = try acceptedEnd()
+        guard checkup.generation == ring.generation, checkup.isDone, let kept = checkup.kept, kept.head == end.head
+        else { throw .preparing }
+        let heads = try auditHeads()
+        let accepted = kept.accepted
+        // What a checkup lists as `audit`, or blocks that it would come to.
+        let isWhole = try examine(heads) == nil && isAuditOfSecrets
+        let isAsItWas = isWhole && heads.current?.oldest == accepted?.oldest
         var store = (try? storeRecord(vault.sealer)?.record) ?? VaultRecord()
         (store.sum, store.services) = sumOfRecords(vault)
-        (store.knowsAudit, store.audit) = (true, try acceptedAudit())
+        (store.knowsAudit, store.audit) = (true, accepted)
         let rev = try ledger.transaction { () throws(StoreError) in
+            try stageRemoval(behind: end.head.newest)
             try stage(store, vault, store.sum)
             if let head = store.audit { try stageRow(head) } else { try stageRowRemoval() }
         }
         // Everything is looked at again.
         forgetVault()
-        (checkedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil)
+        (checkedAuditOf, examinedAuditOf, toldAuditOf, brokenAudit) = (nil, nil, nil, nil)
+        if !isAsItWas { trail.noteAccepted(at: ledger.now) }
+        // What follows is the repair's own change.
+        hasLookedForOwed = true
         report("secrets: the services' records and the audit were accepted as they are")
         return rev ?? ledger.rev
     }

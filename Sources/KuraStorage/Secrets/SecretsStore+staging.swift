@@ -76,13 +76,13 @@ extension SecretsStore {
         do throws(SodiumError) { return try SecretKey() } catch { throw .overloaded }
     }
 
-    /// Stages that the row of a version goes; nothing is left of it in the tables.
+    /// Stages that the row of a version goes; nothing is left of it in the tables. That the item is changed once in a transaction its head tells.
     func stageRemoval(of number: UInt32, _ place: Place) throws(StoreError) {
         makeVersionKey(rowKey.bytes, number)
         guard let scope = values(of: place.scope), let old = try findVersion(scope), !old.isTombstone else { return }
         try ledger.stage(
             scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
-            newBytes: 0
+            newBytes: 0, mayRepeat: true
         ) { item in
             item.pointee.row = old.pointee.row
             item.pointee.version = old.pointee.version &+ 1
@@ -165,7 +165,7 @@ extension SecretsStore {
         let current = ledger.find(scope, rowKey.bytes)
         try ledger.stage(
             scope, key: rowKey.bytes, value: value, isTombstone: isTombstone, old: current, oldBytes: oldBytes,
-            newBytes: newBytes
+            newBytes: newBytes, mayRepeat: isRepairing
         ) { item in item.pointee.version = (current?.pointee.version ?? 0) &+ 1 }
         try stageRecord(before, place, headBytes: newBytes - oldBytes)
     }

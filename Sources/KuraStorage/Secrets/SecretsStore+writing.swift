@@ -155,7 +155,13 @@ extension SecretsStore {
         guard let place = try find(service: service) else { return (absent(ledger.dropRev), 0) }
         defer { close() }
         var items: [ItemRef] = []
-        var left = isWanted == nil ? place.scope.count - 1 : 0
+        var left = 0
+        // Its record is what counts: the scope may count what somebody has removed.
+        if isWanted == nil, let item = liveRecord(place.scope) {
+            try open(record: item, place)
+            left = Int(record.count)
+            record.close()
+        }
         var next = place.scope.members.oldest
         while let item = next, isWanted != nil || items.count < most {
             next = item.pointee.newer

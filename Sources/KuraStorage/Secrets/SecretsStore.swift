@@ -16,6 +16,8 @@ public final class SecretsStore {
     let ledger: Ledger
     /// Looks for a row in the tables, by scope and key, without waiting for the disk.
     private let look: (UInt32, Bytes) throws(StoreError) -> ItemRef?
+    /// The key in the tables that comes behind one of a scope, in the same way.
+    private let lookBehind: (UInt32, Bytes) throws(StoreError) -> [UInt8]?
     public let ring: KeyRing
     /// nil while it is sealed, and until somebody asks.
     private(set) var vault: Vault?
@@ -51,7 +53,9 @@ public final class SecretsStore {
     var auditReserveInLog: UInt64?
     /// The end of the audit has been looked at since the store was unlocked.
     var checkedAuditOf: UInt64?
-    /// A block of the audit that was found missing or altered since the store was unlocked. Nothing more is put into such an audit.
+    /// It has been looked, and told, whether the audit is that of the secrets since the store was unlocked.
+    var examinedAuditOf: UInt64?
+    /// A block of the audit that was found missing, altered or behind its end since the store was unlocked. Nothing more is put into such an audit.
     var brokenAudit: (generation: UInt64, block: UInt64)?
     /// The operator was told what is wrong with the audit since the store was unlocked.
     var toldAuditOf: UInt64?
@@ -59,6 +63,8 @@ public final class SecretsStore {
     var hasLookedForOwed = false
     /// What is being changed nobody has asked for: it leaves no record.
     var isChangingUnasked = false
+    /// A service is being repaired: a row may say that it is of a revision which there has not been.
+    var isRepairing = false
     /// Whether a method can be refused with that kind of error: nothing else is believed that came by way of the public key.
     public var judgesRefusal: (_ method: Bytes, _ kind: Bytes) -> Bool = { _, _ in false }
     /// The turn has put something into the audit that is not committed.
@@ -94,10 +100,12 @@ public final class SecretsStore {
 
     init(
         ledger: Ledger, ring: KeyRing, look: @escaping (UInt32, Bytes) throws(StoreError) -> ItemRef?,
+        lookBehind: @escaping (UInt32, Bytes) throws(StoreError) -> [UInt8]? = { (_, _) throws(StoreError) in nil },
         report: @escaping (String) -> Void
     ) {
         self.ledger = ledger
         self.look = look
+        self.lookBehind = lookBehind
         self.ring = ring
         self.report = report
         scratch.wipes = true
@@ -115,6 +123,12 @@ public final class SecretsStore {
     var nextExpiry: ExpiryQueue.Entry? { vault?.expiries.first }
 
     // MARK: Opening
+
+    /// The store's record is missing, does not open, or does not fit the services': nothing here can be relied on, and it vouches for nothing.
+    public var isStoreUnfit: Bool {
+        guard let vault else { return false }
+        return vault.generation == ring.generation && vault.isDamaged
+    }
 
     /// Lets go of everything that followed from keys which are not at hand any more.
     func follow() {
@@ -183,9 +197,12 @@ public final class SecretsStore {
         hash.append(to: &scopeName)
         guard let scope = ledger.scopes.find(.secrets, scopeName.bytes), scope.isInTable else { return nil }
         guard liveRecord(scope) != nil else {
-            // Heads without the record that they belong to.
-            if scope.count > 0 { throw .integrity }
-            return nil
+            // Heads without the record that they belong to. What the scope counts may have been altered as well.
+            guard hasHeads(scope) else { return nil }
+            let broken = OpenService(hash)
+            (broken.isChecked, broken.isDamaged) = (true, true)
+            vault.services[hash] = broken
+            throw .integrity
         }
         let service: OpenService
         if let known = vault.services[hash] {
@@ -231,6 +248,15 @@ public final class SecretsStore {
             return nil
         }
         return item
+    }
+
+    func hasHeads(_ scope: Scope) -> Bool {
+        var next = scope.members.oldest
+        while let item = next {
+            if !item.isTombstone { return true }
+            next = item.pointee.newer
+        }
+        return false
     }
 
     /// One of the service's keys. The record is opened when it was not at hand.
@@ -297,6 +323,23 @@ public final class SecretsStore {
         } catch {
             if error == .cold { coldLook = .document(scope: scope.id, id: Array(versionKey.bytes)) }
             throw error
+        }
+    }
+
+    /// The first row behind the key that is in `versionKey`, but for tombstones, which then has its own key. What the log alone has is not seen.
+    /// - Throws: `.cold`, `.unreadable`.
+    func findVersionBehind(_ scope: Scope) throws(StoreError) -> ItemRef? {
+        guard scope.mayHaveRows else { return nil }
+        while true {
+            let next: [UInt8]?
+            do throws(StoreError) { next = try lookBehind(scope.id, versionKey.bytes) } catch {
+                if error == .cold { coldLook = .behind(scope: scope.id, id: Array(versionKey.bytes)) }
+                throw error
+            }
+            guard let key = next else { return nil }
+            versionKey.removeAll()
+            key.withBytes { versionKey.append($0) }
+            if let item = try findVersion(scope), !item.isTombstone { return item }
         }
     }
 }

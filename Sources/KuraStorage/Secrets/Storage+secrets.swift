@@ -63,6 +63,8 @@ extension Storage {
     /// - Returns: when the next turn is due for secrets.
     func timeToSecrets(_ time: UInt64) -> UInt64 {
         if secrets.checkSome() { return time }
+        // The turn in which the page has been read in looks again.
+        do throws(StoreError) { try secrets.examineAudit() } catch { if error == .cold { _ = warm() } }
         retireRoot()
         if secrets.isLookingForOld { return time }
         let auditDue = secrets.auditDueAt ?? .max

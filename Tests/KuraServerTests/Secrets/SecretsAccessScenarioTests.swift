@@ -109,6 +109,11 @@ import Testing
         #expect(try team.result("secrets.scopes")["scopes"]?[0]?["rev"] == before["rev"])
         #expect(try app.result("secrets.scopes")["scopes"]?[0]?["count"]?.int == 2)
         #expect(try admin.result("secrets.describe", "{\"service\":\"s\"}")["count"]?.int == 3)
+        // The chain over all changes tells of all secrets: only who may list them all is told of it.
+        for (client, isShown) in [(admin, true), (app, false), (team, false)] {
+            let status = try client.result("secrets.status")
+            #expect((status["chainHead"] != nil) == isShown && (status["chainLength"] != nil) == isShown, "\(status)")
+        }
         // Who may only put learns that the condition failed, and no revision.
         let error = try daemon.connect("drop").refusal(
             "secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"x\",\"ifRev\":0}")

@@ -8,7 +8,9 @@ import Testing
 
     init() throws {
         let grants = RoleDaemon.grant("secrets", "*", "list", "read", "create", "update")
-        roles = try RoleDaemon(["app": RoleDaemon.role(grants)])
+        roles = try RoleDaemon([
+            "app": RoleDaemon.role(grants), "open": "{\"auditFailure\":\"open\",\"grants\":[\(grants)]}",
+        ])
     }
 
     private func name(_ account: String, _ more: String = "") -> String {
@@ -114,6 +116,7 @@ import Testing
         for row in try tables().rows(ofAudit: true).dropFirst(before.count) { try tables().delete(row) }
         try tables().write(before[0].value, rev: before[0].rev, to: before[0])
         try expect("setBack", firstBroken: 3, "the audit has been set back, and the secrets have not")
+        #expect(try roles.connect("admin").result("secrets.auditVerify")["records"]?.int == 2)
         #expect(try repair().prefix(3) == [1, 2, 3])
     }
 
@@ -145,6 +148,85 @@ import Testing
         for row in before { try tables().write(row.value, rev: row.rev, to: row) }
         try expect("secretsSetBack", firstBroken: 3, "the secrets have been set back, and the audit has not")
         #expect(try repair().prefix(5) == [1, 2, 3, 4, 5])
+    }
+
+    /// What the log says before anybody has asked for anything.
+    private func waitForLine(_ line: String) throws {
+        let deadline = now() + 10
+        while !daemon.log.contains(line), now() < deadline { usleep(5000) }
+        #expect(daemon.log.contains(line), "\(daemon.log)")
+    }
+
+    @Test(arguments: [1, 3])
+    func `a row behind the end of the audit is found at the start, whoever goes on without records`(distance: Int)
+        throws
+    {
+        try put("a", "b", "c")
+        #expect(daemon.terminate() == 0)
+        try tables().copyNewestBlock(by: distance, rev: distance == 1 ? nil : 1000)
+        let line = "something lies behind the newest record of the audit"
+        try start()
+        try waitForLine(line)
+        // Before anything asked for it to be looked at.
+        #expect(try integrity(roles.connect("admin")) == "damaged")
+        try roles.connect("open").result("secrets.get", name("a"))
+        #expect(daemon.terminate() == 0)
+        try expect("beyond", firstBroken: 4, line)
+        let check = try roles.connect("admin").result("secrets.auditVerify")
+        #expect(check["newest"]?.int == 3 && check["records"]?.int == 3, "\(check)")
+        // All that was written stays.
+        let numbers = try repair()
+        #expect(numbers == Array(1...numbers.count))
+        let found = try roles.connect("admin").result("secrets.audit")["records"]!.elements
+        #expect(found.contains { $0["refused"]?.text == "accepted" && $0["method"]?.text == "secrets.audit" })
+        #expect(found.contains { $0["method"]?.text == "secrets.repair" })
+    }
+
+    @Test func `an audit that was removed with the store's record is named, not the secrets alone`() throws {
+        try put("a", "b", "c")
+        #expect(daemon.terminate() == 0)
+        for row in try tables().rows(ofAudit: true) { try tables().delete(row) }
+        try tables().delete(try #require(try tables().beside(".")))
+        try expect("unbound", firstBroken: 0, "nothing tells where the audit ends")
+        _ = try repair()
+        let found = try roles.connect("admin").result("secrets.audit")["records"]!.elements
+        #expect(found.contains { $0["refused"]?.text == "accepted" }, "\(found)")
+    }
+
+    @Test func `an audit that was set back with the store's record, and not the services, is named`() throws {
+        try put("a", "b")
+        #expect(daemon.terminate() == 0)
+        let before = try tables().rows(ofAudit: true)
+        let record = try #require(try tables().beside("."))
+        try start()
+        try put("a", "c")
+        #expect(daemon.terminate() == 0)
+        for row in try tables().rows(ofAudit: true).dropFirst(before.count) { try tables().delete(row) }
+        try tables().write(before[0].value, rev: before[0].rev, to: before[0])
+        try tables().write(record.value, rev: record.rev, to: record)
+        try expect("unbound", firstBroken: 0, "nothing tells where the audit ends")
+        _ = try repair()
+        let found = try roles.connect("admin").result("secrets.audit")["records"]!.elements
+        #expect(found.contains { $0["refused"]?.text == "accepted" }, "\(found)")
+    }
+
+    @Test(arguments: [true, false])
+    func `records that are altered in several places are got past by the first repair`(isLocked: Bool) throws {
+        try put("a", "b", "c", "d", "e", "f")
+        #expect(daemon.terminate() == 0)
+        let rows = try tables().rows(ofAudit: true)
+        for index in [2, 4] {
+            var value = rows[index].value
+            value[value.count / 2] ^= 1
+            try tables().write(value, to: rows[index])
+        }
+        try start()
+        if isLocked {
+            let admin = try roles.connect("admin")
+            try admin.result("secrets.lock")
+            try admin.result("secrets.unlock")
+        }
+        #expect(try repair().first == 5)
     }
 
     @Test func `a head that is missing beside its records is told from an audit that is gone`() throws {

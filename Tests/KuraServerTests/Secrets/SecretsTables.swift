@@ -71,6 +71,22 @@ struct SecretsTables {
         try insert.run()
     }
 
+    /// Puts a copy of the audit's newest block behind it, so many numbers further, as a daemon would have it.
+    func copyNewestBlock(by distance: Int, rev: Int64? = nil) throws {
+        let newest = try #require(try rows(ofAudit: true).last)
+        let number = try #require(Int(String(decoding: newest.key, as: UTF8.self), radix: 16)) + distance
+        let digits = String(number, radix: 16)
+        let key = String(repeating: "0", count: 16 - digits.count) + digits
+        let scope = "(SELECT collection FROM documents WHERE \(newest.condition))"
+        try connection.execute(
+            """
+            INSERT INTO documents SELECT row + \(distance), collection, '\(key)', \(rev ?? newest.rev), version,
+            createdAt, updatedAt, isDeleted, body FROM documents WHERE \(newest.condition)
+            """)
+        try connection.execute(
+            "UPDATE scopes SET nextRow = nextRow + \(distance), count = count + 1 WHERE id = \(scope)")
+    }
+
     /// Values of all secrets, also of services that are gone.
     func values() throws -> Int {
         Int(
