@@ -129,7 +129,7 @@ struct ValueReader {
     }
 
     /// `offset=10,length=5`: the members of an object in one word.
-    private func object(_ word: String, of fields: [Field], _ name: String) throws(Failure) -> [UInt8] {
+    private func object(_ word: String, of fields: [KuraProtocol.Field], _ name: String) throws(Failure) -> [UInt8] {
         var members: [(name: String, value: [UInt8])] = []
         for part in word.split(separator: ",", omittingEmptySubsequences: false) {
             let known = fields.map(\.name)
