@@ -114,7 +114,7 @@ enum BackupCommand {
     ) {
         guard !console.isQuiet else { return }
         // What is said of the file must not become a part of it.
-        let place = path == "-" ? console.errors : console.output
+        let place = DraftFile.namesStandardOutput(path) ? console.errors : console.output
         guard options.form == .standard, let object = JSONObject(result) else { return place.show(result + [0x0A]) }
         let counts = object.object("counts")
         let cipher = isEncryptable ? (object.boolean("encrypted") == true ? "encrypted, " : "not encrypted, ") : ""
