@@ -152,7 +152,8 @@ struct PlaceKeeper {
 
     func mend(_ place: Place) throws(StorageFault) { if let fault = fault(of: place) { try mend(fault) } }
 
-    /// Takes away what a run before has left, by `remove`; what is another user's, or does not go, is set aside.
+    /// Takes away what a run before has left, by `remove`; what is another user's, or does not go, is set aside. Mount points stay where
+    /// they are, and what they are in.
     /// `name`: below the data directory.
     func clear(_ name: String, _ remove: (String) throws(StorageFault) -> Void) throws(StorageFault) {
         let path = configuration.dataDirectory + "/" + name
@@ -164,6 +165,7 @@ struct PlaceKeeper {
             do throws(StorageFault) { return try remove(path) } catch {
                 guard case .system(let code, _, _) = error, [EACCES, EPERM, EBUSY].contains(code) else { throw error }
                 problem = "\(error)"
+                if code == EBUSY { return report("\(path) stays where it is: \(problem)") }
             }
         }
         do throws(StorageFault) {
