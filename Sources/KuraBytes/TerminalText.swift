@@ -44,7 +44,7 @@ public enum TerminalText {
         return result
     }
 
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+    static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069: true
         default: false

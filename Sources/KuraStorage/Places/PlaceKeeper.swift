@@ -91,17 +91,19 @@ struct PlaceKeeper {
     /// Why a start is refused for it, with the command that helps; nil when it is not.
     func refusal(_ fault: Fault) -> String? {
         guard fault.place.stake == .data else { return nil }
+        let word = ShellWord.quoted(path(fault.place))
         switch fault.what {
         case .mode: return nil
         case .owner(let user):
             return
-                "\(path(fault.place)) belongs to user \(user), this is user \(owner): chown -R \(owner) \(configuration.dataDirectory)"
-        case .kind(let word, let target?):
-            return "\(path(fault.place)) is \(word), which is not followed: "
-                + "rm \(path(fault.place)) && mv \(target) \(path(fault.place))"
-        case .kind(let word, nil):
-            return "\(path(fault.place)) is \(word), and a \(fault.place.kind) belongs there: "
-                + "mv \(path(fault.place)) \(path(fault.place)).aside, and put back what was there"
+                "\(path(fault.place)) belongs to user \(user), this is user \(owner): chown -R \(owner) "
+                + ShellWord.quoted(configuration.dataDirectory)
+        case .kind(let kind, let target?):
+            return "\(path(fault.place)) is \(kind), which is not followed: "
+                + "rm \(word) && mv \(ShellWord.quoted(target)) \(word)"
+        case .kind(let kind, nil):
+            return "\(path(fault.place)) is \(kind), and a \(fault.place.kind) belongs there: "
+                + "mv \(word) \(ShellWord.quoted(path(fault.place) + ".aside")), and put back what was there"
                 + (fault.place.isKey
                     ? "" : "; a start without it goes on from what the log and the newest snapshot have")
         }
