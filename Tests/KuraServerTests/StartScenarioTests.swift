@@ -158,6 +158,18 @@ import Testing
         #expect(access(daemon.data, F_OK) != 0)
     }
 
+    @Test(arguments: ["config", "locks"])
+    func `a configuration that is a FIFO is refused, and not waited for`(file: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let (config, locks) = (daemon.root + "/config.json", daemon.root + "/locks.json")
+        TemporaryDaemon.write("{\"settingsLocks\":\"\(locks)\"}", to: config)
+        let path = daemon.root + "/\(file).json"
+        unlink(path)
+        try #require(mkfifo(path, 0o600) == 0)
+        try expectRefusal(daemon, ["--config", config])
+        #expect(daemon.log.contains("\(path): is no regular file"), "\(daemon.log)")
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can give a file away"), arguments: ["config", "locks"])
     func `a configuration that is another user's is refused`(file: String) throws {
         let daemon = try TemporaryDaemon(starts: false)
