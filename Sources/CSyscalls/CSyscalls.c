@@ -248,6 +248,23 @@ int csys_rename_new(int from, const char *name, int to, const char *new_name) {
     // Musl has no such function.
     return (int)syscall(SYS_renameat2, from, name, to, new_name, RENAME_NOREPLACE);
 }
+int csys_is_mount_point(int descriptor) {
+    // The layout of struct statx, which not every C library has.
+    struct {
+        uint32_t mask, block_size;
+        uint64_t attributes;
+        unsigned char between[40];
+        uint64_t known_attributes;
+        unsigned char rest[192];
+    } facts = { 0 };
+    // STATX_ATTR_MOUNT_ROOT, of Linux 5.8.
+    const uint64_t mount_root = 0x2000;
+    if (syscall(SYS_statx, descriptor, "", AT_EMPTY_PATH, 0, &facts) == 0 && (facts.known_attributes & mount_root))
+        return (facts.attributes & mount_root) != 0;
+    struct stat own, parent;
+    if (fstat(descriptor, &own) != 0 || fstatat(descriptor, "..", &parent, 0) != 0) return -1;
+    return own.st_dev != parent.st_dev;
+}
 int csys_accept4(int descriptor, int flags) { return accept4(descriptor, 0, 0, flags); }
 int csys_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 int csys_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

@@ -6,23 +6,47 @@ public enum TerminalText {
     /// Line ends and tabs stay.
     public static func text(_ text: String) -> String { escape(text, keeping: ["\n", "\t"]) }
 
-    /// Line ends, tabs and the colours of `styles` stay: for what is laid out already. Bytes that are no UTF-8 become U+FFFD.
+    /// For what is laid out already: line ends and tabs stay, and marks become colours. Bytes that are no UTF-8 become U+FFFD.
     public static func page(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 >= 0x7F }) else { return bytes }
-        var result = ""
-        var rest = String(decoding: bytes, as: UTF8.self)[...]
-        while let escape = rest.firstIndex(of: "\u{1B}") {
-            result += text(String(rest[..<escape]))
-            rest = rest[escape...]
-            let style = styles.first { rest.hasPrefix($0) }
-            result += style ?? "\\u001b"
-            rest = rest.dropFirst(style?.count ?? 1)
-        }
-        return Array((result + text(String(rest))).utf8)
+        return coloured(bytes) { Array(text(String(decoding: $0, as: UTF8.self)).utf8) }
     }
 
-    /// What a program of ours sets colours with (ECMA-48, SGR); whoever else writes them colours their own text.
-    private static let styles = ["0", "1", "2", "31", "32"].map { "\u{1B}[\($0)m" }
+    // MARK: Colours
+
+    /// Where a colour begins or ends in a text that `page` or `coloured` is given. Nobody else's text has it: a number that is made up
+    /// when the process starts is in it, so that colours in a value, a name or an answer are not taken for ours.
+    /// - Parameter style: one of `styles`.
+    /// - Returns: what stands for it.
+    public static func mark(_ style: String) -> String { "\u{1B}\(secret)[\(style)m" }
+
+    private static let secret = String(UInt64.random(in: 0 ... .max), radix: 36)
+    private static let opening = Array("\u{1B}\(secret)".utf8)
+    /// What a program of ours sets colours with (ECMA-48, SGR).
+    private static let styles = ["0", "1", "2", "31", "32"].map { Array("[\($0)m".utf8) }
+
+    /// Marks become colours, and everything else stays: for what is no terminal.
+    public static func coloured(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.contains(0x1B) ? coloured(bytes) { Array($0) } : bytes
+    }
+
+    private static func coloured(_ bytes: [UInt8], _ dress: (ArraySlice<UInt8>) -> [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = bytes[...]
+        var place = rest.startIndex
+        while let escape = rest[place...].firstIndex(of: 0x1B) {
+            let behind = rest[escape...].dropFirst(opening.count)
+            guard rest[escape...].starts(with: opening), let style = styles.first(where: { behind.starts(with: $0) })
+            else {
+                place = escape + 1
+                continue
+            }
+            result += dress(rest[..<escape]) + [0x1B] + style
+            rest = behind.dropFirst(style.count)
+            place = rest.startIndex
+        }
+        return result + dress(rest)
+    }
 
     private static func escape(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
         guard text.unicodeScalars.contains(where: { isDangerous($0) && !kept.contains($0) }) else { return text }
@@ -44,7 +68,7 @@ public enum TerminalText {
         return result
     }
 
-    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+    static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0...0x1F, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069: true
         default: false

@@ -17,7 +17,7 @@ final class Console {
         }
 
         /// A terminal gets no control characters but line ends, tabs and our own colours.
-        func show(_ bytes: [UInt8]) { write(isTerminal ? TerminalText.page(bytes) : bytes) }
+        func show(_ bytes: [UInt8]) { write(isTerminal ? TerminalText.page(bytes) : TerminalText.coloured(bytes)) }
 
         /// What moves the cursor: never with anything of a value, a file or a daemon in it.
         fileprivate func control(_ sequence: StaticString) { write("\(sequence)".utf8.map { $0 }) }
@@ -162,7 +162,7 @@ final class Console {
     }
 }
 
-/// Colours of ECMA-48, or none.
+/// Marks that a stream writes as colours of ECMA-48, or none.
 struct Style {
     let isOn: Bool
 
@@ -172,6 +172,6 @@ struct Style {
     func green(_ text: String) -> String { wrap(text, "32") }
 
     private func wrap(_ text: String, _ code: String) -> String {
-        isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+        isOn && !text.isEmpty ? TerminalText.mark(code) + text + TerminalText.mark("0") : text
     }
 }

@@ -7,7 +7,11 @@ import KuraProtocol
 // the same bytes.
 
 /// A file that content goes to: it gets its name when all has come, so that what is there stays until then, and nothing is left of it when
-/// the command ends before. What is no regular file, such as a terminal or a pipe, is written to as it is.
+/// the command ends before.
+///
+/// Nothing that has a name is ever opened to be written to: a file is made, or takes another one's name. What else may stand there (a FIFO, a
+/// device, a socket, or a link to one) is refused, since whoever may write to the directory decides what it is, and where a link leads. A name of one
+/// of the process's own descriptors, such as `/dev/stdout`, stands for that descriptor, as `-` does.
 ///
 /// Until then it has no name at all (O_TMPFILE of open(2)), and goes with the process however that ends. Where the file system has no
 /// such files, or /proc does not show what is open, it is a draft beside the other, which a signal that ends the program takes away.
@@ -46,16 +50,19 @@ struct DraftFile: ~Copyable {
     private static func open(
         _ path: String, _ replaces: Bool?, _ mayBeNameless: Bool
     ) throws(Failure) -> (Int32, State) {
-        guard path != "-" else { return (STDOUT_FILENO, .asItIs) }
+        if let number = number(namedBy: path) { return (try duplicate(number, path), .asItIs) }
+        if path == "/dev/null" { return (try null(path), .asItIs) }
         let place = try DraftPlace(path)
         var information = stat()
-        let isThere = unsafe fstatat(place.directory, place.name, &information, 0) == 0
-        if isThere, information.st_mode & S_IFMT != S_IFREG {
-            let descriptor = unsafe csys_openat(place.directory, place.name, O_WRONLY | O_CLOEXEC, 0)
-            guard descriptor >= 0 else { throw .file("cannot open \(path)") }
-            return (descriptor, .asItIs)
+        if unsafe fstatat(place.directory, place.name, &information, AT_SYMLINK_NOFOLLOW) == 0 {
+            let isLink = information.st_mode & S_IFMT == S_IFLNK
+            // Where it leads is of interest only to tell it. One that leads nowhere stays what it is.
+            if isLink { _ = unsafe fstatat(place.directory, place.name, &information, 0) }
+            if let word = word(information.st_mode) {
+                throw other(path, (isLink ? "a link to " : "") + word, information.st_mode, replaces)
+            }
+            guard replaces == true else { throw there(path, replaces) }
         }
-        guard !isThere || replaces == true else { throw there(path, replaces) }
         if mayBeNameless {
             let descriptor = unsafe csys_unnamed_file(place.directory, ".", 0o600)
             if descriptor >= 0 {
@@ -72,12 +79,83 @@ struct DraftFile: ~Copyable {
         return (descriptor, .named(name, place))
     }
 
+    // MARK: What is no file
+
+    /// Whether a path stands for standard output.
+    static func namesStandardOutput(_ path: String) -> Bool { number(namedBy: path) == STDOUT_FILENO }
+
+    /// The number of the descriptor that a path stands for; nil when it is another one's.
+    private static func number(namedBy path: String) -> Int32? {
+        switch path {
+        case "-", "/dev/stdout": return STDOUT_FILENO
+        case "/dev/stderr": return STDERR_FILENO
+        default: break
+        }
+        for prefix in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(prefix) {
+            let rest = path.dropFirst(prefix.count)
+            guard let number = Int32(rest), number >= 0, String(number) == rest else { return nil }
+            return number
+        }
+        return nil
+    }
+
+    /// A descriptor of our own for the same: to open it by its path would be to open what it has open once more, at its beginning.
+    private static func duplicate(_ number: Int32, _ path: String) throws(Failure) -> Int32 {
+        guard number != STDOUT_FILENO else { return number }
+        let mode = csys_fcntl(number, F_GETFL, 0)
+        guard mode < 0 || mode & O_ACCMODE != O_RDONLY else {
+            throw .usage("cannot write \(path): it is open for reading alone")
+        }
+        let descriptor = csys_fcntl(number, F_DUPFD_CLOEXEC, Int(STDERR_FILENO) + 1)
+        guard descriptor >= 0 else { throw .file("cannot open \(path)") }
+        return descriptor
+    }
+
+    /// The null device, and nothing that has taken its place.
+    private static func null(_ path: String) throws(Failure) -> Int32 {
+        let descriptor = unsafe csys_open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw .file("cannot open \(path)") }
+        var information = stat()
+        // 1:3 on each Linux.
+        guard unsafe fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFCHR,
+            information.st_rdev == 0x103
+        else {
+            close(descriptor)
+            throw .usage("\(path) is not the null device")
+        }
+        return descriptor
+    }
+
+    /// What stands in a file's place; nil for a file, and for a link that leads to one or to nothing.
+    private static func word(_ mode: mode_t) -> String? {
+        switch mode & S_IFMT {
+        case S_IFREG, S_IFLNK: nil
+        case S_IFDIR: "a directory"
+        case S_IFIFO: "a FIFO"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+    }
+
+    private static func other(_ path: String, _ word: String, _ mode: mode_t, _ replaces: Bool?) -> Failure {
+        let hint =
+            switch mode & S_IFMT {
+            case S_IFDIR: "name a file in it"
+            case S_IFIFO where replaces != nil, S_IFCHR where replaces != nil, S_IFBLK where replaces != nil:
+                "'-' is standard output, which the shell leads there: kura … - >\(CommandExample.quoted(path))"
+            default: "name a new file"
+            }
+        return .usage("\(path) is \(word), and no file", hint: hint)
+    }
+
     private static func there(_ path: String, _ replaces: Bool?) -> Failure {
         .usage(
             "\(path) is there already",
             hint: replaces == nil
                 ? "name a new one" : "--replace has it take the other's place, once all of it has come")
     }
+
+    // MARK: Writing
 
     /// Adds to its content.
     borrowing func write(_ bytes: Bytes) throws(Failure) {
@@ -132,7 +210,9 @@ private final class DraftPlace {
 
     init(_ path: String) throws(Failure) {
         let slash = path.lastIndex(of: "/")
-        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let last = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        // With a slash at its end it is the directory itself.
+        name = slash != nil && last.isEmpty ? "." : last
         // To hold it does not take the right to read it.
         directory = unsafe csys_open(
             slash.map { String(path[...$0]) } ?? ".", CSYS_OPEN_PATH | O_DIRECTORY | O_CLOEXEC, 0)

@@ -50,6 +50,20 @@ struct OpenFile: ~Copyable {
         if let descriptor, descriptor > STDERR_FILENO { close(descriptor) }
     }
 
+    /// - Throws: when it belongs to somebody else than root and oneself, or others can write to it.
+    borrowing func expectTrust(_ path: String) throws(Failure) {
+        guard let descriptor else { return }
+        var information = stat()
+        // Safety: the kernel fills one `stat`, which is ours.
+        guard unsafe fstat(descriptor, &information) == 0 else { throw .file("cannot read \(path)") }
+        guard information.st_uid == 0 || information.st_uid == geteuid() else {
+            throw .usage("\(path) belongs to user \(information.st_uid): it has to be root's or one's own")
+        }
+        guard information.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw .usage("\(path) can be written by its group or by others: chmod go-w")
+        }
+    }
+
     fileprivate static func isRegular(_ descriptor: Int32) -> Bool {
         var information = stat()
         // Safety: the kernel fills one `stat`, which is ours.
@@ -57,7 +71,7 @@ struct OpenFile: ~Copyable {
     }
 
     /// A device of characters, other than a terminal and `/dev/null`.
-    private static func isEndless(_ descriptor: Int32) -> Bool {
+    static func isEndless(_ descriptor: Int32) -> Bool {
         var information = stat()
         // Safety: the kernel fills one `stat`, which is ours.
         guard unsafe fstat(descriptor, &information) == 0 else { return false }

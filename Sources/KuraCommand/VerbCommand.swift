@@ -51,18 +51,20 @@ struct VerbCommand {
             }
         } catch {
             // The daemon's write has failed, and not one of ours: what reads our output has had enough.
-            if parameters.file == "-", verb.writesFile { Console.endUnlessRead() }
+            if parameters.file != nil, verb.writesFile, draft.isStandardOutput { Console.endUnlessRead() }
             throw error
         }
         progress.erase()
         if let target = parameters.target {
-            if let object = JSONObject(result), view.isMiss(object) { return miss(object, result, target) }
+            if let object = JSONObject(result), view.isMiss(object) {
+                return miss(object, result, draft.isStandardOutput)
+            }
             // The descriptor of a part stands at its beginning, and has the rest behind it.
             let length = JSONObject(result)?.object("range")?.integer("length").map { Int(clamping: $0) }
             try ReceivedFile(session.takeDescriptor()).copy(to: draft.descriptor, target, atMost: length ?? .max)
             try draft.finish()
             // Standard output is the content's.
-            if target == "-" { return .done }
+            if draft.isStandardOutput { return .done }
         }
         if verb.showsSecret { return try showSecret(result) }
         if verb.showsSecrets, !console.isQuiet { try askToShow("show the secrets on this terminal?") }
@@ -71,7 +73,7 @@ struct VerbCommand {
             remarkEmpty(result)
         }
         // The same: what is said of the content must not become a part of it.
-        if parameters.file == "-", verb.writesFile {
+        if parameters.file != nil, verb.writesFile, draft.isStandardOutput {
             let members = JSONObject(result)?.entries ?? []
             console.remark(members.map { "\($0.name) \(Table.cell($0.value))" }.joined(separator: ", "))
             return .done
@@ -130,8 +132,8 @@ struct VerbCommand {
     }
 
     /// There is no content to write: the file is not touched, and standard output, when it is the content's, stays empty.
-    private func miss(_ object: JSONObject, _ result: [UInt8], _ target: String) -> ExitCode {
-        if target == "-" {
+    private func miss(_ object: JSONObject, _ result: [UInt8], _ isStandardOutput: Bool) -> ExitCode {
+        if isStandardOutput {
             console.remark("nothing is there" + (object.string("token").map { "; token \($0)" } ?? ""))
         } else {
             _ = view.show(result, asked: parameters)

@@ -351,16 +351,27 @@ public struct Configuration: Sendable {
         return unsafe contents(of: file)
     }
 
-    /// A file that tells the daemon what others may do: only root and the daemon's own user may have a say in it.
-    static func trustedContents(of path: String) throws(Refusal) -> [UInt8] {
+    /// A file that tells the daemon what others may do: only root and the daemon's own user may have a say in it. Nobody waits for it: a
+    /// FIFO is refused, as everything but a file is.
+    /// `own`: whose it may be besides root's, in words.
+    static func trustedContents(of path: String, own: String = "the daemon's own") throws(Refusal) -> [UInt8] {
         func failure() -> Refusal { Refusal(description: unsafe String(cString: strerror(errno))) }
-        guard let file = unsafe fopen(path, "re") else { throw failure() }
-        defer { unsafe fclose(file) }
+        let isOther = Refusal(description: "is no regular file")
         var information = stat()
-        guard unsafe fstat(fileno(file), &information) == 0 else { throw failure() }
+        // Opening some devices does something, so what is none is found out first; what has become one since is closed at once.
+        if unsafe stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG { throw isOther }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw failure() }
+        guard let file = unsafe fdopen(descriptor, "r") else {
+            let refusal = failure()
+            close(descriptor)
+            throw refusal
+        }
+        defer { unsafe fclose(file) }
+        guard unsafe fstat(descriptor, &information) == 0 else { throw failure() }
+        guard information.st_mode & S_IFMT == S_IFREG else { throw isOther }
         guard information.st_uid == 0 || information.st_uid == geteuid() else {
-            throw Refusal(
-                description: "belongs to user \(information.st_uid): it has to be root's or the daemon's own")
+            throw Refusal(description: "belongs to user \(information.st_uid): it has to be root's or \(own)")
         }
         guard information.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw Refusal(description: "can be written by its group or by others: chmod go-w")

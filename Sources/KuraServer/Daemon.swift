@@ -70,7 +70,7 @@ public enum Daemon {
         let limits = configuration.limits.fitted(descriptors: descriptors, memory: HostMemory.limit())
 
         let paths = try Paths(configuration)
-        defer { paths.cleanUp() }
+        defer { paths.cleanUp(journal) }
         if let bytes = configuration.diskLimit { FreeSpace.limit(bytes, beneath: paths.directory) }
         // Passed sockets are enough, unless another one is asked for.
         let own = inherited.isEmpty || configuration.socket != nil ? paths.socket : nil
@@ -230,8 +230,11 @@ public enum Daemon {
             }
         }
 
-        func cleanUp() {
-            temporary?.remove()
+        func cleanUp(_ journal: Journal) {
+            guard let temporary, let reason = temporary.remove() else { return }
+            journal.log(
+                .warning, "the temporary directory stays, with what could not be removed",
+                [("directory", temporary.path), ("reason", reason)])
         }
     }
 }

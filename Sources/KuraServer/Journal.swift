@@ -3,7 +3,8 @@ import KuraBytes
 import KuraProtocol
 import Synchronization
 
-/// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key.
+/// The daemon's own log: one line an event on standard error, JSON when that is no terminal. Never a value, never a key, and
+/// never a control character.
 ///
 /// Nobody waits for whoever reads it: a line for which there is no room is left out, and the next one says how many were.
 public final class Journal: @unchecked Sendable {
@@ -79,14 +80,12 @@ public final class Journal: @unchecked Sendable {
             }
             line.append("}")
         }
-        line.append(0x0A)
+        // What a path or a name has in it moves nobody's cursor, wherever the line is read. The escapes are JSON's as well.
+        let text = TerminalText.line(String(decoding: Array(line.bytes), as: UTF8.self))
         // A pipe that is said to be writable takes so much without waiting (pipe(7)).
-        if line.count > 4096 {
-            line.truncate(to: 4095)
-            line.append(0x0A)
-        }
+        let bytes = Array(text.utf8.prefix(4095)) + [0x0A]
         // Safety: address and count are of the same bytes.
-        _ = unsafe write(descriptor, line.bytes.baseAddress, line.count)
+        _ = bytes.withBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
     }
 
     private var hasRoom: Bool {

@@ -44,7 +44,7 @@ struct DataDirectory: ~Copyable {
             try keeper.putInOrder()
             if lock < 0 { lock = try acquire(path + "/lock") }
             noteHolder(lock)
-            try furnish(configuration, keeper)
+            try furnish(configuration, keeper, report)
         } catch {
             if lock >= 0 { close(lock) }
             close(directory)
@@ -69,7 +69,7 @@ struct DataDirectory: ~Copyable {
     }
 
     private static func furnish(
-        _ configuration: StorageConfiguration, _ keeper: PlaceKeeper
+        _ configuration: StorageConfiguration, _ keeper: PlaceKeeper, _ report: (String) -> Void
     ) throws(StorageFault) {
         try FileSystem.makeDirectory(configuration.logDirectory)
         try FileSystem.makeDirectory(configuration.durableDirectory)
@@ -77,7 +77,9 @@ struct DataDirectory: ~Copyable {
         try FileSystem.makeDirectory(configuration.attachmentsDirectory)
         try FileSystem.makeDirectory(configuration.cacheDirectory)
         try FileSystem.makeDirectory(configuration.blobsDirectory)
-        for name in try FileSystem.names(in: configuration.temporaryDirectory)
+        let isMounted = try OpenDirectory(configuration.temporaryDirectory).isMountPoint()
+        if isMounted { report("\(configuration.temporaryDirectory) is a mount point: nothing in it is removed") }
+        for name in try isMounted ? [] : FileSystem.names(in: configuration.temporaryDirectory)
         where AttachmentFiles.digest(ofMarker: name) == nil {
             try keeper.clear("tmp/" + name) { (path) throws(StorageFault) in
                 if name.hasPrefix(LogScrub.leftoverPrefix), FileSystem.isRegular(path) {

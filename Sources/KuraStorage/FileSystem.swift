@@ -122,7 +122,7 @@ enum FileSystem {
     }
 
     /// Removes a directory with all that is in it, links themselves; one that is not there is fine.
-    /// Throws: ENOTDIR when it is something else, a link to one also.
+    /// Throws: ENOTDIR when it is something else, a link to one also; EBUSY when it is a mount point, or has one in it, which stays as it is.
     static func removeDirectory(_ path: String) throws(StorageFault) {
         do throws(StorageFault) { try OpenDirectory(path).clear() } catch {
             if case .system(ENOENT, _, _) = error { return }

@@ -117,6 +117,92 @@ import Testing
                 """, "\(outcome.output)")
     }
 
+    @Test func `what is no file is refused and not waited for, whether it is named or a link leads there`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'; printf 'a blob' | kura -q blobs put images b -
+            printf s | kura -q secrets put mail ada; key=$(kura secrets identity id)
+            mkfifo pipe; ln -s pipe to-pipe; ln -s /dev/null to-null; mkdir folder; ln -s folder to-folder
+            ln -s kura.sock to-socket
+            commands=(
+                "backup FILE" "bundle create FILE" "disk-writes --html FILE" "docs export notes FILE"
+                "blobs get images b FILE" "secrets export mail --recipient $key --output FILE"
+            )
+            for command in "${commands[@]}"; do
+                for name in pipe to-pipe to-null folder/ to-folder to-socket; do
+                    for option in "" --replace; do
+                        timeout 20 kura ${command/FILE/$name} $option >told 2>&1; echo -n "$? "
+                    done
+                done
+                echo
+            done
+            kura backup to-pipe 2>&1; kura backup folder --replace 2>&1
+            ls -A folder; [[ -p pipe && -L to-pipe && -L to-null ]] && echo untouched
+            """)
+        let row = String(repeating: "2 ", count: 12) + "\n"
+        #expect(
+            outcome.output == String(repeating: row, count: 6) + """
+                kura: to-pipe is a link to a FIFO, and no file
+                hint: '-' is standard output, which the shell leads there: kura … - >to-pipe
+                kura: folder is a directory, and no file
+                hint: name a file in it
+                untouched
+
+                """, "\(outcome.output)")
+    }
+
+    @Test func `nothing is written through a link: it is kept, or replaced itself`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'
+            printf kept >victim; ln -s victim link; ln -s none dangling
+            for name in link dangling; do
+                kura docs export notes $name 2>/dev/null; echo "exit $?, $([[ -L $name ]] && echo a link)"
+                kura -q docs export notes $name --replace; echo "exit $?, $([[ -L $name ]] || cat $name)"
+            done
+            cat victim; echo; [[ -e none ]] || echo none
+            """)
+        let each = "exit 2, a link\nexit 0, {\"id\":\"a\",\"value\":{\"n\":1}}\n"
+        #expect(outcome.output == each + each + "kept\nnone\n", "\(outcome.output)")
+    }
+
+    @Test func `the name of a descriptor stands for it, where it stands`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            kura -q docs put notes a '{"n":1}'
+            (echo before; kura docs export notes /dev/stdout 2>told; echo behind) >all; cat all; cut -d' ' -f1 <told
+            for name in /dev/fd/3 /proc/self/fd/3; do
+                (echo before >&3; kura -q docs export notes $name >told) 3>all; cat all; wc -c <told
+            done
+            kura -q docs export notes /dev/stderr 2>all; cat all
+            kura backup /dev/fd/1 2>/dev/null >all; kura -q restore all --dry-run && echo whole
+            for name in /dev/fd/0 /dev/fd/77 /dev/fd/03; do kura docs export notes $name 2>/dev/null; echo "exit $?"; done
+            """)
+        let line = #"{"id":"a","value":{"n":1}}"#
+        #expect(
+            outcome.output == """
+                before
+                \(line)
+                behind
+                kura:
+                before
+                \(line)
+                0
+                before
+                \(line)
+                0
+                \(line)
+                whole
+                exit 2
+                exit 2
+                exit 2
+
+                """, "\(outcome.output)")
+    }
+
     /// A directory for one test.
     private final class Folder {
         let path: String

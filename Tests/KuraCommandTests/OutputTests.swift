@@ -98,6 +98,18 @@ import Testing
         #expect(terminal.run("session", "hello", on: large).output.contains("\n  \"limits\": {\n"))
     }
 
+    @Test func `colours of an answer are none of ours`() {
+        let coloured = CapturedConsole(isTerminal: true)
+        let status = Self.server(#"{"version":"1\u001b[31m","pid":1,"profile":"\u001b[31m"}"#)
+        let stored = Self.server(#"{"id":"a\u001b[31m","\u001b[31mrev":5}"#)
+        for output in [
+            coloured.run("status", on: status).output, coloured.run("docs", "put", "c", "1", on: stored).output,
+        ] {
+            #expect(output.contains("\\u001b[31m") && !output.contains("\u{1B}[31m"), "\(output)")
+        }
+        #expect(coloured.run("status", on: status).output.contains("\u{1B}[32mready\u{1B}[0m"))
+    }
+
     @Test func `colour is for terminals, unless the environment or an option says otherwise`() {
         let server = Self.server(#"{"values":{"a":1},"rev":5}"#)
         let list = ["--socket", server.path, "settings", "list", "app"]

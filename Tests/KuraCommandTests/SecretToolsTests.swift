@@ -284,4 +284,63 @@ import Testing
 
                 """, "\(output)")
     }
+
+    @Test func `an identity is a file that nobody else has a say in, and nothing without an end is read`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            exec 2>&1
+            kura -q secrets identity id; cp id open; chmod 666 open; cp id group; chmod 620 group; mkfifo pipe
+            for name in open group pipe /dev/zero; do timeout 20 kura secrets identity $name; echo "exit $?"; done
+            for name in open pipe; do timeout 20 kurad restore none --identity $name 2>&1 | head -1; done
+            for words in "backup b --passphrase-file /dev/zero" "secrets import s /dev/zero"; do
+                timeout 20 kura $words; echo "exit $?"
+            done
+            yes | tr -d '\\n' | timeout 20 kura backup b --passphrase-file -; echo "exit $?"
+            kura secrets put s a </dev/zero; echo "exit $?"
+            printf 'pass\\nrest' >words; kura -q backup b --passphrase-file <(cat words)
+            kura -q restore b --dry-run --passphrase-file words && echo opened
+            """)
+        #expect(
+            outcome.output == """
+                kura: open can be written by its group or by others: chmod go-w
+                exit 2
+                kura: group can be written by its group or by others: chmod go-w
+                exit 2
+                kura: cannot read pipe: it is no regular file
+                exit 2
+                kura: cannot read /dev/zero: it is no regular file
+                exit 2
+                kurad restore: cannot read open: can be written by its group or by others: chmod go-w
+                kurad restore: cannot read pipe: is no regular file
+                kura: cannot read /dev/zero: it is a device, which may have no end
+                exit 2
+                kura: cannot read /dev/zero: it is a device, which may have no end
+                exit 2
+                kura: standard input has more than 4096 bytes in its first line
+                exit 2
+                kura: cannot read standard input: it is a device, which may have no end
+                exit 2
+                opened
+
+                """, "\(outcome.output)")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func `an identity of somebody else's is refused`() throws {
+        let outcome = try Shell.run(
+            """
+            \(Shell.daemon)
+            exec 2>&1
+            kura -q secrets identity id; chown 2001 id; kura secrets identity id; echo "exit $?"
+            kurad restore none --identity id 2>&1 | head -1
+            """)
+        #expect(
+            outcome.output == """
+                kura: id belongs to user 2001: it has to be root's or one's own
+                exit 2
+                kurad restore: cannot read id: belongs to user 2001: it has to be root's or one's own
+
+                """, "\(outcome.output)")
+    }
 }

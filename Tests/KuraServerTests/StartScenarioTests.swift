@@ -158,6 +158,18 @@ import Testing
         #expect(access(daemon.data, F_OK) != 0)
     }
 
+    @Test(arguments: ["config", "locks"])
+    func `a configuration that is a FIFO is refused, and not waited for`(file: String) throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        let (config, locks) = (daemon.root + "/config.json", daemon.root + "/locks.json")
+        TemporaryDaemon.write("{\"settingsLocks\":\"\(locks)\"}", to: config)
+        let path = daemon.root + "/\(file).json"
+        unlink(path)
+        try #require(mkfifo(path, 0o600) == 0)
+        try expectRefusal(daemon, ["--config", config])
+        #expect(daemon.log.contains("\(path): is no regular file"), "\(daemon.log)")
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can give a file away"), arguments: ["config", "locks"])
     func `a configuration that is another user's is refused`(file: String) throws {
         let daemon = try TemporaryDaemon(starts: false)
@@ -222,6 +234,24 @@ import Testing
         #expect(before.contains { $0.hasPrefix("kura-") })
         #expect(daemon.terminate() == 0)
         #expect((TemporaryDaemon.names(daemon.root) ?? []).allSatisfy { !$0.hasPrefix("kura-") })
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can mount"))
+    func `an ephemeral daemon leaves what is mounted in its directory, and says so`() throws {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.launchEphemeral()
+        let name = try #require(TemporaryDaemon.names(daemon.root)?.first { $0.hasPrefix("kura-") })
+        let (kept, mounted) = (daemon.root + "/kept", "\(daemon.root)/\(name)/mounted")
+        mkdir(kept, 0o700)
+        mkdir(mounted, 0o700)
+        TemporaryDaemon.write("kept", to: kept + "/file")
+        // A container may not mount, root or not.
+        guard mount(kept, mounted, nil, UInt(MS_BIND), nil) == 0 else { return }
+        defer { umount2(mounted, Int32(MNT_DETACH)) }
+        #expect(daemon.terminate() == 0)
+        #expect(TemporaryDaemon.names(kept) == ["file"])
+        #expect(TemporaryDaemon.names("\(daemon.root)/\(name)") == ["mounted"])
+        #expect(daemon.log.contains("the temporary directory stays") && daemon.log.contains("a mount point"))
     }
 
     @Test func `a start that is refused late leaves what it has opened as a clean stop does`() throws {

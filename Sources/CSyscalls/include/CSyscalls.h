@@ -92,6 +92,9 @@ int csys_openat(int directory, const char *path, int flags, unsigned mode);
 int csys_openat2_beneath(int directory, const char *path, int flags, unsigned mode);
 /// renameat2(2) with RENAME_NOREPLACE: 0, or -1 with errno; EEXIST when the name is taken, EINVAL where the file system cannot tell, ENOSYS before Linux 3.15.
 int csys_rename_new(int from, const char *name, int to, const char *new_name);
+/// Whether a directory is where something is mounted, of the same file system too: 1 or 0, -1 with errno. A kernel that does not tell (STATX_ATTR_MOUNT_ROOT of
+/// statx(2), Linux 5.8) has it judged by the file system's number, which shows another one only.
+int csys_is_mount_point(int descriptor);
 int csys_accept4(int descriptor, int flags);
 /// Both close-on-exec, the eventfd non-blocking; -1 with errno.
 int csys_epoll_create(void);

@@ -87,8 +87,10 @@ enum BackupCommand {
     /// A file's first line.
     static func passphrase(_ file: String) throws(Failure) -> String {
         let text: [UInt8]
-        do throws(ParameterList.Fault) { text = try Input.read(file) } catch { throw .usage(error.description) }
-        guard let line = String(validating: text.prefix { $0 != 0x0A }, as: UTF8.self), !line.isEmpty else {
+        do throws(ParameterList.Fault) {
+            text = try Input.firstLine(file, atMost: WireLimits.passphraseBytes)
+        } catch { throw .usage(error.description) }
+        guard let line = String(validating: text, as: UTF8.self), !line.isEmpty else {
             throw .usage("\(file) has no passphrase in its first line")
         }
         return line
@@ -114,7 +116,7 @@ enum BackupCommand {
     ) {
         guard !console.isQuiet else { return }
         // What is said of the file must not become a part of it.
-        let place = path == "-" ? console.errors : console.output
+        let place = DraftFile.namesStandardOutput(path) ? console.errors : console.output
         guard options.form == .standard, let object = JSONObject(result) else { return place.show(result + [0x0A]) }
         let counts = object.object("counts")
         let cipher = isEncryptable ? (object.boolean("encrypted") == true ? "encrypted, " : "not encrypted, ") : ""

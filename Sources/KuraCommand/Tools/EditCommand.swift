@@ -143,7 +143,7 @@ struct EditCommand {
     private func edit(_ path: String) throws(Failure) {
         let editor = editor ?? "vi"
         // A shell, since the variable may have arguments; it leaves ^C to the editor.
-        let status = unsafe system("\(editor) \(CommandExample.quoted(path))")
+        let status = unsafe system("\(editor) \(ShellWord.literal(path))")
         guard status == 0 else {
             let code = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
             throw Failure(

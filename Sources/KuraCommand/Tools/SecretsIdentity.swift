@@ -34,10 +34,18 @@ enum SecretsIdentity {
         return .done
     }
 
-    /// - Throws: when the file cannot be read, or is none of these.
+    /// Bytes of such a file, and of whatever is taken for one.
+    private static let mostBytes = 64 << 10
+
+    /// - Throws: when the file cannot be read, is none of these, or is not one's own alone: whoever could write to it would choose the key.
     static func read(_ path: String) throws(Failure) -> BoxKeyPair {
+        let file = try OpenFile(regular: path)
+        try file.expectTrust(path)
+        guard let descriptor = file.descriptor else { throw .usage("cannot read \(path)") }
         let text: [UInt8]
-        do throws(ParameterList.Fault) { text = try Input.read(path) } catch { throw .usage(error.description) }
+        do throws(ParameterList.Fault) {
+            text = try Input.read(descriptor, path, atMost: mostBytes)
+        } catch { throw .usage(error.description) }
         var seed = ByteBuffer(capacity: 64)
         seed.wipes = true
         let encoded = text.drop { $0 != 0x20 }.dropFirst().prefix { $0 != 0x0A }

@@ -28,6 +28,8 @@ enum SecretsImport {
 
     private static let perTransaction = 500
     private static let bytesPerTransaction = 4 << 20
+    /// Of a file: more secrets than anybody keeps in one, each as large as a secret may be.
+    private static let mostBytes = 64 * WireLimits.secretBytes
 
     private struct Entry {
         let account: String
@@ -46,7 +48,9 @@ enum SecretsImport {
         if path == "-" {
             text = try console.input()
         } else {
-            do throws(ParameterList.Fault) { text = try Input.read(path) } catch { throw .usage(error.description) }
+            do throws(ParameterList.Fault) {
+                text = try Input.read(path, atMost: Self.mostBytes)
+            } catch { throw .usage(error.description) }
         }
         let entries = try read(text, arguments, path, console)
         if arguments.has("dry-run") {

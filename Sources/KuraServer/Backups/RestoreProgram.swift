@@ -115,14 +115,20 @@ public enum RestoreProgram {
             case "--quiet", "-q": options.isQuiet = true
             case "--identity":
                 let path = try value()
-                guard let text = Configuration.contents(of: path) else {
-                    throw Usage(message: unsafe "cannot read \(path): \(String(cString: strerror(errno)))")
-                }
+                let text: [UInt8]
+                // Whoever could write to it, or own it, would choose the key.
+                do throws(Configuration.Refusal) {
+                    text = try Configuration.trustedContents(of: path, own: "one's own")
+                } catch { throw Usage(message: "cannot read \(path): \(error.description)") }
                 guard options.opener.add(identity: text) else { throw Usage(message: "\(path) is no identity") }
             case "--passphrase-file":
                 let path = try value()
                 let text: [UInt8] = (Configuration.contents(of: path) ?? []).prefix { $0 != 0x0A }.map { $0 }
                 guard !text.isEmpty else { throw Usage(message: "\(path) has no passphrase in its first line") }
+                guard text.count <= WireLimits.passphraseBytes else {
+                    throw Usage(
+                        message: "\(path) has more than \(WireLimits.passphraseBytes) bytes in its first line")
+                }
                 options.opener.passphrase = text
             default:
                 guard !word.hasPrefix("-"), options.file == nil else {

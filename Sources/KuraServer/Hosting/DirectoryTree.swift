@@ -9,19 +9,24 @@ import KuraStorage
 public enum DirectoryTree {
     /// Removes what is in a directory that is held open, as far as that is possible, and the directory itself when its path still leads to it.
     ///
-    /// Links are removed and not followed; what has taken the directory's place stays.
+    /// Links are removed and not followed; what has taken the directory's place stays, and so does what is mounted there.
     /// - Parameters:
     ///   - path: what the directory was called.
     ///   - descriptor: holds it; open for reading, and stays open.
-    public static func remove(_ path: String, heldBy descriptor: Int32) {
+    /// - Returns: why something of it stays; nil when nothing does.
+    @discardableResult
+    public static func remove(_ path: String, heldBy descriptor: Int32) -> String? {
+        var reason: String?
         do throws(StorageFault) {
             let directory = try OpenDirectory(reopening: descriptor, path: path)
-            try? directory.clear()
+            do throws(StorageFault) { try directory.clear() } catch { reason = error.description }
             // An empty directory at most, should another be put there now.
             if directory.isAt(path) { unsafe rmdir(path) }
         } catch {
             // It cannot be read any more, and stays.
+            reason = error.description
         }
+        return reason
     }
 }
 
@@ -49,5 +54,6 @@ final class TemporaryTree: Sendable {
 
     deinit { close(descriptor) }
 
-    func remove() { DirectoryTree.remove(path, heldBy: descriptor) }
+    /// - Returns: why something of it stays; nil when nothing does.
+    func remove() -> String? { DirectoryTree.remove(path, heldBy: descriptor) }
 }

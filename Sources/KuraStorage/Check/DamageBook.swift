@@ -137,17 +137,21 @@ enum DamageHelp {
     /// `file`: below the data directory. May wait for the disk.
     static func text(_ file: String, _ configuration: StorageConfiguration) -> String {
         let data = configuration.dataDirectory
+        let log = ShellWord.quoted(data + "/log")
         for entry in (try? BackupDirectory.list(configuration)) ?? [] {
             let (isEncrypted, manifest) = BackupDirectory.glance(entry.name, configuration)
             guard isEncrypted || manifest?.include.isEmpty == true else { continue }
-            let proof = FileSystem.isRegular(KeyFiles(configuration).rootKeyPath) ? "--keys \(data)/keys" : "--unproved"
+            let proof =
+                FileSystem.isRegular(KeyFiles(configuration).rootKeyPath)
+                ? "--keys \(ShellWord.quoted(data + "/keys"))" : "--unproved"
+            let snapshot = ShellWord.quoted(BackupDirectory.path(entry.name, configuration))
             return
-                "make a new data directory of the newest snapshot and the log's changes since: kura restore \(BackupDirectory.path(entry.name, configuration)) "
-                + "--at newest --log \(data)/log --data-dir \(data).restored \(proof), then start with that one; without --at and --log where the log does "
+                "make a new data directory of the newest snapshot and the log's changes since: kura restore \(snapshot) "
+                + "--at newest --log \(log) --data-dir \(ShellWord.quoted(data + ".restored")) \(proof), then start with that one; without --at and --log where the log does "
                 + "not go back so far" + (isEncrypted ? "; it is encrypted: add --identity FILE" : "")
         }
         return
-            "there is no snapshot in \(data)/backups: 'kura restore FILE --at newest --log \(data)/log' takes a backup from elsewhere; else save what "
+            "there is no snapshot in \(data)/backups: 'kura restore FILE --at newest --log \(log)' takes a backup from elsewhere; else save what "
             + "can still be read with 'kura settings export' and 'kura docs export'"
     }
 }

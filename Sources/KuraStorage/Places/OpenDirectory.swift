@@ -132,15 +132,28 @@ public struct OpenDirectory: ~Copyable, Sendable {
         }
     }
 
-    /// Removes all that is in it, as far as it goes: links themselves, and nothing of another file system.
-    /// - Throws: the first thing that was in the way.
+    /// Whether something is mounted over it: what it shows then lies elsewhere, though it may be on the same file system.
+    func isMountPoint() throws(StorageFault) -> Bool {
+        let answer = csys_is_mount_point(descriptor)
+        guard answer >= 0 else { throw FileSystem.fail("stat", path) }
+        return answer == 1
+    }
+
+    /// Removes all that is in it, as far as it goes: links themselves, and nothing that is mounted there. Whatever removes a directory with
+    /// what is in it does it by this.
+    /// - Throws: the first thing that was in the way; EBUSY when it is a mount point itself, and then nothing was removed.
     public func clear() throws(StorageFault) {
+        guard try !isMountPoint() else { throw mounted }
         guard let device = identity?.device else { throw FileSystem.fail("fstat", path) }
         var failure: StorageFault?
         for entry in try entries() {
             do throws(StorageFault) { try remove(entry, on: device) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }
+    }
+
+    private var mounted: StorageFault {
+        .system(errno: EBUSY, call: "clear, which is a mount point,", path: path)
     }
 
     private func remove(_ entry: [CChar], on device: dev_t) throws(StorageFault) {
@@ -150,8 +163,8 @@ public struct OpenDirectory: ~Copyable, Sendable {
         let opened = unsafe csys_openat(descriptor, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
         guard opened >= 0 else { throw FileSystem.fail("open", inner) }
         let directory = OpenDirectory(owning: opened, path: inner)
-        // What somebody has mounted here lies elsewhere.
-        guard directory.identity?.device == device else { throw .system(errno: EBUSY, call: "unlink", path: inner) }
+        // A kernel that does not tell mount points tells other file systems at least.
+        guard directory.identity?.device == device else { throw directory.mounted }
         try directory.clear()
         guard unsafe unlinkat(descriptor, entry, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw FileSystem.fail("rmdir", inner)

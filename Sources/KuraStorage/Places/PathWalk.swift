@@ -1,5 +1,6 @@
 import CSyscalls
 import Glibc
+import KuraBytes
 
 // Safety: Swift lends paths and names as C strings for a call; `readlinkat` and `getcwd` get buffers with their lengths.
 
@@ -97,7 +98,8 @@ struct PathWalk: ~Copyable {
         }
         guard information.st_mode & S_IWOTH == 0 || information.st_mode & S_ISVTX != 0 else {
             throw .refused(
-                "\(directory.path) can be written by everybody, so that root would write where others lead it: chmod o-w \(directory.path), "
+                "\(directory.path) can be written by everybody, so that root would write where others lead it: "
+                    + "chmod o-w \(ShellWord.quoted(directory.path)), "
                     + "or name another --data-dir")
         }
     }

@@ -91,17 +91,19 @@ struct PlaceKeeper {
     /// Why a start is refused for it, with the command that helps; nil when it is not.
     func refusal(_ fault: Fault) -> String? {
         guard fault.place.stake == .data else { return nil }
+        let word = ShellWord.quoted(path(fault.place))
         switch fault.what {
         case .mode: return nil
         case .owner(let user):
             return
-                "\(path(fault.place)) belongs to user \(user), this is user \(owner): chown -R \(owner) \(configuration.dataDirectory)"
-        case .kind(let word, let target?):
-            return "\(path(fault.place)) is \(word), which is not followed: "
-                + "rm \(path(fault.place)) && mv \(target) \(path(fault.place))"
-        case .kind(let word, nil):
-            return "\(path(fault.place)) is \(word), and a \(fault.place.kind) belongs there: "
-                + "mv \(path(fault.place)) \(path(fault.place)).aside, and put back what was there"
+                "\(path(fault.place)) belongs to user \(user), this is user \(owner): chown -R \(owner) "
+                + ShellWord.quoted(configuration.dataDirectory)
+        case .kind(let kind, let target?):
+            return "\(path(fault.place)) is \(kind), which is not followed: "
+                + "rm \(word) && mv \(ShellWord.quoted(target)) \(word)"
+        case .kind(let kind, nil):
+            return "\(path(fault.place)) is \(kind), and a \(fault.place.kind) belongs there: "
+                + "mv \(word) \(ShellWord.quoted(path(fault.place) + ".aside")), and put back what was there"
                 + (fault.place.isKey
                     ? "" : "; a start without it goes on from what the log and the newest snapshot have")
         }
@@ -152,7 +154,8 @@ struct PlaceKeeper {
 
     func mend(_ place: Place) throws(StorageFault) { if let fault = fault(of: place) { try mend(fault) } }
 
-    /// Takes away what a run before has left, by `remove`; what is another user's, or does not go, is set aside.
+    /// Takes away what a run before has left, by `remove`; what is another user's, or does not go, is set aside. Mount points stay where
+    /// they are, and what they are in.
     /// `name`: below the data directory.
     func clear(_ name: String, _ remove: (String) throws(StorageFault) -> Void) throws(StorageFault) {
         let path = configuration.dataDirectory + "/" + name
@@ -164,6 +167,7 @@ struct PlaceKeeper {
             do throws(StorageFault) { return try remove(path) } catch {
                 guard case .system(let code, _, _) = error, [EACCES, EPERM, EBUSY].contains(code) else { throw error }
                 problem = "\(error)"
+                if code == EBUSY { return report("\(path) stays where it is: \(problem)") }
             }
         }
         do throws(StorageFault) {

@@ -108,6 +108,20 @@ import Testing
         #expect(try client.result("documents.unwatch", "{\"subscription\":2}")["ended"]?.bool == true)
     }
 
+    @Test func `a FIFO in the configuration's place is refused, and the next reload goes on`() throws {
+        let daemon = try RoleDaemon(["app": Self.reads])
+        let client = try daemon.connect("app")
+        let path = daemon.daemon.root + "/config.json"
+        #expect(unlink(path) == 0 && mkfifo(path, 0o600) == 0)
+        Glibc.kill(daemon.daemon.pid, SIGHUP)
+        let deadline = now() + 60
+        while !daemon.daemon.log.contains("is no regular file"), now() < deadline { usleep(2000) }
+        #expect(daemon.daemon.log.contains("configuration not read again"), "\(daemon.daemon.log)")
+        #expect(unlink(path) == 0)
+        try daemon.reload(daemon.configuration(["app": Self.writes]))
+        #expect(try client.call("settings.put", "{\"domain\":\"b\",\"key\":\"k\",\"value\":1}")["result"] != nil)
+    }
+
     @Test func `a known request key answers nobody who may not do any more what it stands for`() throws {
         let daemon = try RoleDaemon(["app": Self.writes])
         let client = try daemon.connect("app")

@@ -181,6 +181,24 @@ import Testing
         #expect(TemporaryDaemon.tree(kept) == before, "nothing was written through the link")
     }
 
+    @Test func `the command that helps is safe to paste, wherever a link leads`() throws {
+        let template = try #require(Self.template)
+        let daemon = try TemporaryDaemon(starts: false)
+        #expect(shell("cp -a \(template.data) \(daemon.data)") == 0)
+        let target = daemon.root + "/t\u{1B}[8m';touch pasted;'\u{1B}]0;y\u{07}"
+        #expect(rename(daemon.data + "/keys", target) == 0 && symlink(target, daemon.data + "/keys") == 0)
+        #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 2)
+        #expect(!daemon.log.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+        let told = daemon.log.split(separator: "\n").last { $0.contains("which is not followed: rm ") }
+        let reason = try #require(try JSON(String(try #require(told)))["reason"]?.text)
+        let start = try #require(reason.firstRange(of: "not followed: ")?.upperBound)
+        TemporaryDaemon.write(String(reason[start...]), to: daemon.root + "/command")
+        #expect(shell("cd \(daemon.root) && bash command") == 0, "\(reason)")
+        #expect(information(daemon.root + "/pasted") == nil)
+        try daemon.start()
+        try expectData(daemon)
+    }
+
     private static let canBeAnother = getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0
     private static let another = ["/usr/bin/setpriv", "--reuid=2001", "--regid=2001", "--clear-groups"]
 

@@ -68,6 +68,62 @@ import Testing
         #expect(FileTree.names(directory.path) == ["victim"])
     }
 
+    // MARK: Mounts
+
+    /// Has a path show what lies under another one, of the same file system.
+    private func bind(_ source: String, _ target: String) throws {
+        try #require(mount(source, target, nil, UInt(MS_BIND), nil) == 0)
+    }
+
+    private func unbind(_ targets: String...) { for target in targets { umount2(target, Int32(MNT_DETACH)) } }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount"))
+    func `what is mounted is not removed, though it is of the same file system`() throws {
+        let path = directory.path + "/full"
+        let (mounted, single) = (path + "/a/mounted", path + "/single")
+        for name in ["", "/a", "/a/mounted", "/b"] { mkdir(path + name, 0o700) }
+        for name in ["/a/file", "/b/file", "/single"] { FileTree.write("x", to: path + name) }
+        defer { unbind(mounted, single) }
+        try bind(victim, mounted)
+        try bind(victim + "/file", single)
+        #expect(throws: StorageFault.self) { try FileSystem.removeDirectory(path) }
+        #expect(victimIsWhole && FileTree.names(path) == ["a", "single"] && FileTree.names(path + "/a") == ["mounted"])
+        #expect(throws: StorageFault.self) { try FileSystem.removeDirectory(mounted) }
+        #expect(throws: StorageFault.self) { try OpenDirectory(mounted).clear() }
+        #expect(victimIsWhole)
+        unbind(mounted, single)
+        try FileSystem.removeDirectory(path)
+        #expect(access(path, F_OK) != 0 && victimIsWhole)
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount"))
+    func `a start leaves alone what is mounted in tmp or over it, and says so`() throws {
+        let data = directory.path + "/data"
+        let (tmp, inner, deep) = (data + "/tmp", data + "/tmp/x", data + "/tmp/y/deep")
+        for path in [data, tmp, inner, data + "/tmp/y", deep] { mkdir(path, 0o700) }
+        FileTree.write("x", to: tmp + "/left")
+        FileTree.write("x", to: tmp + "/y/left")
+        defer { unbind(inner, deep, tmp) }
+        try bind(victim, inner)
+        try bind(victim, deep)
+        var lines: [String] = []
+        _ = try DataDirectory.open(data, configuration: .tiny(data)) { lines.append($0) }
+        #expect(victimIsWhole && FileTree.names(tmp) == ["x", "y"] && FileTree.names(tmp + "/y") == ["deep"])
+        for place in ["x", "y"] {
+            #expect(
+                lines.contains { $0.hasPrefix("\(tmp)/\(place) stays where it is:") && $0.contains("a mount point") },
+                "\(lines)")
+        }
+        unbind(inner, deep)
+        try bind(victim, tmp)
+        lines = []
+        _ = try DataDirectory.open(data, configuration: .tiny(data)) { lines.append($0) }
+        #expect(victimIsWhole && lines == ["\(tmp) is a mount point: nothing in it is removed"], "\(lines)")
+        unbind(tmp)
+        _ = try DataDirectory.open(data, configuration: .tiny(data)) { lines.append($0) }
+        #expect(FileTree.names(tmp) == [] && victimIsWhole)
+    }
+
     // MARK: Drafts
 
     @Test func `a draft takes no name that something has, and none of these is touched`() throws {
