@@ -20,6 +20,8 @@ public final class BackupReader {
     private var frame = ByteBuffer()
     private var opened = ByteBuffer()
     private var frames = 0
+    /// The number of the frame that was read last.
+    var part: Int { frames - 1 }
     /// Kind of the frame before.
     private var last: BackupFormat.Payload?
     /// Digest of what is before the frame that was read last.
@@ -149,22 +151,25 @@ public final class BackupReader {
     /// `records`: a fresh one, which judges all of them.
     func verify(_ records: inout RecordGuard, isCancelled: () -> Bool) throws(BackupFault) -> BackupManifest {
         var manifest: BackupManifest?
+        var whole = FileGuard(leavesOut: records.leavesOut)
         while let (kind, payload) = try next() {
             if isCancelled() { throw .cancelled }
             switch kind {
             case .manifest: manifest = try BackupManifest(checking: payload)
             case .records:
                 var position = 0
-                while try records.next(in: payload, at: &position) != nil {}
+                while let judged = try records.next(in: payload, at: &position) {
+                    whole.note(judged)
+                }
             case .models:
                 var position = 0
-                while try records.nextModel(in: payload, at: &position) != nil {}
-            case .content: _ = try ContentPiece(payload)
+                while let model = try records.nextModel(in: payload, at: &position) { whole.note(model) }
+            case .content: try whole.take(payload, part: part)
             case .beginning, .keys: break
             }
         }
         guard let manifest else { throw .truncated }
-        try records.finish(manifest)
+        try whole.finish(manifest, records)
         return manifest
     }
 
