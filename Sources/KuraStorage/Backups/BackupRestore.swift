@@ -161,7 +161,8 @@ public enum BackupRestore {
         let isBundle = judge.origin == .bundle
         var records = judge
         let reader = try BackupReader(descriptor, path: path, opener, kind: isBundle ? .bundle : .backup)
-        let tables = try RestoredTables(configuration.tablesPath, withTombstones: !isBundle)
+        let tables = try RestoredTables(
+            configuration.tablesPath, withTombstones: !isBundle, leavesOutStrays: judge.leavesOut)
         let contents = RestoredContents(configuration)
         var keys: RestoredKeys?
         var hasSecrets = false
