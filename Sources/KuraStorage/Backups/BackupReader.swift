@@ -116,7 +116,9 @@ public final class BackupReader {
             hash.update(frame.bytes(0..<end))
             chain = hash.finish()
             guard chain.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: frames) }
-            isFinal = frame.bytes[0] == BackupFormat.finalTag
+            let tag = frame.bytes[0]
+            guard tag == BackupFormat.messageTag || tag == BackupFormat.finalTag else { throw .malformed }
+            isFinal = tag == BackupFormat.finalTag
             payload = frame.bytes(1..<end)
         }
         frames += 1
@@ -137,7 +139,7 @@ public final class BackupReader {
 
     /// Whether a frame may stand behind the one before. Contents, say, are for records that are known by then.
     private func follows(_ kind: BackupFormat.Payload) -> Bool {
-        guard let last else { return true }
+        guard let last else { return kind == .beginning }
         return last.place < kind.place || last == kind && !kind.isSingle
     }
 

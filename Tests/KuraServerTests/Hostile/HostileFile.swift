@@ -14,6 +14,8 @@ struct HostileFile {
 
     var magic: [UInt8]
     var parts: [Part] = []
+    /// What all frames but the last begin with.
+    var messageTag = BackupFormat.messageTag
 
     init(_ bytes: [UInt8]) throws {
         magic = Array(bytes[..<8])
@@ -54,7 +56,7 @@ struct HostileFile {
         let frames = frames
         for (position, frame) in frames.enumerated() {
             let isLast = position == frames.count - 1
-            let body = [isLast ? BackupFormat.finalTag : BackupFormat.messageTag] + frame
+            let body = [isLast ? BackupFormat.finalTag : messageTag] + frame
             chain = Self.digest([chain, body])
             file.append(UInt32(body.count + chain.count))
             file += body + chain

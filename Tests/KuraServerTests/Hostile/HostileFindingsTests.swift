@@ -377,6 +377,26 @@ import Testing
         }
     }
 
+    // MARK: Frames
+
+    @Test func `a file without its beginning is refused, and so is one with another tag than the two`() throws {
+        for (file, isBundle) in [(backup, false), (bundle, true)] {
+            let words = BackupFault.malformed.description
+            var hostile = file
+            let first = try #require(
+                file.parts.firstIndex {
+                    if case .frame(BackupFormat.Payload.beginning.rawValue, _) = $0 { true } else { false }
+                })
+            hostile.parts.remove(at: first)
+            try expectRefusal(words, of: hostile, isBundle: isBundle)
+            for tag: UInt8 in [1, 2, 4, 255] {
+                hostile = file
+                hostile.messageTag = tag
+                try expectRefusal(words, of: hostile, isBundle: isBundle)
+            }
+        }
+    }
+
     // MARK: Recoveries
 
     @Test func `a recovery leaves records out that no daemon writes, and counts them as damage`() throws {
