@@ -41,9 +41,7 @@ public struct LogChanges: Sendable {
         to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
     ) throws(BackupFault) -> Added {
         guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
-        if let name = try strange() {
-            throw .refused("\(log)/\(name) is no regular file, and a segment of the log belongs there")
-        }
+        try checkFiles()
         if let newest = Formats.newestSegment(in: log), newest.version > Formats.log {
             throw .refused(
                 "\(log)/\(newest.name) has log layout \(newest.version), made by a newer version; this one knows up to \(Formats.log)"
@@ -102,13 +100,23 @@ public struct LogChanges: Sendable {
         return added
     }
 
-    /// What lies in a segment's place and is no file: what it hides cannot be told, so nobody may take the log for whole.
-    private func strange() throws(BackupFault) -> String? {
+    /// What lies in a segment's place and is no file, or has more than a segment: what it hides cannot be told, so nobody may take the log
+    /// for whole.
+    private func checkFiles() throws(BackupFault) {
         let names: [String]
         do throws(StorageFault) { names = try FileSystem.names(in: log) } catch { throw BackupFault(error) }
-        return names.sorted().first { name in
+        for name in names.sorted() {
             let stem = name.hasSuffix("-wal") ? String(name.dropLast(4)) : name
-            return LogFiles.number(ofFile: stem) != nil && !FileSystem.isRegular(log + "/" + name)
+            guard LogFiles.number(ofFile: stem) != nil else { continue }
+            let path = log + "/" + name
+            guard FileSystem.isRegular(path) else {
+                throw .refused("\(path) is no regular file, and a segment of the log belongs there")
+            }
+            let size = FileSystem.size(path)
+            guard size <= Segment.mostBytes else {
+                throw .refused(
+                    "\(path) has \(size) bytes, and no segment of the log has more than \(Segment.mostBytes)")
+            }
         }
     }
 
