@@ -80,7 +80,7 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .noSpace: "there is no room for it"
         case .unusableRecipient: "a recipient is no X25519 public key"
         case .outOfMemory: "there is no memory for hashing the passphrase"
-        case .system(let errno, let call, let path): "\(call) \(path): \(StorageFault.text(errno))"
+        case .system(let errno, let call, let path): FileSystem.text(errno, call, path)
         case .tables(let error): "the tables could not be read: \(error)"
         case .refused(let why): why
         }

@@ -207,6 +207,18 @@ import Testing
         #expect(access(other.data + "/durable/kura.sqlite", F_OK) != 0)
     }
 
+    @Test(arguments: ["fifo", "directory"]) func `what is no regular file among the keys is named`(kind: String) throws
+    {
+        let (keys, target) = (daemon.root + "/keys", daemon.root + "/target")
+        mkdir(keys, 0o700)
+        try secret("ada", "first")
+        try FileSystem.copy(daemon.data + "/keys/root.key", to: keys + "/root.key")
+        try lay(kind, at: keys + "/slots.json")
+        #expect(try run(["restore", path("one"), "--data-dir", target, "--keys", keys]) == 1)
+        let line = try lastRefusal()
+        #expect(line.hasSuffix("\(keys): \(keys)/slots.json is no regular file"), "\(line)")
+    }
+
     /// Blocks of 512 bytes that a file has on the disk.
     private func blocks(_ path: String) -> Int {
         var information = stat()
