@@ -219,6 +219,18 @@ import Testing
         #expect(line.hasSuffix("\(keys): \(keys)/slots.json is no regular file"), "\(line)")
     }
 
+    @Test func `a link among the backups is none: it is not listed, verified or compared`() throws {
+        let other = daemon.root + "/other"
+        try FileSystem.copy(path("one"), to: other)
+        symlink(other, path("link"))
+        let listed = try client.result("backups.list")["backups"]?.elements.compactMap { $0["name"]?.text }
+        #expect(listed?.contains("one") == true && listed?.contains("link") == false, "\(listed ?? [])")
+        for method in ["backups.verify", "backups.compare"] {
+            let kind = try client.refusal(method, "{\"name\":\"link\"}")["kind"]?.text
+            #expect(kind == "transferFailed", "\(method)")
+        }
+    }
+
     /// Blocks of 512 bytes that a file has on the disk.
     private func blocks(_ path: String) -> Int {
         var information = stat()

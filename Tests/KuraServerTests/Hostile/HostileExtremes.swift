@@ -27,6 +27,11 @@ struct HostileExtremes {
             }
         }
         addManifests()
+        for tag: UInt8 in [1, 2, 255] {
+            var tagged = file
+            tagged.messageTag = tag
+            add("frames of tag \(tag)", nil, tagged)
+        }
         var empty = file
         empty.parts.removeAll { if case .record = $0 { true } else { false } }
         add("no records", nil, empty)
