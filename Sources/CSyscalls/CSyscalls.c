@@ -428,6 +428,8 @@ int csys_reopen_for_reading(int descriptor) {
 int csys_clone_file(int source, int target) {
     return ioctl(target, FICLONE, source);
 }
+int64_t csys_data_at(int descriptor, int64_t offset) { return lseek(descriptor, offset, SEEK_DATA); }
+int64_t csys_hole_at(int descriptor, int64_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }
 int csys_seal_memory_file(int descriptor) {
     return fcntl(descriptor, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 }

@@ -31,12 +31,20 @@ enum FileSystem {
         return descriptor
     }
 
+    /// What `openRegular` was doing when it met something else.
+    static let openingRegular = "open a regular file"
+
+    /// A call that has failed, in words.
+    static func text(_ errno: Int32, _ call: String, _ path: String) -> String {
+        call == openingRegular ? "\(path) is no regular file" : "\(call) \(path): \(Errno.text(errno))"
+    }
+
     /// Opens a regular file for reading: nobody waits for the other end of a FIFO, and no device notices.
     /// `followsLinks`: the path is what somebody has named, and not what was found in a directory.
     /// Throws: EINVAL when it is anything else.
     static func openRegular(_ path: String, followsLinks: Bool = false) throws(StorageFault) -> Int32 {
         var information = stat()
-        let isOther = StorageFault.system(errno: EINVAL, call: "open, which is no regular file,", path: path)
+        let isOther = StorageFault.system(errno: EINVAL, call: openingRegular, path: path)
         // Opening some devices does something, so what is none is found out first; what has become one since is closed at once.
         if unsafe stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFREG { throw isOther }
         let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | (followsLinks ? 0 : O_NOFOLLOW)

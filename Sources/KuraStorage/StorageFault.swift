@@ -125,7 +125,7 @@ public enum StorageFault: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .database(let error, let file): "\(file): \(error.message) (SQLite \(error.extendedCode))"
-        case .system(let errno, let call, let path): "\(call) \(path): \(Self.text(errno))"
+        case .system(let errno, let call, let path): FileSystem.text(errno, call, path)
         case .refused(let why), .damaged(let why): why
         case .inUse(let pid, let path):
             pid.map { "\(path) is in use by process \($0)" } ?? "\(path) is in use by another process"

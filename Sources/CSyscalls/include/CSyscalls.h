@@ -167,6 +167,10 @@ int csys_unlink_when_ended(int directory, const char *name);
 int csys_reopen_for_reading(int descriptor);
 /// Has `target`, an empty file, share the blocks of `source` (FICLONE of ioctl_ficlone(2)); 0, or -1 with errno where the file system cannot.
 int csys_clone_file(int source, int target);
+/// Where data begins at `offset` or behind it, and where it ends (SEEK_DATA and SEEK_HOLE of lseek(2)). The first is -1 with errno, ENXIO when only a hole
+/// follows; a file system that does not know holes has data alone. The descriptor's place is another one then.
+int64_t csys_data_at(int descriptor, int64_t offset);
+int64_t csys_hole_at(int descriptor, int64_t offset);
 /// Nobody can change the file in memory any more (F_ADD_SEALS of fcntl(2)); 0, or -1.
 int csys_seal_memory_file(int descriptor);
 /// Gives back to the system what the heap does not use (malloc_trim(3)).

@@ -124,7 +124,7 @@ struct RestartableImport {
         reason == "no member of idField's name" ? "it has no member of the name that --id gives" : reason
     }
 
-    /// Records in that part of the file; nil where they are not lines.
+    /// Records in that part of the file; nil where they are not lines, or where the file has been cut off since.
     private func records(from begin: off_t, to end: off_t) -> Int? {
         guard format(at: begin) != "array" else { return nil }
         var reader = LineReader(descriptor, from: begin)
@@ -134,7 +134,7 @@ struct RestartableImport {
             place += off_t(line.count) + 1
             if !line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { count += 1 }
         }
-        return count
+        return place >= end ? count : nil
     }
 
     private func pipeRemedy(_ parameters: Parameters) -> String {

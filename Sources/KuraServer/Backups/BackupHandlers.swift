@@ -238,6 +238,11 @@ extension RPCError {
         case .unfit:
             self.init(
                 .integrity, hint: "a record is not what a daemon writes; kura restore FILE --dry-run tells which")
+        case .unfitContent:
+            self.init(
+                .integrity,
+                hint: "a content of an attachment is not what was stored; kura restore FILE --dry-run tells which")
+        case .miscounted: self.init(.integrity, hint: "the backup's manifest counts others than there are")
         case .unusableRecipient: self.init(.invalidParams, hint: "a recipient is no public key to seal to")
         case .tables(let error): self.init(unreadable: error)
         case .system(let code, _, _):

@@ -60,9 +60,9 @@ final class BackupsJob: TransferWork, @unchecked Sendable {
     static func verify(
         _ name: String, _ opener: BackupOpener, _ configuration: StorageConfiguration, _ channel: TransferChannel
     ) throws(BackupFault) -> [UInt8] {
-        let verified = try BackupRestore.verify(
-            BackupDirectory.path(name, configuration), opener
-        ) { channel.interruption.isInterrupted }
+        let verified = try BackupRestore.verify(named: name, configuration, opener) {
+            channel.interruption.isInterrupted
+        }
         let manifest = verified.manifest
         var text = ByteBuffer()
         var object = ObjectWriter(&text)

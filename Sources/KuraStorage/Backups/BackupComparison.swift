@@ -110,6 +110,7 @@ public struct BackupComparison: Sendable {
         let tables = try RestoredTables(path, cacheKibibytes: 4 << 10, transactionBytes: 1 << 20)
         let space = FreeSpace(directory: configuration.dataDirectory, minimum: configuration.minFreeBytes)
         var records = RecordGuard(.backup)
+        var whole = FileGuard()
         var lookAt = 0
         var manifest: BackupManifest?
         while let (kind, payload) = try reader.next() {
@@ -120,11 +121,12 @@ public struct BackupComparison: Sendable {
                 if space.look() { throw .noSpace }
             }
             if kind == .manifest { manifest = try BackupManifest(checking: payload) }
-            if kind == .content { _ = try ContentPiece(payload) }
+            if kind == .content { try whole.take(payload, part: reader.part) }
             guard kind == .records else { continue }
             var position = 0
             while let judged = try records.next(in: payload, at: &position) {
                 let record = judged.record
+                whole.note(judged)
                 guard Self.stores.contains(record.store), selection.contains(record.store, record.scope) else {
                     continue
                 }
@@ -134,7 +136,8 @@ public struct BackupComparison: Sendable {
             }
         }
         guard let manifest else { throw .truncated }
-        try records.finish(manifest)
+        try whole.finish(manifest, records)
+        try tables.checkLists()
         try tables.finish(epoch: manifest.epoch, rev: manifest.rev)
         return (manifest, reader.origin)
     }

@@ -61,7 +61,7 @@ public enum BackupDirectory {
         return [suffix, bundleSuffix].contains { stem.hasSuffix($0) || place.hasSuffix($0) }
     }
 
-    /// All finished backups, the newest first.
+    /// All finished backups, the newest first. Links and what else is no file are none.
     public static func list(_ configuration: StorageConfiguration) throws(BackupFault) -> [Entry] {
         guard FileSystem.exists(configuration.backupsDirectory) else { return [] }
         let names: [String]
@@ -73,6 +73,7 @@ public enum BackupDirectory {
             let name = String(file.dropLast(suffix.count))
             guard isName(name) else { continue }
             let path = path(name, configuration)
+            guard FileSystem.isRegular(path) else { continue }
             entries.append(
                 Entry(name: name, bytes: FileSystem.size(path), createdAt: FileSystem.modified(path)))
         }

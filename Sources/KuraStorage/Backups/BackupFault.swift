@@ -22,6 +22,11 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// A record is not what a daemon writes, though the digests fit; counted from 1 over the whole file. The reason goes on with
     /// "record 17 …".
     case unfit(record: Int, reason: String)
+    /// A content of an attachment is not what was stored, or not where it belongs; the frame is counted from 0, nil where there is none. The
+    /// reason goes on with "the content … of an attachment".
+    case unfitContent(digest: String, part: Int?, reason: String)
+    /// Its manifest counts others than there are.
+    case miscounted(String, said: Int, found: Int)
     /// It says that it is of the store whose keys are at hand, and its proof does not fit.
     case forged
     /// It is not shown to be ours, and nobody has asked for it all the same.
@@ -60,6 +65,9 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .keyNeeded: "it is encrypted: an identity or a passphrase is needed"
         case .wrongKey: "it is encrypted for somebody else: neither the identity nor the passphrase opens it"
         case .unfit(let record, let reason): "record \(record) \(reason)"
+        case .unfitContent(let digest, let part, let reason):
+            "\(part.map { "part \($0): " } ?? "")the content \(digest) of an attachment \(reason)"
+        case .miscounted(let what, let said, let found): "its manifest says \(said) \(what), and it has \(found)"
         case .forged: "it says that it was made here, and was not, or was altered: its proof of origin does not fit"
         case .unproved(.otherHost): "it was made by a daemon with other keys"
         case .unproved: "nothing shows who made it, and whether it was altered"
@@ -72,10 +80,17 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .noSpace: "there is no room for it"
         case .unusableRecipient: "a recipient is no X25519 public key"
         case .outOfMemory: "there is no memory for hashing the passphrase"
-        case .system(let errno, let call, let path): "\(call) \(path): \(StorageFault.text(errno))"
+        case .system(let errno, let call, let path): FileSystem.text(errno, call, path)
         case .tables(let error): "the tables could not be read: \(error)"
         case .refused(let why): why
         }
+    }
+
+    /// A list of attachments is there, and its document is not.
+    /// `record`: the number of the list's record. `place`: what the list is of, where that is known.
+    static func strayList(record: Int, place: String = "") -> BackupFault {
+        let words = "is not what a daemon writes: it lists attachments of a document that is not there"
+        return .unfit(record: record, reason: place.isEmpty ? words : "(\(place)) \(words)")
     }
 
     init(_ fault: StorageFault) {

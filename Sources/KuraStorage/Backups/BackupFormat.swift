@@ -28,7 +28,7 @@ import KuraBytes
 ///     5  manifest, as JSON: the last frame, and only there
 ///     6  entries of the model cache (`BundleModel`), each namespace before its entries; in seed bundles only
 ///
-/// They come in this order: 1, 2, 3, 6, 4, 5. What records may say is `RecordGuard`'s.
+/// They come in this order: 1, 2, 3, 6, 4, 5; 1 and 5 are always there, and pieces of a content behind one another. What records may say is `RecordGuard`'s.
 ///
 /// A seed bundle is such a file with another beginning, "KURABNDL"; it is never encrypted and has no secrets.
 enum BackupFormat {

@@ -20,6 +20,8 @@ public final class BackupReader {
     private var frame = ByteBuffer()
     private var opened = ByteBuffer()
     private var frames = 0
+    /// The number of the frame that was read last.
+    var part: Int { frames - 1 }
     /// Kind of the frame before.
     private var last: BackupFormat.Payload?
     /// Digest of what is before the frame that was read last.
@@ -114,7 +116,9 @@ public final class BackupReader {
             hash.update(frame.bytes(0..<end))
             chain = hash.finish()
             guard chain.withBytes({ $0.equals(frame.bytes(end..<length)) }) else { throw .damaged(frame: frames) }
-            isFinal = frame.bytes[0] == BackupFormat.finalTag
+            let tag = frame.bytes[0]
+            guard tag == BackupFormat.messageTag || tag == BackupFormat.finalTag else { throw .malformed }
+            isFinal = tag == BackupFormat.finalTag
             payload = frame.bytes(1..<end)
         }
         frames += 1
@@ -135,7 +139,7 @@ public final class BackupReader {
 
     /// Whether a frame may stand behind the one before. Contents, say, are for records that are known by then.
     private func follows(_ kind: BackupFormat.Payload) -> Bool {
-        guard let last else { return true }
+        guard let last else { return kind == .beginning }
         return last.place < kind.place || last == kind && !kind.isSingle
     }
 
@@ -149,22 +153,25 @@ public final class BackupReader {
     /// `records`: a fresh one, which judges all of them.
     func verify(_ records: inout RecordGuard, isCancelled: () -> Bool) throws(BackupFault) -> BackupManifest {
         var manifest: BackupManifest?
+        var whole = FileGuard(leavesOut: records.leavesOut)
         while let (kind, payload) = try next() {
             if isCancelled() { throw .cancelled }
             switch kind {
             case .manifest: manifest = try BackupManifest(checking: payload)
             case .records:
                 var position = 0
-                while try records.next(in: payload, at: &position) != nil {}
+                while let judged = try records.next(in: payload, at: &position) {
+                    whole.note(judged)
+                }
             case .models:
                 var position = 0
-                while try records.nextModel(in: payload, at: &position) != nil {}
-            case .content: _ = try ContentPiece(payload)
+                while let model = try records.nextModel(in: payload, at: &position) { whole.note(model) }
+            case .content: try whole.take(payload, part: part)
             case .beginning, .keys: break
             }
         }
         guard let manifest else { throw .truncated }
-        try records.finish(manifest)
+        try whole.finish(manifest, records)
         return manifest
     }
 

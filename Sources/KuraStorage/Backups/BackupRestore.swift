@@ -36,6 +36,17 @@ public enum BackupRestore {
         try verify(path, opener, kind: .backup, isCancelled: isCancelled)
     }
 
+    /// Reads all of a backup in DATA/backups; no link leads out of there.
+    /// - Throws: why it is refused.
+    public static func verify(
+        named name: String, _ configuration: StorageConfiguration, _ opener: BackupOpener, isCancelled: () -> Bool
+    ) throws(BackupFault) -> Verified {
+        var records = RecordGuard(.backup)
+        return try verify(
+            BackupDirectory.path(name, configuration), opener, kind: .backup, &records, followsLinks: false,
+            isCancelled: isCancelled)
+    }
+
     static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
         isCancelled: () -> Bool = { false }
@@ -47,9 +58,9 @@ public enum BackupRestore {
     /// `records`: a fresh one; afterwards it says what was left out.
     static func verify(
         _ path: String, _ opener: BackupOpener = BackupOpener(), kind: BackupFormat.Kind,
-        _ records: inout RecordGuard, isCancelled: () -> Bool = { false }
+        _ records: inout RecordGuard, followsLinks: Bool = true, isCancelled: () -> Bool = { false }
     ) throws(BackupFault) -> Verified {
-        let descriptor = try open(path)
+        let descriptor = try open(path, followsLinks: followsLinks)
         defer { close(descriptor) }
         // What is read is to be what the disk has, not what it was told.
         posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
@@ -139,8 +150,8 @@ public enum BackupRestore {
     }
 
     /// Nobody waits for the other end of a FIFO, and a device is not read.
-    static func open(_ path: String) throws(BackupFault) -> Int32 {
-        do throws(StorageFault) { return try FileSystem.openRegular(path, followsLinks: true) } catch {
+    static func open(_ path: String, followsLinks: Bool = true) throws(BackupFault) -> Int32 {
+        do throws(StorageFault) { return try FileSystem.openRegular(path, followsLinks: followsLinks) } catch {
             if case .system(EINVAL, _, _) = error { throw .refused("it is no regular file") }
             throw BackupFault(error)
         }
@@ -162,7 +173,8 @@ public enum BackupRestore {
         let isBundle = judge.origin == .bundle
         var records = judge
         let reader = try BackupReader(descriptor, path: path, opener, kind: isBundle ? .bundle : .backup)
-        let tables = try RestoredTables(configuration.tablesPath, withTombstones: !isBundle)
+        let tables = try RestoredTables(
+            configuration.tablesPath, withTombstones: !isBundle, leavesOutStrays: judge.leavesOut)
         let contents = RestoredContents(configuration)
         var keys: RestoredKeys?
         var hasSecrets = false

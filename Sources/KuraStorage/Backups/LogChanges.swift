@@ -41,9 +41,7 @@ public struct LogChanges: Sendable {
         to configuration: StorageConfiguration, _ manifest: BackupManifest, hasKeys: Bool
     ) throws(BackupFault) -> Added {
         guard FileSystem.isDirectory(log) else { throw .refused("\(log) is no directory of log segments") }
-        if let name = try strange() {
-            throw .refused("\(log)/\(name) is no regular file, and a segment of the log belongs there")
-        }
+        try checkFiles()
         if let newest = Formats.newestSegment(in: log), newest.version > Formats.log {
             throw .refused(
                 "\(log)/\(newest.name) has log layout \(newest.version), made by a newer version; this one knows up to \(Formats.log)"
@@ -61,7 +59,7 @@ public struct LogChanges: Sendable {
                 "the backup leaves secrets out (\(left.reason.rawValue)), which the log's changes of secrets count on")
         }
         let scratch = configuration.temporaryDirectory + "/changes"
-        var lists: [[UInt8]: [ContentDigest]] = [:]
+        var lists = LoggedLists()
         var added = Added(rev: manifest.rev)
         let records = RecordGuard(.log)
         var unfit: String?
@@ -77,15 +75,13 @@ public struct LogChanges: Sendable {
                 unfit = unfit ?? records.problem(record, at: at)
                 if record.store.isSealed { added.hasSecrets = true }
                 if let epoch = SecretRecords.epoch(of: record) { added.keyEpoch = max(added.keyEpoch, epoch) }
-                guard record.store == .attachments else { return }
-                let name = Array(record.scope) + [0] + Array(record.key)
-                lists[name] = record.value.isEmpty ? [] : AttachmentList(record.value).attachments.map(\.digest)
+                lists.note(record)
             }
             try salvage.run()
             (saved, newest) = (salvage.savedRev, salvage.newestRev)
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
-        if let unfit { throw .refused(unfit) }
+        if let unfit = unfit ?? lists.problem { throw .refused(unfit) }
         if saved < rev ?? newest {
             let reason = reports.first.map { " (\($0))" } ?? ""
             throw .refused(
@@ -97,26 +93,38 @@ public struct LogChanges: Sendable {
         guard !added.hasSecrets || hasKeys else {
             throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")
         }
-        try copy(Set(lists.values.flatMap(\.self)), to: configuration)
+        for list in lists.lists.values {
+            for attachment in list.attachments { try copy(attachment, to: configuration) }
+        }
         added.rev = saved
         return added
     }
 
-    /// What lies in a segment's place and is no file: what it hides cannot be told, so nobody may take the log for whole.
-    private func strange() throws(BackupFault) -> String? {
+    /// What lies in a segment's place and is no file, or has more than a segment: what it hides cannot be told, so nobody may take the log
+    /// for whole.
+    private func checkFiles() throws(BackupFault) {
         let names: [String]
         do throws(StorageFault) { names = try FileSystem.names(in: log) } catch { throw BackupFault(error) }
-        return names.sorted().first { name in
+        for name in names.sorted() {
             let stem = name.hasSuffix("-wal") ? String(name.dropLast(4)) : name
-            return LogFiles.number(ofFile: stem) != nil && !FileSystem.isRegular(log + "/" + name)
+            guard LogFiles.number(ofFile: stem) != nil else { continue }
+            let path = log + "/" + name
+            guard FileSystem.isRegular(path) else {
+                throw .refused("\(path) is no regular file, and a segment of the log belongs there")
+            }
+            let size = FileSystem.size(path)
+            guard size <= Segment.mostBytes else {
+                throw .refused(
+                    "\(path) has \(size) bytes, and no segment of the log has more than \(Segment.mostBytes)")
+            }
         }
     }
 
-    /// Brings contents along that lists of the log name.
-    private func copy(_ digests: Set<ContentDigest>, to configuration: StorageConfiguration) throws(BackupFault) {
-        for digest in digests {
-            let target = AttachmentFiles.path(digest, configuration)
-            guard !FileSystem.exists(target) else { continue }
+    /// Brings a content along that a list of the log names.
+    private func copy(_ attachment: Attachment, to configuration: StorageConfiguration) throws(BackupFault) {
+        let digest = attachment.digest
+        let target = AttachmentFiles.path(digest, configuration)
+        if !FileSystem.exists(target) {
             guard let from = attachments.map({ AttachmentFiles.path(digest, $0) }), FileSystem.exists(from) else {
                 throw .refused("the content \(digest.text) of an attachment is not there any more")
             }
@@ -134,5 +142,79 @@ public struct LogChanges: Sendable {
                 try FileSystem.syncDirectory(configuration.attachmentsDirectory)
             } catch { throw BackupFault(error) }
         }
+        let size = FileSystem.size(target)
+        guard size == attachment.bytes else {
+            throw .refused(
+                "the log says \(attachment.bytes) bytes of the content \(digest.text) of an attachment, and it has \(size)"
+            )
+        }
+    }
+}
+
+/// Lists of attachments that the changes of a log come to, and which of their documents are there: a list is changed together with its
+/// document, in one revision.
+struct LoggedLists {
+    struct List {
+        var rev: UInt64
+        var isLive: Bool
+        var attachments: [Attachment]
+    }
+
+    private struct Document {
+        var rev: UInt64
+        var isLive: Bool
+    }
+
+    /// The hash alone is the same of some names of one byte and of two.
+    private struct Key: Hashable {
+        var hash: UInt64
+        var length: Int
+    }
+
+    /// By collection and id, a zero between them.
+    private(set) var lists: [[UInt8]: List] = [:]
+    /// Of all documents that are changed: nothing is kept of them but this.
+    private var documents: [Key: Document] = [:]
+    /// When collections were dropped.
+    private var dropped: [[UInt8]: UInt64] = [:]
+    private let seed = UInt64.random(in: 0...UInt64.max)
+
+    private func key(_ name: [UInt8]) -> Key {
+        Key(hash: name.withBytes { Hash.bytes($0, seed: seed) }, length: name.count)
+    }
+
+    /// Takes a change in the order of the log.
+    mutating func note(_ record: LogRecord) {
+        guard record.store == .documents || record.store == .attachments else { return }
+        if record.isDrop {
+            let scope = Array(record.scope)
+            if record.store == .documents { dropped[scope] = record.rev }
+            lists = lists.filter { !$0.key.starts(with: scope + [0]) }
+            return
+        }
+        let name = Array(record.scope) + [0] + Array(record.key)
+        if record.store == .documents {
+            documents[key(name)] = Document(rev: record.rev, isLive: !record.isTombstone)
+        } else {
+            lists[name] = List(
+                rev: record.rev, isLive: !record.isTombstone,
+                attachments: record.value.isEmpty ? [] : AttachmentList(record.value).attachments)
+        }
+    }
+
+    /// Why they are not what a daemon writes: the first list, by its revision, whose document is not there; nil when there is none.
+    var problem: String? {
+        var first: (rev: UInt64, name: [UInt8])?
+        for (name, list) in lists where list.isLive && list.rev < first?.rev ?? .max {
+            let scope = Array(name.prefix { $0 != 0 })
+            let document = documents[key(name)]
+            let isThere = document.map { $0.isLive && $0.rev >= dropped[scope] ?? 0 } ?? false
+            if !isThere { first = (list.rev, name) }
+        }
+        guard let first else { return nil }
+        let place = first.name.split(separator: 0, maxSplits: 1).map { Array($0).withBytes { ShownName.text($0) } }
+            .joined(separator: "/")
+        return "the change of revision \(first.rev) (attachments/\(place)) is not what a daemon writes: "
+            + "it lists attachments of a document that is not there"
     }
 }

@@ -63,8 +63,12 @@ final class RestoredContents {
     /// - Throws: also when one is missing that the manifest does not say to be left out.
     func finish(_ tables: RestoredTables, _ manifest: BackupManifest) throws(BackupFault) {
         let leftOut = Set(manifest.leftOut.map(\.name))
-        for digest in try prepare(tables) where !whole.contains(digest) && !leftOut.contains(Array(digest.text.utf8)) {
-            throw .refused("the content \(digest.text) of an attachment is not in it")
+        for digest in try prepare(tables) where !whole.contains(digest) {
+            guard leftOut.contains(Array(digest.text.utf8)) else {
+                throw .refused("the content \(digest.text) of an attachment is not in it")
+            }
+            // Some of its pieces may have come.
+            FileSystem.tryToRemove(AttachmentFiles.path(digest, configuration))
         }
         do throws(StorageFault) {
             for directory in directories { try FileSystem.syncDirectory(directory) }

@@ -9,6 +9,7 @@ final class RestoredTables {
     private let connection: Connection
     private let path: String
     private let keepsTombstones: Bool
+    private let leavesOutStrays: Bool
     private let insertDocument: Statement
     private let updateDocument: Statement
     private let removeDocument: Statement
@@ -17,6 +18,8 @@ final class RestoredTables {
     private let putSetting: Statement
     private let removeSetting: Statement
     private var scopes: [Name: RestoredScope] = [:]
+    /// Numbers of the records of lists, by hashes of their scopes and keys: for a message alone.
+    private var lists: [UInt64: Int] = [:]
     private var pending = 0
     private var sinceCheckpoint = 0
     private(set) var counts = BackupManifest.Counts()
@@ -24,6 +27,10 @@ final class RestoredTables {
     private struct Name: Hashable {
         var store: Store
         var name: [UInt8]
+
+        init(store: Store, name: [UInt8]) { (self.store, self.name) = (store, name) }
+
+        init(_ record: BackupRecord) { self.init(store: record.store, name: Array(record.scope)) }
     }
 
     private struct RestoredScope {
@@ -42,13 +49,16 @@ final class RestoredTables {
     private static let checkpointBytes = 64 << 20
 
     /// `withTombstones`: what is deleted can be brought back later.
+    /// `leavesOutStrays`: lists of attachments whose documents are not there are left out; else they are refused.
     /// `transactionBytes`: with as much of records a transaction ends; what it changes is kept in memory until then.
     init(
-        _ path: String, withTombstones: Bool = true, cacheKibibytes: Int = 64 << 10, transactionBytes: Int = 8 << 20
+        _ path: String, withTombstones: Bool = true, leavesOutStrays: Bool = false, cacheKibibytes: Int = 64 << 10,
+        transactionBytes: Int = 8 << 20
     ) throws(BackupFault) {
         self.path = path
         self.transactionBytes = transactionBytes
         keepsTombstones = withTombstones
+        self.leavesOutStrays = leavesOutStrays
         do throws(StorageFault) {
             connection = try Tables.openWriter(path, cacheKibibytes: cacheKibibytes)
         } catch { throw BackupFault(error) }
@@ -94,6 +104,9 @@ final class RestoredTables {
         guard scopes.count < ScopeTable.idLimit else { throw .refused("it has more scopes than there can be") }
         do throws(SQLiteError) {
             try take(record)
+            if record.store == .attachments, record.flags.isEmpty, let id = scopes[Name(record)]?.id {
+                lists[Self.hash(id, record.key)] = judged.number
+            }
             pending += record.length
             guard pending >= transactionBytes else { return }
             try connection.execute("COMMIT")
@@ -108,7 +121,7 @@ final class RestoredTables {
     }
 
     private func take(_ record: BackupRecord) throws(SQLiteError) {
-        let name = Name(store: record.store, name: Array(record.scope))
+        let name = Name(record)
         var scope = scopes[name] ?? RestoredScope(id: UInt32(scopes.count + 1))
         defer { scopes[name] = scope }
         if record.flags.contains(.isDrop) {
@@ -198,9 +211,46 @@ final class RestoredTables {
 
     // MARK: What follows from them
 
+    private static func hash(_ scope: UInt32, _ key: Bytes) -> UInt64 { Hash.bytes(key, seed: UInt64(scope)) }
+
+    /// Holds lists of attachments against their documents: who puts a document where there is none would be given what lists it there.
+    /// All records have been applied.
+    /// - Throws: `unfit` for a list whose document is not there, unless these are left out.
+    func checkLists() throws(BackupFault) {
+        let stray =
+            """
+            FROM documents AS list WHERE collection = ?1 AND isDeleted = 0 AND NOT EXISTS (
+                SELECT 1 FROM documents AS document
+                WHERE document.collection = ?2 AND document.id = list.id AND document.isDeleted = 0)
+            """
+        var found: (record: Int, place: String)?
+        do throws(SQLiteError) {
+            let statement = try connection.prepare(leavesOutStrays ? "DELETE \(stray)" : "SELECT id \(stray)")
+            for (name, scope) in scopes where name.store == .attachments {
+                try statement.bind(1, Int64(scope.id))
+                // No collection has the number 0.
+                try statement.bind(2, Int64(scopes[Name(store: .documents, name: name.name)]?.id ?? 0))
+                if leavesOutStrays {
+                    try statement.run()
+                    continue
+                }
+                while try statement.step() {
+                    let record = lists[Self.hash(scope.id, statement.bytes(0))] ?? 0
+                    guard record < found?.record ?? .max else { continue }
+                    let collection = name.name.withBytes { ShownName.text($0) }
+                    found = (record, "attachments/\(collection)/\(ShownName.text(statement.bytes(0)))")
+                }
+                statement.reset()
+            }
+        } catch { throw Self.fault(error) }
+        if let found { throw .strayList(record: found.record, place: found.place) }
+    }
+
     /// Counts how often each content is used.
     /// - Returns: all contents that lists name.
+    /// - Throws: also when a list is of no document.
     func countContents() throws(BackupFault) -> Set<ContentDigest> {
+        try checkLists()
         do throws(SQLiteError) {
             if !keepsTombstones { try connection.execute("DELETE FROM documents WHERE isDeleted = 1") }
             var uses: [ContentDigest: Int64] = [:]

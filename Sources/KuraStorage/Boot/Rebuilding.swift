@@ -270,24 +270,58 @@ extension FileSystem {
         return Int(clamping: UInt64(information.f_bavail) * UInt64(information.f_frsize))
     }
 
-    /// A file of its own with another's bytes, which shares their blocks where the file system can; synced.
-    static func copy(_ from: String, to: String) throws(StorageFault) {
+    /// A file of its own with another's bytes, which shares their blocks where the file system can; synced. Holes stay holes: a file of a
+    /// terabyte that has nothing in it takes neither room nor time.
+    /// `endsWithData`: leaves out a hole at the end, for whoever would look through it.
+    static func copy(_ from: String, to: String, endsWithData: Bool = false) throws(StorageFault) {
         let source = try openRegular(from)
         defer { close(source) }
         let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
         defer { close(target) }
         guard DiskLimit.admits(target, size(from), at: 0) else { throw fail("write", to) }
         if csys_clone_file(source, target) != 0 {
-            var buffer = ByteBuffer(capacity: 256 << 10)
-            var offset = 0
-            while true {
+            try copyData(source, from, target, to)
+        }
+        if endsWithData, let end = dataEnd(target), ftruncate(target, off_t(end)) != 0 { throw fail("ftruncate", to) }
+        guard fsync(target) == 0 else { throw fail("fsync", to) }
+    }
+
+    /// Copies what lies between holes. Somebody may be appending to the source.
+    private static func copyData(
+        _ source: Int32, _ from: String, _ target: Int32, _ to: String
+    ) throws(StorageFault) {
+        var buffer = ByteBuffer(capacity: 256 << 10)
+        var offset = 0
+        copying: while true {
+            let start = Int(csys_data_at(source, Int64(offset)))
+            // Behind the last data there is a hole, or the end.
+            if start < 0, errno == ENXIO { break }
+            offset = max(offset, start)
+            let hole = Int(csys_hole_at(source, Int64(offset)))
+            // Where nobody tells of holes everything is data.
+            let end = start < 0 || hole <= offset ? Int.max : hole
+            while offset < end {
                 buffer.removeAll()
-                let count = try read(source, atMost: 256 << 10, at: offset, into: &buffer, path: from)
-                if count == 0 { break }
+                let most = min(256 << 10, end - offset)
+                let count = try read(source, atMost: most, at: offset, into: &buffer, path: from)
+                if count == 0 { break copying }
                 try write(target, buffer.bytes, at: offset, path: to)
                 offset += count
             }
         }
-        guard fsync(target) == 0 else { throw fail("fsync", to) }
+        let size = Int(lseek(source, 0, SEEK_END))
+        guard size <= offset || ftruncate(target, off_t(size)) == 0 else { throw fail("ftruncate", to) }
+    }
+
+    /// Where the last data of a file ends; nil where nobody tells of holes.
+    private static func dataEnd(_ descriptor: Int32) -> Int? {
+        var end = 0
+        while true {
+            let start = csys_data_at(descriptor, Int64(end))
+            guard start >= 0 else { return errno == ENXIO ? end : nil }
+            let hole = csys_hole_at(descriptor, start)
+            guard hole > start else { return nil }
+            end = Int(hole)
+        }
     }
 }

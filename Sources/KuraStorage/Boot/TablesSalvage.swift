@@ -52,7 +52,7 @@ struct TablesSalvage {
         guard !scopes.isEmpty else { throw .damaged("\(damaged) names no scopes") }
         rev = max(facts.foldedRev ?? 0, facts.newestRev)
         do throws(BackupFault) {
-            let target = try RestoredTables(path, cacheKibibytes: 8 << 10)
+            let target = try RestoredTables(path, leavesOutStrays: true, cacheKibibytes: 8 << 10)
             // What no daemon writes is lost like what cannot be read.
             var records = RecordGuard(.tables)
             for scope in scopes.values.sorted(by: { $0.id < $1.id }) where scope.lastRev > 0 {

@@ -24,6 +24,8 @@ import KuraProtocol
 /// | configuration | by its key, as `*.configure` takes it (`ConfiguredValue`) |
 /// | model | as `models.put` and `models.configure` take it (`RecordGuard+models`) |
 ///
+/// What records come to together is judged where a file is read as a whole (`FileGuard`), and where tables are made of it (`RestoredTables`).
+///
 /// A backup may have configurations under keys that this version does not know, since formats grow: they are any JSON value, and nobody
 /// reads them. A bundle may not: nobody vouches for it. It has no secrets either.
 struct RecordGuard {
@@ -79,7 +81,7 @@ struct RecordGuard {
             do throws(RecordUnfit) {
                 try check(record)
                 if record.rev > newest.rev { newest = (record.rev, count) }
-                return JudgedRecord(record)
+                return JudgedRecord(record, number: count)
             } catch {
                 guard leavesOut else { throw fault(record, error) }
                 omit(record)
@@ -125,7 +127,7 @@ struct RecordGuard {
     mutating func admit(_ record: BackupRecord) -> JudgedRecord? {
         count += 1
         do throws(RecordUnfit) { try check(record) } catch { return nil }
-        return JudgedRecord(record)
+        return JudgedRecord(record, number: count)
     }
 
     /// Why a change of the log does not pass; nil when it does.
@@ -291,14 +293,16 @@ struct RecordGuard {
 /// A record that has passed a guard, which alone makes these.
 struct JudgedRecord {
     let record: BackupRecord
+    /// Counted from 1 over all that the guard has seen.
+    let number: Int
 
-    fileprivate init(_ record: BackupRecord) { self.record = record }
+    fileprivate init(_ record: BackupRecord, number: Int) { (self.record, self.number) = (record, number) }
 
     /// The same with a digest in its value's place, for tables that nobody serves.
     func replacing(value: Bytes) -> JudgedRecord {
         var other = record
         other.value = value
-        return JudgedRecord(other)
+        return JudgedRecord(other, number: number)
     }
 }
 

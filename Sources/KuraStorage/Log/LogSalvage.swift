@@ -194,8 +194,13 @@ struct LogSalvage {
         var segments: [any ReadableSegment] = []
         for number in try LogFiles.numbers(in: source) {
             do throws(StorageFault) {
+                let own = Segment.path(source, number)
+                if FileSystem.exists(own), try Segment.head(own) == nil {
+                    throw .damaged("\(own) is no segment of a log: neither of its two heads is whole")
+                }
                 for path in LogFiles.paths(number, in: source) {
-                    try FileSystem.copy(path, to: scratch + "/" + (path.split(separator: "/").last ?? ""))
+                    let copy = scratch + "/" + (path.split(separator: "/").last ?? "")
+                    try FileSystem.copy(path, to: copy, endsWithData: path == own)
                 }
                 segments.append(try LogFiles.open(number, in: scratch))
             } catch {

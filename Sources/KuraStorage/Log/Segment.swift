@@ -43,6 +43,9 @@ final class Segment: ReadableSegment, @unchecked Sendable {
 
     /// What a segment gets in advance when there is hardly any room.
     static let leastCapacity = 16 << 10
+    /// More than any segment has. It gets 64 MiB in advance at most, and grows beyond that by the row that does not fit, and by what is
+    /// written while the next one cannot be made.
+    static let mostBytes = 4 << 30
     private static let ending = ".log"
     private static let draftEnding = ".new"
     private static let placeBytes = 256 << 10

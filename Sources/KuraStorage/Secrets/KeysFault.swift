@@ -71,7 +71,7 @@ extension KeysFault: CustomStringConvertible {
         case .outOfMemory: "out of memory"
         case .noSpace: "the disk is full"
         case .system(let errno, let call, let path):
-            errno == 0 ? path : "\(call) \(path): \(Errno.text(errno))"
+            errno == 0 ? path : FileSystem.text(errno, call, path)
         case .unsynced: "the directory of the keys could not be synced"
         case .ending: "the storage is closing"
         }

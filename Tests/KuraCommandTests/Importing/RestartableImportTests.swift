@@ -71,6 +71,18 @@ import Testing
         #expect(again.status == .done && Self.imports(second).count == 2, "\(again)")
     }
 
+    @Test func `records of a file that is cut off meanwhile are not counted`() throws {
+        let file = try File("{\"a\":1}\n{\"a\":2}\n")
+        for (offset, words) in [(16, "the 2 before it are stored"), (1000, "; what stands before it is stored")] {
+            let server = FakeServer { request in
+                guard request.method == "documents.import" else { return [request.result(#"{"pong":true}"#)] }
+                return [request.error("badRecord", code: -32_000, ",\"offset\":\(offset)")]
+            }
+            let outcome = CapturedConsole().run("docs", "import", "c", file.path, "--id", "a", on: server)
+            #expect(outcome.errors.contains(words), "\(outcome)")
+        }
+    }
+
     @Test func `where bad records are passed over it begins again, so that all of them are named`() throws {
         let file = try File("{\"a\":1}\n{\"a\":2}\n")
         let server = server(done: 8, imported: 1)

@@ -207,6 +207,80 @@ import Testing
         #expect(access(other.data + "/durable/kura.sqlite", F_OK) != 0)
     }
 
+    @Test(arguments: ["fifo", "directory"]) func `what is no regular file among the keys is named`(kind: String) throws
+    {
+        let (keys, target) = (daemon.root + "/keys", daemon.root + "/target")
+        mkdir(keys, 0o700)
+        try secret("ada", "first")
+        try FileSystem.copy(daemon.data + "/keys/root.key", to: keys + "/root.key")
+        try lay(kind, at: keys + "/slots.json")
+        #expect(try run(["restore", path("one"), "--data-dir", target, "--keys", keys]) == 1)
+        let line = try lastRefusal()
+        #expect(line.hasSuffix("\(keys): \(keys)/slots.json is no regular file"), "\(line)")
+    }
+
+    @Test func `a link among the backups is none: it is not listed, verified or compared`() throws {
+        let other = daemon.root + "/other"
+        try FileSystem.copy(path("one"), to: other)
+        symlink(other, path("link"))
+        let listed = try client.result("backups.list")["backups"]?.elements.compactMap { $0["name"]?.text }
+        #expect(listed?.contains("one") == true && listed?.contains("link") == false, "\(listed ?? [])")
+        for method in ["backups.verify", "backups.compare"] {
+            let kind = try client.refusal(method, "{\"name\":\"link\"}")["kind"]?.text
+            #expect(kind == "transferFailed", "\(method)")
+        }
+    }
+
+    /// Blocks of 512 bytes that a file has on the disk.
+    private func blocks(_ path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_blocks) : 0
+    }
+
+    @Test func `what is larger than any segment of a log is refused, and what is none is not copied`() throws {
+        for id in 0..<20 { try put("notes", "\(id)", "2") }
+        let (log, target) = (daemon.root + "/log", daemon.root + "/target")
+        mkdir(log, 0o700)
+        for name in TemporaryDaemon.names(daemon.data + "/log") ?? [] where LogFiles.number(ofFile: name) != nil {
+            try FileSystem.copy(daemon.data + "/log/" + name, to: log + "/" + name)
+        }
+        let segment = log + "/000099.log"
+        close(creat(segment, 0o600))
+        let words = ["restore", path("one"), "--data-dir", target, "--at", "newest", "--log", log, "--unproved"]
+        try FileSystem.truncate(segment, to: 1 << 40)
+        #expect(try run(words) == 1)
+        let line = try lastRefusal()
+        #expect(line.contains("\(segment) has \(1 << 40) bytes, and no segment"), "\(line)")
+        #expect(access(target, F_OK) != 0)
+        // A hole that is no segment hides nothing.
+        try FileSystem.truncate(segment, to: 3 << 30)
+        #expect(try run(words + ["-q"]) == 0)
+    }
+
+    @Test func `holes stay holes in a copy`() throws {
+        let (from, copy) = (daemon.root + "/from", daemon.root + "/copy")
+        let descriptor = open(from, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        for place in [0, 1 << 30] {
+            try [UInt8](repeating: 7, count: 10_000).withBytes {
+                try FileSystem.write(descriptor, $0, at: place, path: from)
+            }
+        }
+        try FileSystem.truncate(from, to: 2 << 30)
+        close(descriptor)
+        try FileSystem.copy(from, to: copy)
+        #expect(FileSystem.size(copy) == 2 << 30 && blocks(copy) < 1 << 10)
+        try FileSystem.copy(from, to: copy, endsWithData: true)
+        #expect(FileSystem.size(copy) < 1 << 30 + 1 << 20 && blocks(copy) < 1 << 10)
+        var buffer = ByteBuffer()
+        let read = open(copy, O_RDONLY | O_CLOEXEC)
+        defer { close(read) }
+        for (place, byte) in [(9_999, 7), (10_000, 0), (1 << 30 - 1, 0), (1 << 30, 7), (1 << 30 + 9_999, 7)] {
+            buffer.removeAll()
+            _ = try FileSystem.read(read, atMost: 1, at: place, into: &buffer, path: copy)
+            #expect(buffer.bytes.first == UInt8(byte), "\(place)")
+        }
+    }
+
     @Test(arguments: ["fifo", "socket", "directory", "device", "dangling"])
     func `what is no regular file in the place of any segment of a log is refused at once`(kind: String) throws {
         for id in 0..<20 { try put("notes", "\(id)", "2") }

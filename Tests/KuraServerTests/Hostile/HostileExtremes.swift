@@ -27,6 +27,16 @@ struct HostileExtremes {
             }
         }
         addManifests()
+        for tag: UInt8 in [1, 2, 255] {
+            var tagged = file
+            tagged.messageTag = tag
+            add("frames of tag \(tag)", nil, tagged)
+        }
+        var empty = file
+        empty.parts.removeAll { if case .record = $0 { true } else { false } }
+        add("no records", nil, empty)
+        empty.parts.removeAll { if case .frame(BackupFormat.Payload.content.rawValue, _) = $0 { true } else { false } }
+        add("no records, and no contents", nil, empty)
     }
 
     /// Records of a kind have the same fields, and are judged alike.
@@ -78,7 +88,10 @@ struct HostileExtremes {
     /// Lists of attachments of a digest that is there.
     private static func lists(_ list: String) -> [[UInt8]] {
         guard let start = list.range(of: "\"bytes\":"), let end = list.range(of: ",\"digest\"") else { return [] }
-        let sizes = ["-1", "536870912", "536870913", "9223372036854775807", "9223372036854775808", "1e3", "01"].map {
+        let sizes = [
+            "-1", "0", "3", "67108864", "536870912", "536870913", "9223372036854775807", "9223372036854775808", "1e3",
+            "01",
+        ].map {
             text(list.replacingCharacters(start.upperBound..<end.lowerBound, $0))
         }
         let one = String(list.dropFirst().dropLast())
@@ -182,6 +195,11 @@ struct HostileExtremes {
         for position in [0, 32, 39, 40, 47, 48] where position < bytes.count {
             add("content byte \(position)") { _, bytes in bytes[position] ^= 0x80 }
         }
+        for (what, pieces) in HostileContent.orders(of: bytes) {
+            var file = file
+            file.parts.replaceSubrange(place...place, with: pieces)
+            self.add("\(kind): \(what)", nil, file)
+        }
     }
 
     // MARK: Places
@@ -213,7 +231,10 @@ struct HostileExtremes {
         for number in ["0", "1", "-1", "9007199254740992", "9223372036854775807", "18446744073709551615", "\"x\""] {
             add("manifest: rev \(number)", nil, file.saying(manifest: text.replacing(rev, with: "\"rev\":\(number)")))
         }
-        for extreme in ["createdAt", "schema", "documents", "settings", "models"] {
+        for extreme in [
+            "createdAt", "schema", "domains", "documents", "settings", "collections", "attachments", "namespaces",
+            "models",
+        ] {
             guard let start = text.range(of: "\"\(extreme)\":") else { continue }
             let end = text[start.upperBound...].firstIndex { $0 == "," || $0 == "}" } ?? text.endIndex
             for number in ["-9223372036854775808", "9223372036854775807", "0", "\"\\n\""] {

@@ -14,6 +14,8 @@ struct HostileFile {
 
     var magic: [UInt8]
     var parts: [Part] = []
+    /// What all frames but the last begin with.
+    var messageTag = BackupFormat.messageTag
 
     init(_ bytes: [UInt8]) throws {
         magic = Array(bytes[..<8])
@@ -54,7 +56,7 @@ struct HostileFile {
         let frames = frames
         for (position, frame) in frames.enumerated() {
             let isLast = position == frames.count - 1
-            let body = [isLast ? BackupFormat.finalTag : BackupFormat.messageTag] + frame
+            let body = [isLast ? BackupFormat.finalTag : messageTag] + frame
             chain = Self.digest([chain, body])
             file.append(UInt32(body.count + chain.count))
             file += body + chain
@@ -125,6 +127,33 @@ struct HostileFile {
         var file = self
         file.parts[manifest.place] = .frame(BackupFormat.Payload.manifest.rawValue, Array(text.utf8))
         return file
+    }
+}
+
+/// The pieces of a content, each free to be anything.
+enum HostileContent {
+    /// A piece of the content that a frame has whole. `total`: bytes in all, when it is to say others.
+    static func piece(of frame: [UInt8], _ range: Range<Int>, total: Int? = nil) -> HostileFile.Part {
+        var bytes = Array(frame[..<32])
+        bytes.append(UInt64(total ?? (frame.count - 48)))
+        bytes.append(UInt64(range.lowerBound))
+        bytes += frame[48 + range.lowerBound..<48 + range.upperBound]
+        return .frame(BackupFormat.Payload.content.rawValue, bytes)
+    }
+
+    /// The content of a frame in pieces that are not what a daemon writes, but for the first ones; it has four bytes at least.
+    static func orders(of frame: [UInt8]) -> [(String, [HostileFile.Part])] {
+        let size = frame.count - 48
+        func piece(_ range: Range<Int>) -> HostileFile.Part { Self.piece(of: frame, range) }
+        let whole = piece(0..<size)
+        return [
+            ("in two pieces", [piece(0..<2), piece(2..<size)]), ("twice", [whole, whole]),
+            ("with a gap", [piece(0..<2), piece(3..<size)]), ("swapped", [piece(2..<size), piece(0..<2)]),
+            ("cut off", [piece(0..<2)]), ("from the middle", [piece(2..<size)]),
+            ("overlapping", [piece(0..<3), piece(2..<size)]), ("begun anew", [piece(0..<2), whole]),
+            ("an empty piece", [piece(0..<2), piece(2..<2), piece(2..<size)]),
+            ("another size", [piece(0..<2), Self.piece(of: frame, 2..<size, total: size + 1)]),
+        ]
     }
 }
 

@@ -54,7 +54,9 @@ import Testing
                     continue
                 }
                 counts.unfit += 1
-                #expect(change.record == nil || change.record == record, "\(change.name): \(fault)")
+                // A document that goes leaves its list behind, which is at fault then.
+                let isStray = reason.contains("of a document that is not there")
+                #expect(change.record == nil || change.record == record || isStray, "\(change.name): \(fault)")
                 #expect(!reason.utf8.contains { $0 < 0x20 }, "\(change.name)")
                 continue
             }

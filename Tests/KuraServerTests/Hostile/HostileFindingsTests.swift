@@ -60,6 +60,36 @@ import Testing
         }
     }
 
+    /// Verifying, restoring, comparing and laying down refuse a file, for a reason that has these words.
+    private func expectRefusal(_ words: String, of hostile: HostileFile, isBundle: Bool) throws {
+        try write(hostile)
+        let ways: [() throws -> Void] =
+            isBundle
+            ? [{ _ = try SeedBundle(path) }]
+            : [
+                { _ = try BackupRestore.verify(path) }, { try BackupRestore.restore(path, into: target) },
+                { try compare() },
+            ]
+        for way in ways {
+            do {
+                try way()
+                Issue.record("it passes: \(words)")
+            } catch let fault as BackupFault { #expect(fault.description.contains(words), "\(fault)") }
+            #expect(TemporaryDaemon.names(directory.path)?.filter { $0.hasPrefix("target") } == [])
+        }
+    }
+
+    /// The place of the first content, and its frame.
+    private static func content(of file: HostileFile) throws -> (place: Int, frame: [UInt8]) {
+        var found: (place: Int, frame: [UInt8])?
+        for (place, part) in file.parts.enumerated() {
+            if case .frame(BackupFormat.Payload.content.rawValue, let frame) = part, found == nil {
+                found = (place, frame)
+            }
+        }
+        return try #require(found)
+    }
+
     /// As `backups.compare` reads the file.
     private func compare() throws {
         let configuration = StorageConfiguration(dataDirectory: directory.path + "/compared")
@@ -236,6 +266,135 @@ import Testing
         try write(file)
         #expect { try BackupRestore.restore(path, into: target) } throws: { "\($0)".contains("is not in it") }
         #expect(TemporaryDaemon.names(directory.path) == ["file"])
+    }
+
+    // MARK: Contents
+
+    @Test func `contents that do not come whole, once and in order are refused before anything is written`() throws {
+        for (file, isBundle) in [(backup, false), (bundle, true)] {
+            let (place, frame) = try Self.content(of: file)
+            let size = frame.count - 48
+            let orders = Dictionary(uniqueKeysWithValues: HostileContent.orders(of: frame))
+            var other = file
+            other.parts.replaceSubrange(place...place, with: try #require(orders["in two pieces"]))
+            try write(other)
+            if isBundle { _ = try SeedBundle(path) } else { _ = try BackupRestore.verify(path) }
+            for (name, words) in [
+                ("twice", "comes twice"), ("with a gap", "goes on at byte 3, and byte 2 is the next one"),
+                ("swapped", "goes on at byte 2, and byte 0 is the next one"),
+                ("cut off", "ends behind byte 2 of \(size)"),
+                ("from the middle", "goes on at byte 2, and byte 0 is the next one"),
+                ("overlapping", "goes on at byte 2, and byte 3 is the next one"),
+                ("begun anew", "goes on at byte 0, and byte 2 is the next one"),
+                ("an empty piece", "has a piece without bytes"),
+                ("another size", "has \(size + 1) bytes here, and \(size) in the piece before"),
+            ] {
+                var hostile = file
+                hostile.parts.replaceSubrange(place...place, with: try #require(orders[name], "\(name)"))
+                try expectRefusal(words, of: hostile, isBundle: isBundle)
+            }
+            var hostile = file
+            hostile.parts.remove(at: place)
+            try expectRefusal("is not in it", of: hostile, isBundle: isBundle)
+            hostile = file
+            var altered = frame
+            altered[altered.count - 1] ^= 1
+            hostile.parts[place] = .frame(BackupFormat.Payload.content.rawValue, altered)
+            try expectRefusal("has other bytes than its digest", of: hostile, isBundle: isBundle)
+            altered = frame
+            altered[0] ^= 1
+            hostile.parts[place] = .frame(BackupFormat.Payload.content.rawValue, altered)
+            try expectRefusal("is named by no list of attachments", of: hostile, isBundle: isBundle)
+        }
+    }
+
+    @Test func `what is wrong with a content is no matter when the manifest leaves it out`() throws {
+        let (number, frame) = try Self.content(of: backup)
+        var file = backup
+        file.parts[number] = HostileContent.piece(of: frame, 0..<2)
+        let digest = ContentDigest(Array(frame[..<32])).text
+        let item =
+            "{\"store\":\"documents\",\"scope\":\"\",\"name\":\"\(digest)\",\"count\":1,\"reason\":\"damaged\"}"
+        let text = file.manifest.text.replacing("\"attachments\":1", with: "\"attachments\":0")
+            .replacing("\"leftOut\":[", with: "\"leftOut\":[\(item)")
+        try write(file.saying(manifest: text))
+        try BackupRestore.restore(path, into: target)
+        // Of a content that is not whole nothing is kept.
+        let place = AttachmentFiles.path(
+            ContentDigest(Array(frame[..<32])), StorageConfiguration(dataDirectory: target))
+        #expect(!FileSystem.exists(place))
+    }
+
+    @Test func `a manifest that counts others than there are is refused`() throws {
+        for (file, isBundle) in [(backup, false), (bundle, true)] {
+            let text = file.manifest.text
+            let names =
+                ["domains", "settings", "collections", "documents", "attachments"]
+                + (isBundle ? ["namespaces", "models"] : [])
+            for name in names {
+                let members = text.split { $0 == "," || $0 == "{" || $0 == "}" }
+                let member = try #require(members.first { $0.hasPrefix("\"\(name)\":") })
+                let said = try #require(Int(member.split(separator: ":")[1]))
+                let hostile = file.saying(manifest: text.replacing(member, with: "\"\(name)\":\(said + 1)"))
+                try expectRefusal(
+                    "its manifest says \(said + 1) \(name), and it has \(said)", of: hostile, isBundle: isBundle)
+            }
+            var empty = file
+            empty.parts.removeAll {
+                switch $0 {
+                case .record, .frame(BackupFormat.Payload.content.rawValue, _): true
+                default: false
+                }
+            }
+            try expectRefusal("and it has 0", of: empty, isBundle: isBundle)
+        }
+    }
+
+    // MARK: Lists of attachments
+
+    @Test func `a list of attachments of a document that is not there is refused`() throws {
+        let words = "it lists attachments of a document that is not there"
+        try expectRefusal(words, of: { $0.isOf(.attachments, "notes", "1") }) { $0.key = Array("9".utf8) }
+        try expectRefusal(words, of: { $0.isOf(.attachments, "notes", "1") }) { $0.scope = Array("none".utf8) }
+        for (file, isBundle) in [(backup, false), (bundle, true)] {
+            let place = try #require(file.place(where: Self.isNote))
+            let list = try #require(file.place { $0.isOf(.attachments, "notes", "1") })
+            let deleted = file.changing(place) { $0.flags = BackupRecord.Flags.isDeleted.rawValue }
+            try expectRefusal(
+                "record \(file.number(at: list)) is not what a daemon writes: \(words)", of: deleted, isBundle: isBundle
+            )
+        }
+    }
+
+    @Test(arguments: ["0", "3", "67108864"])
+    func `a list that says another size than its content has is refused`(size: String) throws {
+        try expectRefusal(
+            "it says \(size) bytes of an attachment, and its content has 5",
+            of: { $0.isOf(.attachments, "notes", "1") }
+        ) {
+            let text = String(decoding: $0.value, as: UTF8.self)
+            $0.value = Array(text.replacing("\"bytes\":5", with: "\"bytes\":\(size)").utf8)
+        }
+    }
+
+    // MARK: Frames
+
+    @Test func `a file without its beginning is refused, and so is one with another tag than the two`() throws {
+        for (file, isBundle) in [(backup, false), (bundle, true)] {
+            let words = BackupFault.malformed.description
+            var hostile = file
+            let first = try #require(
+                file.parts.firstIndex {
+                    if case .frame(BackupFormat.Payload.beginning.rawValue, _) = $0 { true } else { false }
+                })
+            hostile.parts.remove(at: first)
+            try expectRefusal(words, of: hostile, isBundle: isBundle)
+            for tag: UInt8 in [1, 2, 4, 255] {
+                hostile = file
+                hostile.messageTag = tag
+                try expectRefusal(words, of: hostile, isBundle: isBundle)
+            }
+        }
     }
 
     // MARK: Recoveries

@@ -59,6 +59,36 @@ import Testing
                 + "\(restored) restored, \(served) of them served; SEED=\(Self.seed)")
         #expect(unfit > sample.count / 3)
     }
+
+    @Test func `a list of attachments of no document is refused, and so is one with another size than its content's`()
+        throws
+    {
+        let original = try HostileLog()
+        let descriptor = open(backup, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try original.backup.withBytes { try FileSystem.write(descriptor, $0, at: 0, path: backup) }
+        close(descriptor)
+        let stray = original.changing(.attachments) { $0.key = Array("none".utf8) }
+        let other = original.changing(.attachments) {
+            let text = String(decoding: $0.value, as: UTF8.self)
+            $0.value = Array(text.replacing("\"bytes\":5", with: "\"bytes\":6").utf8)
+        }
+        // Nobody has written to the document whose list is changed.
+        let alone = original.changing(.documents) {
+            if $0.key == Array("1".utf8), $0.scope == Array("notes".utf8) { $0.key = Array("2".utf8) }
+        }
+        for (log, words) in [
+            (stray, "(attachments/notes/none) is not what a daemon writes: it lists attachments of a document that is"),
+            (alone, "(attachments/notes/1) is not what a daemon writes: it lists attachments of a document that is"),
+            (other, "the log says 6 bytes of the content"),
+        ] {
+            #expect {
+                try restore(log, into: target)
+            } throws: {
+                "\($0)".contains(words)
+            }
+            #expect(!FileSystem.exists(target), "\(words)")
+        }
+    }
 }
 
 /// A backup, and the rows of the log that follow it.
@@ -157,6 +187,17 @@ private struct HostileLog {
     }
 
     // MARK: What is changed
+
+    /// The log with all changes of a store other ones.
+    func changing(_ store: Store, _ change: (inout Record) -> Void) -> HostileLog {
+        var log = self
+        for row in log.rows.indices {
+            for place in log.rows[row].records.indices where log.rows[row].records[place].store == store.rawValue {
+                change(&log.rows[row].records[place])
+            }
+        }
+        return log
+    }
 
     /// One field of one record of each kind at its extremes; rows and records in other places, twice or not at all.
     var changes: [(String, HostileLog)] {

@@ -21,6 +21,7 @@ import Testing
         var manifest = BackupManifest()
         manifest.epoch = "e"
         manifest.rev = 7
+        (manifest.counts.settings, manifest.counts.domains) = (records, records > 0 ? 1 : 0)
         manifest.leftOut = [
             .init(store: "documents", scope: Array("a\"b".utf8), name: Array("n".utf8), count: 2, reason: .marked)
         ]
@@ -69,13 +70,15 @@ import Testing
         func file(rev: UInt64, row: UInt64, manifestRev: UInt64) throws -> [UInt8] {
             let sink = MemorySink()
             let writer = try BackupWriter(to: sink, BackupLocks())
+            var manifest = BackupManifest()
+            manifest.rev = manifestRev
+            (manifest.counts.documents, manifest.counts.collections) = (1, 1)
+            try writer.write(.beginning) { manifest.append(to: &$0) }
             try with("scope", "key", "1") { (scope, key, value) throws(BackupFault) in
                 try writer.append(
                     BackupRecord(
                         store: .documents, rev: rev, version: 1, row: row, scope: scope, key: key, value: value))
             }
-            var manifest = BackupManifest()
-            manifest.rev = manifestRev
             try writer.write(.manifest) { manifest.append(to: &$0) }
             return sink.bytes
         }
