@@ -69,6 +69,9 @@ public struct Client: ~Copyable {
         }
     }
 
+    /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile; then it is `timedOut`.
+    package mutating func end(within milliseconds: Int32) { connection.end(within: milliseconds) }
+
     /// The oldest descriptor that has come with a reply and was not taken yet (`documents.attachment` with `as: "fd"`); nil when none has.
     /// The caller closes it.
     public mutating func takeDescriptor() -> Int32? { connection.takeDescriptor() }

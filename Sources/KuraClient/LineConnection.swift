@@ -13,6 +13,8 @@ import KuraSocket
 public struct LineConnection: ~Copyable {
     private let socket: Socket
     private let timeout: Int32
+    /// When nothing is sent or awaited any more, by `milliseconds()`.
+    private var deadline: Int64?
     /// Received and not handed out yet.
     private var received = ByteBuffer()
     /// Bytes of `received` that are known to hold no LF.
@@ -68,6 +70,9 @@ public struct LineConnection: ~Copyable {
     init(owning descriptor: Int32, timeoutMilliseconds: Int32? = nil) {
         self.init(Socket(owning: descriptor), timeoutMilliseconds: timeoutMilliseconds)
     }
+
+    /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile.
+    mutating func end(within milliseconds: Int32) { deadline = Self.milliseconds() + Int64(milliseconds) }
 
     /// What a failed connect(2) means to the one who asked.
     static func connectError(_ error: SystemError, path: String) -> ClientError {
@@ -172,9 +177,11 @@ public struct LineConnection: ~Copyable {
         var request = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
         let start = Self.milliseconds()
         while true {
-            let elapsed = Self.milliseconds() - start
-            let left = limit < 0 ? -1 : max(0, Int64(limit) - elapsed)
-            let slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
+            let now = Self.milliseconds()
+            if let deadline, now >= deadline { throw ClientError(.timedOut, "the daemon did not answer in time") }
+            let left = limit < 0 ? -1 : max(0, Int64(limit) - (now - start))
+            var slice = tick == nil ? left : left < 0 ? 100 : min(left, 100)
+            if let deadline { slice = slice < 0 ? deadline - now : min(slice, deadline - now) }
             // Safety: there is one of them.
             let count = unsafe poll(&request, 1, Int32(slice))
             if count > 0 { return }

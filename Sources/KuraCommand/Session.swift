@@ -153,6 +153,9 @@ struct Session: ~Copyable {
         }
     }
 
+    /// Nothing is sent or awaited for longer than this from now on, however much comes meanwhile.
+    mutating func end(within milliseconds: Int32) { client.end(within: milliseconds) }
+
     /// What came with the last reply; the caller closes it.
     mutating func takeDescriptor() -> Int32? { client.takeDescriptor() }
 

@@ -82,6 +82,15 @@ import Testing
         #expect(words("call", "secrets.unlock", "pass") == [])
     }
 
+    @Test func `a name that looks like an option is offered where it is none`() {
+        let names = ["-dash", "--json", "-", "-5", "plain"]
+        #expect(words("settings", "get", "app", "", stored: names) == ["-", "-5", "plain"])
+        #expect(words("settings", "get", "app", "--", "", stored: names) == names)
+        #expect(words("settings", "get", "app", "--", "--j", stored: names) == ["--json"])
+        #expect(words("settings", "get", "app", "--key", "", stored: names) == names)
+        #expect(words("settings", "get", "app", "--key=-d", stored: names) == ["--key=-dash"])
+    }
+
     @Test func `behind exec come another program's words`() {
         #expect(words("exec", "--env", "A=b/c", "ls", "--a") == ["command 4"])
         #expect(words("exec", "--", "l") == ["command 3"])
@@ -97,6 +106,36 @@ import Testing
         #expect(server.requests == [#"settings.list {"domain":"app","prefix":"th","limit":200}"#])
         let absent = CapturedConsole().run("completions", "next", "--socket", "/nonexistent", "docs", "list", "")
         #expect(absent.output == "words\n" && absent.errors == "" && absent.status == .done)
+        let many = (0..<300).map { #"{"domain":"d\#($0)"}"# }.joined(separator: ",")
+        let crowd = FakeServer { [$0.result(#"{"scopes":[\#(many)]}"#)] }
+        let first = CapturedConsole().run("completions", "next", "--socket", crowd.path, "settings", "get", "")
+        #expect(first.output.split(separator: "\n").count == 201)
+    }
+
+    @Test func `a daemon that talks on and does not answer is not waited for`() throws {
+        guard Shell.has("python3") else {
+            print("skipped: python3 is not installed; 'scripts/bootstrap test' installs it")
+            return
+        }
+        let outcome = try Shell.run(
+            """
+            work=$(mktemp -d); cd "$work"
+            python3 - 2>/dev/null <<'PY' &
+            import socket, time
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind("kura.sock")
+            listener.listen()
+            connection = listener.accept()[0]
+            while True:
+                connection.sendall(b'{"jsonrpc":"2.0","method":"progress","params":{}}\\n')
+                time.sleep(0.1)
+            PY
+            server=$!
+            trap 'kill $server 2>/dev/null; wait $server 2>/dev/null; rm -rf "$work"' EXIT
+            for _ in {1..3000}; do [[ -S kura.sock ]] && break; sleep 0.01; done
+            timeout 60 kura completions next --socket kura.sock settings get '' 2>&1
+            """)
+        #expect(outcome.status == 0 && outcome.output == "words\n", "\(outcome)")
     }
 }
 
@@ -140,6 +179,15 @@ import Testing
         ("kura exec --env A=b/c -- printen", "v "), ("kura exec --setting A=app/theme ls back", "up.kurabackup "),
     ]
 
+    /// The same with quotes, for bash and zsh: what is added goes on with the one that is open, and closes it.
+    private static let quoted: [(typed: String, added: String)] = [
+        (#"kura settings list "my"#, #" app" "#), ("kura settings list 'my", " app' "),
+        (#"kura settings get "my app" s"#, "ize "), (#"kura settings get it\'s s"#, "ize "),
+        (#"kura settings get "it's" s"#, "ize "), (#"kura settings get odd a"#, #"\\b\$\(touch\ pwned\) "#),
+        (#"kura settings get odd "a"#, #"\\b\$(touch pwned)" "#), ("kura settings get odd 'a", #"\b$(touch pwned)' "#),
+        (#"kura settings list \~h"#, "ome "), (#"kura restore "back"#, #"up.kurabackup" "#),
+    ]
+
     /// A directory with a daemon, something in it, and some files; `$KURA_SCRIPT` is the shell's script.
     private static func place(_ shell: String) -> String {
         """
@@ -147,6 +195,8 @@ import Testing
         export HOME=$work
         mkdir folder; touch backup.kurabackup
         kura -q settings put app theme dark; kura -q settings put 'my app' size 3; kura -q docs put countries JP 1
+        kura -q settings put "it's" size 3; kura -q settings put '~home' size 3
+        kura -q settings put odd 'a\\b$(touch pwned)' 1
         kura completions \(shell) >_kura
 
         """
@@ -181,6 +231,7 @@ import Testing
     /// - Throws: when a script cannot be run.
     private func type(_ shell: String, setup: String, command: String) throws {
         guard Self.isThere(shell), Self.isThere("python3") else { return }
+        let cases = Self.cases + Self.quoted
         let outcome = try Shell.run(
             """
             \(Self.place(shell))
@@ -189,13 +240,14 @@ import Testing
             PY
             \(setup)
             cat >lines <<'LINES'
-            \(Self.cases.map(\.typed).joined(separator: "\n"))
+            \(cases.map(\.typed).joined(separator: "\n"))
             LINES
             python3 typist.py \(command) <lines 2>&1
+            [[ ! -e pwned ]] || echo 'a name was run'
             """)
         let shown = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-        try #require(shown.count == Self.cases.count, "\(outcome.output)")
-        for (found, wanted) in zip(shown, Self.cases) { #expect(found == wanted.typed + wanted.added, "\(shell)") }
+        try #require(shown.count == cases.count, "\(outcome.output)")
+        for (found, wanted) in zip(shown, cases) { #expect(found == wanted.typed + wanted.added, "\(shell)") }
     }
 
     @Test func `bash completes what is typed`() throws {
@@ -262,5 +314,32 @@ import Testing
             if word.last == " " { word.removeLast() }
             #expect(candidates == [String(word)], "\(wanted.typed)")
         }
+    }
+
+    @Test func `fish completes what has quotes`() throws {
+        guard Self.isThere("fish") else { return }
+        let outcome = try Shell.run(
+            #"""
+            \#(Self.place("fish"))
+            touch 'my file'
+            cat >lines.fish <<'LINES'
+            source ./_kura
+            complete -C 'kura settings list "my'
+            complete -C 'kura settings list \'my'
+            complete -C 'kura settings get my\\ app s'
+            complete -C 'kura settings get odd "a'
+            complete -C 'kura restore \'my'
+            complete -C 'kura restore --identity=my\\ f'
+            # fish would put a home in its place.
+            complete -C 'kura settings list ' | string match '~*'
+            complete -C 'kura settings list \\~'
+            LINES
+            XDG_CONFIG_HOME=$work fish lines.fish
+            """#)
+        let shown = outcome.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+        #expect(
+            shown == [
+                "my app", "my app", "size", #"a\b$(touch pwned)"#, "my file", "--identity=my file", "~home",
+            ])
     }
 }

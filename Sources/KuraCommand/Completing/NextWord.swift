@@ -62,11 +62,16 @@ struct NextWord {
             pending = nil
         } else if word == "--", !isBehindDashes {
             isBehindDashes = true
-        } else if !isBehindDashes, word.hasPrefix("-"), word.count > 1, word.dropFirst().first?.isNumber != true {
+        } else if !isBehindDashes, Self.isOption(word) {
             take(option: word)
         } else {
             take(argument: word, at: index)
         }
+    }
+
+    /// `-` is standard input and `-5` a number.
+    private static func isOption(_ word: String) -> Bool {
+        word.hasPrefix("-") && word.count > 1 && word.dropFirst().first?.isNumber != true
     }
 
     private mutating func take(option word: String) {
@@ -150,11 +155,10 @@ struct NextWord {
             let used = before.split(separator: ",").map(String.init)
             return .words(chosen(names.filter { !used.contains($0) }.map { (head + before + $0, "") }))
         case .names(let wanted):
-            return .words(
-                chosen(
-                    stored(wanted, value, given.filter { ["socket", "peer-uid"].contains($0.name) }).map {
-                        (head + $0, "")
-                    }))
+            var names = stored(wanted, value, given.filter { ["socket", "peer-uid"].contains($0.name) })
+            // Where options may stand, a name that looks like one would be taken for it; behind `--` it is none.
+            if head.isEmpty, pending == nil, !isBehindDashes { names.removeAll(where: Self.isOption) }
+            return .words(chosen(names.map { (head + $0, "") }))
         }
     }
 

@@ -40,7 +40,7 @@ struct StoredNames {
         self.member = member
     }
 
-    /// Longest silence of the daemon: somebody waits with a finger on the key.
+    /// Longest time until the daemon is connected, and until it has answered: somebody waits with a finger on the key.
     private static let timeoutMilliseconds: Int32 = 1000
     private static let limit = 200
 
@@ -58,13 +58,14 @@ struct StoredNames {
             let object = JSONObject(result)
         else { return [] }
         let names = listing.items(of: object).compactMap { JSONObject($0)?.string(member) }
-        return names.filter { $0 == Visible.line($0) && $0.hasPrefix(prefix) }
+        return Array(names.lazy.filter { $0 == Visible.line($0) && $0.hasPrefix(prefix) }.prefix(Self.limit))
     }
 
     private func ask(
         _ parameters: [UInt8], _ options: GlobalOptions, _ console: Console
     ) throws(Failure) -> [UInt8] {
         var session = try Session.open(options, console, timeoutMilliseconds: Self.timeoutMilliseconds)
+        session.end(within: Self.timeoutMilliseconds)
         return try session.result(verb.method, parameters)
     }
 }
