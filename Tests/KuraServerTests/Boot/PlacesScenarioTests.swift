@@ -190,7 +190,8 @@ import Testing
         #expect(try daemon.run(["--data-dir", daemon.data, "--socket", daemon.socket]) == 2)
         #expect(!daemon.log.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
         let told = daemon.log.split(separator: "\n").last { $0.contains("which is not followed: rm ") }
-        let reason = try #require(try JSON(String(try #require(told)))["reason"]?.text)
+        let line = try JSON(String(try #require(told)))
+        let reason = try #require(line["reason"]?.text)
         let start = try #require(reason.firstRange(of: "not followed: ")?.upperBound)
         TemporaryDaemon.write(String(reason[start...]), to: daemon.root + "/command")
         #expect(shell("cd \(daemon.root) && bash command") == 0, "\(reason)")
