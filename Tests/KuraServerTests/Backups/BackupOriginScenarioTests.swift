@@ -177,8 +177,8 @@ import Testing
             try other.start()
             let reader = try other.connect()
             func value(_ account: String) throws -> String? {
-                try reader.call("secrets.get", "{\"service\":\"mail\",\"account\":\"\(account)\"}")["result"]?["secret"]?
-                    .text
+                let reply = try reader.call("secrets.get", "{\"service\":\"mail\",\"account\":\"\(account)\"}")
+                return reply["result"]?["secret"]?.text
             }
             #expect(try value("eve") == (at == "newest" ? "after" : "before"), "\(name) \(at) \(other.log)")
             #expect(try value("ada") == "one", "\(name) \(at)")

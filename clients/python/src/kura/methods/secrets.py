@@ -353,15 +353,15 @@ class SecretsStatusResult(_SecretsStatusResult, total=False):
     # True: `keys/root.key` is there and no slot needs it. It goes when the secrets are unlocked; where
     # `keys/slots.json` is an older one, bring the newer one back before.
     rootKeyUnneeded: bool
-    # True: `keys/host.key` has not 32 bytes, or cannot be read: what is `deviceOnly` answers `integrity` until a start
-    # finds the right one.
+    # True: `keys/host.key` has not 32 bytes, or cannot be read: what is `deviceOnly` answers `integrity` until a
+    # start finds the right one.
     hostKeyUnusable: bool
     # Whether what is on the disk is what was written; left out while sealed.
     integrity: Literal["checking", "whole", "damaged"]
     # What the chain over all changes has come to: 64 hexadecimal digits. Whoever noted one elsewhere can tell that
-    # the directory was not set back behind it.
+    # the directory was not set back behind it. Left out for who may not list all secrets.
     chainHead: str
-    # Changes in the chain.
+    # Changes in the chain; left out with `chainHead`.
     chainLength: int
     # While secrets are sealed anew after a rotation.
     rewrapping: SecretsStatusResultRewrapping
@@ -629,7 +629,8 @@ class SecretsAuditResultRecords(_SecretsAuditResultRecords, total=False):
     # How often, when more than once.
     count: int
     # The error's kind, when it was not done. `lost`, of `secrets.audit`: so many records found no room while the
-    # secrets were sealed; `missing`: the newest change had no record at a start.
+    # secrets were sealed; `missing`: the newest change had no record at a start; `accepted`: a repair has accepted
+    # the audit as it was, which is not as it was written.
     refused: str
     # What the client called itself.
     client: str
@@ -668,8 +669,9 @@ class SecretsAuditVerifyResult(_SecretsAuditVerifyResult, total=False):
     firstBroken: int
     # What is wrong. `record`: that one; `head`: the row of the audit's head; `dropped`: all of the audit is gone;
     # `setBack`: it ends before what the secrets know of; `secretsSetBack`: the secrets end before what it knows of;
-    # `unbound`: the record that tells where it ends is lost.
-    reason: Literal["record", "head", "dropped", "setBack", "secretsSetBack", "unbound"]
+    # `beyond`: something lies behind the newest record that the secrets know of; `unbound`: the record that tells
+    # where it ends is lost, or does not fit the services.
+    reason: Literal["record", "head", "dropped", "setBack", "secretsSetBack", "beyond", "unbound"]
     # What all records have come to: noted elsewhere it tells whether the audit was set back as a whole.
     head: str
     # Where the next page starts; absent at the end.
