@@ -62,12 +62,13 @@ class Batch:
         self.tests = tests
         self.process = None
 
-    def start(self, bundle, skips, directory, number):
-        names = "|".join(re.escape(suite) for suite in self.suites)
+    def start(self, bundle, skips, directory, number, is_part):
+        # Of some suites only these tests were asked for.
+        names = "|".join(re.escape(name) for name in (self.tests if is_part else [f"{suite}/" for suite in self.suites]))
         self.events_path = directory / f"{number}.events"
         self.output_path = directory / f"{number}.out"
         self.events_path.touch()
-        command = [bundle, *COMMON, "--no-parallel", "--filter", f"^({names})/"]
+        command = [bundle, *COMMON, "--no-parallel", "--filter", f"^({names})"]
         for skip in skips:
             command += ["--skip", skip]
         command += ["--event-stream-version", "0", "--event-stream-output-path", str(self.events_path)]
@@ -163,7 +164,7 @@ class Run:
             while waiting or running:
                 while waiting and len(running) < self.options.jobs:
                     batch = waiting.pop(0)
-                    batch.start(self.options.bundle, self.options.skip, Path(directory), number)
+                    batch.start(self.options.bundle, self.options.skip, Path(directory), number, bool(self.options.filter))
                     number += 1
                     running.append(batch)
                 time.sleep(0.05)
@@ -181,7 +182,7 @@ class Run:
 
     def note(self, batch, event):
         kind, test = event["kind"], event.get("testID", "")
-        is_test = "/" in test
+        is_test = ".swift:" in test
         if kind == "testStarted" and is_test:
             batch.current, batch.began = test, time.monotonic()
             batch.instant = event["instant"]["absolute"]

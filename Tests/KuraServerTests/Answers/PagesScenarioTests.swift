@@ -31,6 +31,8 @@ import Testing
     private static func make(_ daemon: TemporaryDaemon) throws -> Client {
         let client = try daemon.connect()
         try client.result("documents.configure", "{\"collection\":\"s\",\"searchFields\":[\"t\"]}")
+        // From here on each change keeps the search up.
+        try client.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":60000}")
         return client
     }
 
