@@ -81,6 +81,8 @@ public func geteuid() -> uid_t { 0 }
 public func getpagesize() -> Int32 { 16384 }
 
 // sys/stat.h, sys/mman.h
+public var S_IFMT: mode_t { 0o170000 }
+public var S_IFREG: mode_t { 0o100000 }
 public struct stat {
     public var st_mode: mode_t = 0
     public var st_size: off_t = 0
