@@ -169,7 +169,8 @@ struct RecordGuard {
         }
         // The body that a deleted document can be brought back with, or a blank where there is none.
         guard !record.value.isEmpty, !record.value.elementsEqual(DocumentsStore.givenUp) else { return }
-        guard !record.flags.contains(.keepsBody), !record.store.isResident else {
+        // The log keeps the sealed names of a secret that was deleted.
+        guard !record.flags.contains(.keepsBody), !record.store.isResident || record.store == .secrets else {
             throw RecordUnfit("it is deleted, and has a value")
         }
         try checkValue(record)
