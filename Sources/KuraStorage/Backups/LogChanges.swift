@@ -71,8 +71,9 @@ public struct LogChanges: Sendable {
             var salvage = LogSalvage(
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
-            salvage.visit = { record, at in
-                unfit = unfit ?? records.problem(record, at: at)
+            salvage.visit = { record, row in
+                unfit = unfit ?? records.problem(record, at: row.at) ?? Self.problem(record, row, behind: added.rev)
+                added.rev = max(added.rev, record.rev)
                 if record.store.isSealed { added.hasSecrets = true }
                 if let epoch = SecretRecords.epoch(of: record) { added.keyEpoch = max(added.keyEpoch, epoch) }
                 lists.note(record)
@@ -82,6 +83,11 @@ public struct LogChanges: Sendable {
             try FileSystem.removeDirectory(scratch)
         } catch { throw BackupFault(error) }
         if let unfit = unfit ?? lists.problem { throw .refused(unfit) }
+        guard added.rev == saved else {
+            throw .refused(
+                "the log is not what a daemon writes: it says that it goes to revision \(saved), and its last change is of \(added.rev)"
+            )
+        }
         if saved < rev ?? newest {
             let reason = reports.first.map { " (\($0))" } ?? ""
             throw .refused(
@@ -96,8 +102,15 @@ public struct LogChanges: Sendable {
         for list in lists.lists.values {
             for attachment in list.attachments { try copy(attachment, to: configuration) }
         }
-        added.rev = saved
         return added
+    }
+
+    /// Why a change cannot follow what comes before it, or not in its row: no start would take it. Nil when it can.
+    private static func problem(_ record: LogRecord, _ row: SegmentRow, behind rev: UInt64) -> String? {
+        let follows = record.rev == rev || record.rev == rev + 1 || RelaxedDurability.raises(record, from: rev)
+        guard !follows || record.rev > row.rev else { return nil }
+        return
+            "the change of revision \(record.rev) is not what a daemon writes: it follows revision \(rev), in a row that ends with \(row.rev)"
     }
 
     /// What lies in a segment's place and is no file, or has more than a segment: what it hides cannot be told, so nobody may take the log
