@@ -63,6 +63,8 @@ public struct LogChanges: Sendable {
         var added = Added(rev: manifest.rev)
         let records = RecordGuard(.log)
         var unfit: String?
+        // The row under way, and the revision up to which it has been seen.
+        var place: (row: UInt64, rev: UInt64) = (0, 0)
         var reports: [String] = []
         let saved: UInt64
         let newest: UInt64
@@ -72,7 +74,11 @@ public struct LogChanges: Sendable {
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
             salvage.visit = { record, row in
-                unfit = unfit ?? records.problem(record, at: row.at) ?? Self.problem(record, row, behind: added.rev)
+                if place.row != row.rev { place = (row.rev, row.previous) }
+                unfit = unfit ?? Self.problem(record, row, behind: place.rev)
+                place.rev = max(place.rev, record.rev)
+                guard record.rev > manifest.rev else { return }
+                unfit = unfit ?? records.problem(record, at: row.at)
                 added.rev = max(added.rev, record.rev)
                 if record.store.isSealed { added.hasSecrets = true }
                 if let epoch = SecretRecords.epoch(of: record) { added.keyEpoch = max(added.keyEpoch, epoch) }

@@ -9,7 +9,7 @@ struct LogSalvage {
     private let report: (String) -> Void
     /// What is newer is left out.
     private let limit: UInt64
-    /// Sees each change that is copied, and its row.
+    /// Sees each change of the rows that are copied, also what the start state has, and its row.
     var visit: (LogRecord, SegmentRow) -> Void = { _, _ in }
     /// Changes that a damaged log has lost are passed over; else the first one that is missing ends the copy.
     var passesOverLoss = false
@@ -124,7 +124,7 @@ struct LogSalvage {
         let part = row.records.extracting(0..<end.bytes)
         var offset = 0
         while let record = try LogRecord.next(in: part, at: &offset) {
-            if record.rev > savedRev { visit(record, row) }
+            visit(record, row)
         }
         guard end.bytes > 0 else { return false }
         var row = row
