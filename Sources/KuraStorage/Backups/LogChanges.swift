@@ -78,7 +78,7 @@ public struct LogChanges: Sendable {
                 unfit = unfit ?? Self.problem(record, row, behind: place.rev)
                 place.rev = max(place.rev, record.rev)
                 guard record.rev > manifest.rev else { return }
-                unfit = unfit ?? records.problem(record, at: row.at)
+                unfit = unfit ?? Self.problem(record, row, behind: added.rev) ?? records.problem(record, at: row.at)
                 added.rev = max(added.rev, record.rev)
                 if record.store.isSealed { added.hasSecrets = true }
                 if let epoch = SecretRecords.epoch(of: record) { added.keyEpoch = max(added.keyEpoch, epoch) }
