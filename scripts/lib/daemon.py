@@ -1,0 +1,117 @@
+"""The daemon as a child process, on a directory of its own. `$KURAD` is the program."""
+
+import os
+import signal
+import subprocess
+import time
+
+from client import Connection, Gone
+
+
+class StartFailed(Exception):
+    """The daemon did not become ready."""
+
+
+class Daemon:
+    """One data directory's daemon, started and stopped as often as is needed.
+
+    `work` gets the socket, the log and the list of process ids; `data` may lie elsewhere. `options` are words of kurad's
+    command line, `prefix` words before it (`faketime`), `environment` what it finds in its environment besides.
+    """
+
+    def __init__(self, work, data=None, options=(), prefix=(), environment=None):
+        self.work = work
+        self.data = data or os.path.join(work, "data")
+        # Paths of Unix sockets are short; the data directory may be on a file system that is about to die.
+        self.socket = os.path.join(work, "s")
+        self.log = os.path.join(work, "kurad.log")
+        self.options = list(options)
+        self.prefix = list(prefix)
+        self.environment = dict(environment or {})
+        self.process = None
+        # Seconds that each start took.
+        self.starts = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def launch(self, faults=""):
+        """Starts the process without waiting for anything."""
+        environment = {**os.environ, **self.environment, "KURA_FAULTS": faults}
+        command = [*self.prefix, os.environ["KURAD"], "--data-dir", self.data, "--socket", self.socket, *self.options]
+        with open(self.log, "ab") as log:
+            self.logged = log.tell()
+            log.write(f"--- start {faults}\n".encode())
+            log.flush()
+            # In a group of its own: Ctrl-C is for the script, which then stops it.
+            self.process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
+        with open(os.path.join(self.work, "pids"), "a") as pids:
+            pids.write(f"{self.process.pid}\n")
+
+    def start(self, faults="", timeout=30.0):
+        """Starts the process and waits until it answers a ping; returns itself."""
+        begun = time.monotonic()
+        self.launch(faults)
+        while True:
+            if self.process.poll() is not None:
+                raise StartFailed(f"exit {self.process.returncode}: {self.last_words()}")
+            if time.monotonic() - begun > timeout:
+                raise StartFailed(f"not ready in {timeout} s: {self.last_words()}")
+            try:
+                with self.connect(timeout) as connection:
+                    connection.call("storage.ping")
+                self.starts.append(time.monotonic() - begun)
+                return self
+            except Gone:
+                time.sleep(0.002)
+            except TimeoutError as error:
+                raise StartFailed(f"no answer to ping in {timeout} s: {self.last_words()}") from error
+
+    def connect(self, timeout=30.0):
+        return Connection(self.socket, timeout)
+
+    def kill(self):
+        """kill -9; returns whether the process was still alive."""
+        if self.process is None:
+            return False
+        was_alive = self.process.poll() is None
+        if was_alive:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        return was_alive
+
+    def stop(self, timeout=30.0):
+        """SIGTERM; returns the exit status, or None when the process still runs after `timeout` seconds."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def wait(self, timeout):
+        """The exit status (negative: signal), or None when the process still runs after `timeout` seconds."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def resident(self):
+        """Its memory, in bytes."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return next(int(row.split()[1]) << 10 for row in status if row.startswith("VmRSS"))
+
+    def descriptors(self):
+        """How many descriptors it has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def lines(self):
+        """What it has logged since its last start."""
+        with open(self.log, "rb") as log:
+            log.seek(self.logged)
+            return log.read().decode(errors="replace").splitlines()
+
+    def last_words(self, count=4):
+        with open(self.log, "rb") as log:
+            log.seek(max(0, os.path.getsize(self.log) - 16384))
+            return "\n" + b"\n".join(log.read().splitlines()[-count:]).decode(errors="replace")
