@@ -22,10 +22,10 @@ public enum TerminalText {
 
     private static let secret = String(UInt64.random(in: 0 ... .max), radix: 36)
     private static let opening = Array("\u{1B}\(secret)".utf8)
-    /// What a program of ours sets colours with (ECMA-48, SGR).
+    /// The colour codes that our programs use: SGR of ECMA-48.
     private static let styles = ["0", "1", "2", "31", "32"].map { Array("[\($0)m".utf8) }
 
-    /// Marks become colours, and everything else stays: for what is no terminal.
+    /// Turns marks into colour codes and leaves all other bytes as they are: for output that is not a terminal.
     public static func coloured(_ bytes: [UInt8]) -> [UInt8] {
         bytes.contains(0x1B) ? coloured(bytes) { Array($0) } : bytes
     }

@@ -80,7 +80,7 @@ public struct JSONObject: Sendable {
         self[name].flatMap { JSONObject($0) }
     }
 
-    /// What a number's text stands for; nil when it is no whole number, or one beyond 2^53 − 1.
+    /// The integer that a JSON number spells; nil when it has a fraction or lies beyond ±(2^53 − 1).
     public static func integer(_ text: [UInt8]) -> Int64? {
         guard let first = text.first,
             first == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),

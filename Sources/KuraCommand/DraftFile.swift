@@ -79,7 +79,7 @@ struct DraftFile: ~Copyable {
         return (descriptor, .named(name, place))
     }
 
-    // MARK: What is no file
+    // MARK: Paths that name no regular file
 
     /// Whether a path stands for standard output.
     static func namesStandardOutput(_ path: String) -> Bool { number(namedBy: path) == STDOUT_FILENO }
@@ -126,7 +126,7 @@ struct DraftFile: ~Copyable {
         return descriptor
     }
 
-    /// What stands in a file's place; nil for a file, and for a link that leads to one or to nothing.
+    /// The word for what a path names instead of a regular file; nil for a regular file or a symbolic link.
     private static func word(_ mode: mode_t) -> String? {
         switch mode & S_IFMT {
         case S_IFREG, S_IFLNK: nil

@@ -251,7 +251,7 @@ extension Link {
 
     private func refused(_ subscription: Subscription, _ error: KuraError) {
         subscription.isBegun = false
-        // Who has named no revision is not asked again at once: it would be answered the same.
+        // A subscription without a revision would be refused again for the same reason.
         let hasNamedRev = subscription.rev != nil && subscription.missed == nil
         switch error.kind {
         case .epochChanged where hasNamedRev: subscription.missed = .epochChanged

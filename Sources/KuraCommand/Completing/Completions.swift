@@ -22,8 +22,8 @@ enum Completions {
         }
     }
 
-    /// bash takes `=` and `:` for ends of words: the pieces are put together again, and what it has already is cut off the answers.
-    /// What it puts in their place it takes as it is: the answers need quotes of their own, and others where one is open.
+    /// bash splits words at `=` and `:`. The script joins the pieces, and cuts from each answer the part that bash already has.
+    /// bash inserts answers without quoting them, so the script quotes them itself, in the style of a quote that is still open.
     private static let bash = """
         # Completion of kura for bash, made by 'kura completions bash'.
 

@@ -157,7 +157,7 @@ struct TopScreen {
         return rate > 0 && rate < 10 ? tenths(rate) : grouped(whole(rate.rounded()))
     }
 
-    /// Without what is behind the point. What has come within a moment may be more in a second than there are numbers for.
+    /// The value without its fraction, within ±10^18: a rate over a very short time may exceed every integer.
     private static func whole(_ value: Double) -> Int64 { Int64(min(max(value, -1e18), 1e18)) }
 
     static func tenths(_ value: Double) -> String {

@@ -61,11 +61,11 @@ final class AccessControl {
         return admission
     }
 
-    /// Whether a user in a role has these verbs on a scope now, wherever the user came in: not when the role is another one's by now.
+    /// Whether the rules of this moment still give the user this role, and the role these verbs on the scope.
     func allows(
         _ verbs: Verbs, _ store: Method.Store, _ scope: Bytes, group: AccessGroup, role name: String, uid: UInt32
     ) -> Bool {
-        // Who was passed in as a descriptor came in by none.
+        // A connection that was passed in as a descriptor belongs to no socket.
         guard rules.sockets.isEmpty || rules.gives(name, to: uid) else { return false }
         if name == AccessRules.admin { return true }
         guard let role = rules.roles[name] else { return false }

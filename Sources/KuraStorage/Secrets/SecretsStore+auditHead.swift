@@ -335,14 +335,7 @@ extension SecretsStore {
         func remove(_ old: ItemRef) throws(StoreError) {
             // Its revision and its row's number may be made up.
             scope.nextRow = max(scope.nextRow, old.pointee.row &+ 1)
-            try ledger.stage(
-                scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
-                newBytes: 0, mayRepeat: true
-            ) { item in
-                item.pointee.row = old.pointee.row
-                item.pointee.version = old.pointee.version &+ 1
-                item.pointee.writesBody = true
-            }
+            try stageRemoval(of: old, in: scope)
         }
         makeBlockKey(number + 1)
         if let old = try findVersion(scope), !old.isTombstone { try remove(old) }

@@ -80,6 +80,11 @@ extension SecretsStore {
     func stageRemoval(of number: UInt32, _ place: Place) throws(StoreError) {
         makeVersionKey(rowKey.bytes, number)
         guard let scope = values(of: place.scope), let old = try findVersion(scope), !old.isTombstone else { return }
+        try stageRemoval(of: old, in: scope)
+    }
+
+    /// Stages that the row whose key is in `versionKey` is gone.
+    func stageRemoval(of old: ItemRef, in scope: Scope) throws(StoreError) {
         try ledger.stage(
             scope, key: versionKey.bytes, value: Bytes(), isTombstone: true, old: old, oldBytes: old.value.count,
             newBytes: 0, mayRepeat: true
