@@ -36,10 +36,15 @@ extension ByteBuffer {
         reserve(utf8.count + 2)
         append(UInt8(ascii: "\""))
         var start = 0
-        for (position, byte) in utf8.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-            append(Bytes(rebasing: utf8[start..<position]))
-            appendEscape(of: byte)
-            start = position + 1
+        var position = 0
+        while position < utf8.count {
+            let byte = utf8[position]
+            if byte < 0x20 || byte == 0x22 || byte == 0x5C {
+                append(Bytes(rebasing: utf8[start..<position]))
+                appendEscape(of: byte)
+                start = position + 1
+            }
+            position += 1
         }
         append(Bytes(rebasing: utf8[start...]))
         append(UInt8(ascii: "\""))

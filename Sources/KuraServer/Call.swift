@@ -350,8 +350,8 @@ final class ServerFacts {
     let version: String
     let limits: ServerLimits
     let profile: String
-    /// What `rpc.discover` answers. Made when it is asked for first: a daemon does so as it starts, one inside of a test that nobody asks never does.
-    private(set) lazy var openRPC = OpenRPC.document(table, version: version)
+    /// The result of `rpc.discover`, on one line. It is made for the first request: milliseconds that most daemons never spend.
+    private(set) lazy var openRPC = OpenRPC.compactDocument(table, version: version)
     private let table: MethodTable
     let importRoots: ImportRoots
     /// In the order of the method table.

@@ -108,8 +108,6 @@ public enum Daemon {
             _ = storage.assumeIsolated { $0.close() }
             throw error
         }
-        // The first who asks for it is not to wait, nor whoever comes behind.
-        _ = server.facts.openRPC
         server.facts.backupsKeep = configuration.backupsKeep
         if let every = configuration.backupsEvery {
             server.facts.backupHealth.every = every

@@ -13,7 +13,7 @@ enum SessionHandlers {
     ]
 
     static func discover(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {
-        call.server.openRPC.withBytes { JSONText.compact($0, into: &out) }
+        call.server.openRPC.withBytes { out.append($0) }
     }
 
     static func ping(_ call: Call, _ out: inout ByteBuffer, _ storage: isolated Storage) throws(Refusal) {

@@ -61,15 +61,9 @@ enum DirectoryScan {
     static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool { place(of: text, in: contents) != nil }
 
     static func place(of text: [UInt8], in contents: Bytes) -> Int? {
-        var position = 0
-        while let found = contents.firstIndex(of: text[0], from: position) {
-            if contents.count - found >= text.count,
-                text.withBytes({ contents.extracting(found..<found + text.count).equals($0) })
-            {
-                return found
-            }
-            position = found + 1
+        guard let start = contents.baseAddress, let found = memmem(start, contents.count, text, text.count) else {
+            return nil
         }
-        return nil
+        return UnsafeRawPointer(found) - start
     }
 }
