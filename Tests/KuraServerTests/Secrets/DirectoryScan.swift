@@ -60,10 +60,15 @@ enum DirectoryScan {
 
     static func contains(_ contents: Bytes, _ text: [UInt8]) -> Bool { place(of: text, in: contents) != nil }
 
+    private typealias Search =
+        @convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeRawPointer?
+    /// glibc's memmem, which its Swift module leaves out.
+    private static let memmem = unsafeBitCast(dlsym(nil, "memmem"), to: Search.self)
+
     static func place(of text: [UInt8], in contents: Bytes) -> Int? {
         guard let start = contents.baseAddress, let found = memmem(start, contents.count, text, text.count) else {
             return nil
         }
-        return UnsafeRawPointer(found) - start
+        return found - start
     }
 }
