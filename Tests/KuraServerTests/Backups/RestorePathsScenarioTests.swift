@@ -95,8 +95,14 @@ import Testing
             guard index == 0 else {
                 defer { isDone.withLock { $0 = true } }
                 for _ in 0..<20 {
-                    _ = try? BackupRestore.restore(file, into: target)
-                    FileTree.remove(target)
+                    let restored = try? BackupRestore.restore(file, into: target)
+                    guard FileTree.names(target)?.contains("inner") == true else {
+                        FileTree.remove(target)
+                        continue
+                    }
+                    // What was put into the directory's place got its name, and the restore says so.
+                    #expect(restored == nil)
+                    rename(target, victim)
                 }
                 return
             }
