@@ -13,16 +13,7 @@ import Testing
     /// Stops the daemon's threads where they are, until SIGCONT.
     private func stop() throws {
         Glibc.kill(daemon.pid, SIGSTOP)
-        let deadline = now() + 30
-        func isStopped() -> Bool {
-            (TemporaryDaemon.names("/proc/\(daemon.pid)/task") ?? []).allSatisfy { task in
-                let text = TemporaryDaemon.contents("/proc/\(daemon.pid)/task/\(task)/stat") ?? []
-                let words = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
-                return words?.first == "T"
-            }
-        }
-        while !isStopped(), now() < deadline { usleep(1000) }
-        #expect(isStopped())
+        try waitFor("all are stopped") { daemon.areThreads(in: "T") }
     }
 
     @Test func `who waits at the daemon's own socket is let in and answered`() throws {

@@ -195,14 +195,38 @@ final class TemporaryDaemon {
     /// Descriptors of a daemon at rest: some of its threads open their files after it answers.
     var settledDescriptorCount: Int {
         var (count, since) = (descriptorCount, now())
-        let deadline = now() + 10
+        let deadline = now() + 60
         while now() < since + 0.1, now() < deadline {
             usleep(10_000)
             let next = descriptorCount
-            if next != count { (count, since) = (next, now()) }
+            // A thread that has something to do and does not get to it does not sleep.
+            if next != count || !areThreads(in: "S") { (count, since) = (next, now()) }
         }
         return count
     }
+
+    /// Whether each of its threads is in this state: `S` sleeps, `T` is stopped.
+    func areThreads(in state: Substring) -> Bool {
+        (Self.names("/proc/\(pid)/task") ?? []).allSatisfy { task in
+            let text = Self.contents("/proc/\(pid)/task/\(task)/stat") ?? []
+            let words = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
+            return words?.first == state
+        }
+    }
+
+    // MARK: Pausing
+
+    /// For `KURA_FAULTS`: whoever comes to the point the `hit`th time waits there.
+    func pause(at point: String, hit: Int = 1) -> String { "\(point):pause=\(pauseFile(point)):\(hit)" }
+
+    private func pauseFile(_ point: String) -> String { root + "/at." + point }
+
+    func isPaused(at point: String) -> Bool { access(pauseFile(point), F_OK) == 0 }
+
+    func waitUntilPaused(at point: String) throws { try waitFor("somebody is at \(point)") { isPaused(at: point) } }
+
+    /// Lets whoever waits at the point go on.
+    func goOn(at point: String) { unlink(pauseFile(point)) }
 
     // MARK: Files
 
