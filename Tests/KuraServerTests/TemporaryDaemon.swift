@@ -194,15 +194,21 @@ final class TemporaryDaemon {
 
     /// Descriptors of a daemon at rest: some of its threads open their files after it answers.
     var settledDescriptorCount: Int {
-        var (count, since) = (descriptorCount, now())
-        let deadline = now() + 60
-        while now() < since + 0.1, now() < deadline {
+        waitUntilIdle()
+        return descriptorCount
+    }
+
+    /// Waits until none of its threads has had anything to do for so long: one that does not get to it does not sleep.
+    func waitUntilIdle(seconds: Double = 0.1) {
+        var since = now()
+        let deadline = since + 60
+        while true {
             usleep(10_000)
-            let next = descriptorCount
-            // A thread that has something to do and does not get to it does not sleep.
-            if next != count || !areThreads(in: "S") { (count, since) = (next, now()) }
+            // Before the look, behind which this thread may be held up.
+            let time = now()
+            if !areThreads(in: "S") { since = now() } else if time >= since + seconds { return }
+            if time >= deadline { return }
         }
-        return count
     }
 
     /// Whether each of its threads is in this state: `S` sleeps, `T` is stopped.

@@ -41,8 +41,9 @@ import Testing
         let client = try daemon.connect("app")
         var tokens: [String: String] = [:]
         for namespace in ["a", "b"] {
-            tokens[namespace] = try #require(try admin.result("models.get", claim(namespace))["token"]?.text)
-            client.send(Client.request("models.get", claim(namespace, ",\"waitMs\":60000"), id: "\"\(namespace)\""))
+            let won = try admin.result("models.get", claim(namespace, ",\"leaseSeconds\":3600"))
+            tokens[namespace] = try #require(won["token"]?.text)
+            client.send(Client.request("models.get", claim(namespace, ",\"waitMs\":600000"), id: "\"\(namespace)\""))
         }
         // Both wait when what stands behind them is answered.
         try client.result("storage.ping")

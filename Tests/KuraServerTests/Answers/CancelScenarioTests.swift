@@ -50,7 +50,8 @@ import Testing
     @Test func `a wait for what another client fetches ends, and the claim stays`() throws {
         let daemon = try TemporaryDaemon()
         let winner = try daemon.connect()
-        let won = try winner.result("models.get", "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true}")
+        let won = try winner.result(
+            "models.get", "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true,\"leaseSeconds\":3600}")
         let token = try #require(won["token"]?.text)
         let client = try daemon.connect()
         let wanted = "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true,\"waitMs\":600000}"

@@ -60,7 +60,7 @@ import Testing
 
     @Test func `an upload ends with its connection, unless it has a lease, and with that`() throws {
         var other: Client? = try world.connect()
-        let (held, leased) = (try begin(other!, "a"), try begin(other!, "b", ",\"leaseSeconds\":60"))
+        let (held, leased) = (try begin(other!, "a"), try begin(other!, "b", ",\"leaseSeconds\":600"))
         let short = try begin(other!, "c", ",\"leaseSeconds\":1")
         for upload in [held, leased] {
             try other!.result("blobs.appendUpload", piece(upload, 0, World.bytes(20_000)))
