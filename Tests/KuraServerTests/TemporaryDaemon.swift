@@ -231,8 +231,11 @@ final class TemporaryDaemon {
 
     func waitUntilPaused(at point: String) throws { try waitFor("somebody is at \(point)") { isPaused(at: point) } }
 
-    /// Lets whoever waits at the point go on.
-    func goOn(at point: String) { unlink(pauseFile(point)) }
+    /// Lets whoever waits at the point go on, or is to come to it yet.
+    func goOn(at point: String) throws {
+        try waitUntilPaused(at: point)
+        unlink(pauseFile(point))
+    }
 
     // MARK: Files
 

@@ -67,7 +67,7 @@ import Testing
             try reader.result("settings.get", "{\"domain\":\"app\",\"key\":\"theme\"}")["value"] == .string("dark"))
         // The tombstone is there as well: the document can be brought back.
         try reader.result("documents.restore", "{\"collection\":\"notes\",\"id\":\"7\"}")
-        try reader.result("documents.describe", "{\"collection\":\"notes\",\"waitMs\":20000}")
+        try reader.result("documents.describe", "{\"collection\":\"notes\",\"waitMs\":600000}")
         let found = try reader.result(
             "documents.find", "{\"collection\":\"notes\",\"where\":{\"title\":\"note 9\"}}")
         #expect(found["documents"]?.elements.count == 1)

@@ -18,7 +18,7 @@ import Testing
 
     @discardableResult
     private func describe(_ client: Client? = nil) throws -> JSON {
-        try (client ?? self.client).result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        try (client ?? self.client).result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
     }
 
     private func put(_ id: String, _ value: String, _ client: Client? = nil) throws {

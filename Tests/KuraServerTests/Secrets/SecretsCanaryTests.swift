@@ -59,7 +59,7 @@ import Testing
         _ = try exchange(client, "put", some.map { $0.put(Self.canary()) })
         let destroyed = try exchange(client, "destroyVersion", some.prefix(20).map { $0.name + ",\"version\":1}" })
         #expect(destroyed.allSatisfy { $0["result"] != nil })
-        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":600000}")
         for service in services.prefix(3) { try client.result("secrets.rotate", "{\"service\":\"\(service)\"}") }
         try waitUntilRewrapped(client)
         _ = try exchange(client, "delete", secrets.suffix(100).map { $0.name + "}" })

@@ -220,7 +220,7 @@ import Testing
         #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2)
     }
 
-    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":20000}", "{\"rootKey\":true,\"waitMs\":20000}"])
+    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":600000}", "{\"rootKey\":true,\"waitMs\":600000}"])
     func `who waits for its end is told how far it is, once everything is done it is answered`(what: String) throws {
         #expect(daemon.terminate() == 0)
         try daemon.start(faults: "rewrap.slice:sleep=150:1+")
