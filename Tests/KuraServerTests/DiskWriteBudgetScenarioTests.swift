@@ -108,7 +108,7 @@ import Testing
         _ = try bill(daemon) { !Self.reports($0).isEmpty }
         TemporaryDaemon.write("{\"diskWrites\":{\"clients\":{\"mail\":{}}}}", to: daemon.root + "/config.json")
         Glibc.kill(daemon.pid, SIGHUP)
-        let deadline = now() + 30
+        let deadline = now() + 60
         while !daemon.log.contains("diskWriteBudget is missing"), now() < deadline { usleep(10_000) }
         #expect(daemon.log.contains("diskWrites.clients.mail: diskWriteBudget is missing"))
         #expect(try mail.result("storage.diskWrites")["budgets"]?.elements.count == 2, "everything stays as it was")
@@ -193,7 +193,7 @@ import Testing
             try client.result("storage.diskWrites", "{\"window\":\"hour\"}")["totals"]?["changes"]?.int
         }
         #expect(try changes() == 0)
-        let deadline = now() + 30
+        let deadline = now() + 60
         while try client.call("settings.put", "{\"domain\":\"d\",\"key\":\"k\",\"value\":1}")["result"] == nil {
             try #require(now() < deadline)
             usleep(20_000)

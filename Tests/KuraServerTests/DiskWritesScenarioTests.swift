@@ -175,7 +175,7 @@ import Testing
         #expect((made["bytes"]?.int ?? 0) - (before?["bytes"]?.int ?? 0) == 60_000)
         #expect((made["creates"]?.int ?? 0) - (before?["creates"]?.int ?? 0) == 1)
         try client.result("blobs.delete", "{\"namespace\":\"n\",\"key\":\"k\"}")
-        let deadline = now() + 30
+        let deadline = now() + 60
         while try files("caches", "content")?["deletes"]?.int == made["deletes"]?.int, now() < deadline {
             usleep(10_000)
         }

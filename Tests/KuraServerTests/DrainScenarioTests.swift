@@ -94,6 +94,7 @@ import Testing
                 + "{\"jsonrpc\":\"2.0\",\"id\":2,\"params\":[\"")
         try waitFor("one waits") { try winner.result("storage.status")["queues"]?["parked"]?.int ?? 0 >= 1 }
         try daemon.waitUntilPaused(at: "fold.slice")
+        let began = now()
         Glibc.kill(daemon.pid, SIGTERM)
         try waitFor("it drains") { daemon.log.contains("draining") }
         let late = (3...49).map {
@@ -101,22 +102,24 @@ import Testing
         }
         client.send("\"]}\n" + late.joined())
         try daemon.goOn(at: "fold.slice")
+        let seconds = now() - began
         var ids: [Int] = []
         var done = 0
         var kinds: Set<String> = []
         while let line = try client.line() {
             let reply = try JSON(line)
-            ids.append(try #require(reply["id"]?.int))
+            if let id = reply["id"]?.int { ids.append(id) }
             // What was read as the drain began is done.
             if reply["result"] != nil { done += 1 } else { kinds.insert(reply["error"]?["data"]?["kind"]?.text ?? "") }
             if ids.last == 1 { #expect(reply["result"] != nil, "\(reply)") }
         }
-        // All of its five seconds may pass before a busy machine comes to this.
-        guard !daemon.log.contains(TemporaryDaemon.overtime) else { return }
+        let status = daemon.wait()
+        // All of the five seconds may pass before a busy machine comes to this.
+        if daemon.log.contains(TemporaryDaemon.overtime), seconds > 1 || !daemon.hasDrainedOvertime { return }
         #expect(ids == Array(1...49))
         #expect(kinds.isSubset(of: ["shuttingDown", "invalidRequest"]), "\(kinds)")
         #expect(try waiter.reply()["error"]?["data"]?["kind"]?.text == "shuttingDown")
-        #expect(daemon.wait() == 0)
+        #expect(status == 0)
         try daemon.start()
         let value = try daemon.connect().call("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")["result"]?["value"]
         #expect(value?.int ?? 0 == done - 1)

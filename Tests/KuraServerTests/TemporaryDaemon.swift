@@ -142,6 +142,7 @@ final class TemporaryDaemon {
     func wait(seconds: Double = 60) -> Int32? {
         let deadline = now() + seconds
         while now() < deadline {
+            noteDelays()
             if let status = pollStatus() { return status }
             usleep(1000)
         }
@@ -150,6 +151,20 @@ final class TemporaryDaemon {
 
     /// What it says when clients that do not read had it wait for all the time that a drain has.
     static let overtime = "the time for draining is over"
+
+    /// Whether it has said so, and not because it got no processor.
+    var hasDrainedOvertime: Bool { log.contains(Self.overtime) && delays.values.reduce(0, +) < 1 }
+
+    /// Seconds that each of its threads has waited for a processor, as of the last look while its end was waited for.
+    private var delays: [String: Double] = [:]
+
+    private func noteDelays() {
+        for task in Self.names("/proc/\(pid)/task") ?? [] {
+            let text = Self.contents("/proc/\(pid)/task/\(task)/schedstat") ?? []
+            let words = String(decoding: text, as: UTF8.self).split(separator: " ")
+            if words.count > 1, let nanoseconds = Double(words[1]) { delays[task] = nanoseconds / 1e9 }
+        }
+    }
 
     var isRunning: Bool { pid > 0 && pollStatus() == nil }
 

@@ -322,7 +322,7 @@ import Testing
             close(pipe.read)
         default:
             #expect(daemon.terminate() == 0)
-            #expect(!daemon.log.contains(TemporaryDaemon.overtime))
+            #expect(!daemon.hasDrainedOvertime)
             #expect(try answer(other)["error"]?["data"]?["kind"]?.text == "shuttingDown")
             close(pipe.read)
         }

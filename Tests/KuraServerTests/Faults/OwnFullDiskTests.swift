@@ -105,7 +105,7 @@ import Testing
     }
 
     private func isFolded(_ client: Client) throws -> Bool {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while now() < deadline {
             let status = try client.result("storage.status")
             if status["foldedRev"] == status["rev"] { return true }
