@@ -25,6 +25,6 @@ enum Shell {
         kurad --ephemeral --profile small 2>"$work/log" &
         daemon=$!
         trap 'kill $daemon 2>/dev/null; wait $daemon 2>/dev/null; rm -rf "$work"' EXIT
-        for _ in {1..3000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
+        for _ in {1..6000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
         """
 }

@@ -155,14 +155,23 @@ final class TemporaryDaemon {
     /// Whether it has said so, and not because it got no processor.
     var hasDrainedOvertime: Bool { log.contains(Self.overtime) && delays.values.reduce(0, +) < 1 }
 
-    /// Seconds that each of its threads has waited for a processor, as of the last look while its end was waited for.
+    /// Seconds that its threads and this one have waited for a processor so far, as the kernel counts them: where it were many, times say nothing.
+    var starvation: Double {
+        noteDelays()
+        return delays.values.reduce(0, +) + (Self.delay("/proc/thread-self/schedstat") ?? 0)
+    }
+
+    private static func delay(_ path: String) -> Double? {
+        let words = String(decoding: contents(path) ?? [], as: UTF8.self).split(separator: " ")
+        return words.count > 1 ? Double(words[1]).map { $0 / 1e9 } : nil
+    }
+
+    /// Seconds that each of its threads has waited for a processor, as of the last look.
     private var delays: [String: Double] = [:]
 
     private func noteDelays() {
         for task in Self.names("/proc/\(pid)/task") ?? [] {
-            let text = Self.contents("/proc/\(pid)/task/\(task)/schedstat") ?? []
-            let words = String(decoding: text, as: UTF8.self).split(separator: " ")
-            if words.count > 1, let nanoseconds = Double(words[1]) { delays[task] = nanoseconds / 1e9 }
+            if let delay = Self.delay("/proc/\(pid)/task/\(task)/schedstat") { delays[task] = delay }
         }
     }
 
