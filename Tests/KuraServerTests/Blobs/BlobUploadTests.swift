@@ -107,7 +107,7 @@ import Testing
         var others: [Client] = []
         for number in 0..<256 {
             if number % 32 == 0 { others.append(try world.connect()) }
-            _ = try begin(others[number / 32], "k\(number)", number % 2 == 0 ? ",\"leaseSeconds\":60" : "")
+            _ = try begin(others[number / 32], "k\(number)", number % 2 == 0 ? ",\"leaseSeconds\":600" : "")
             guard number == 31 else { continue }
             let refused = try others[0].refusal("blobs.beginUpload", World.params("more"))
             #expect(refused["kind"]?.text == "overloaded" && refused["limit"]?.int == 32)

@@ -24,7 +24,7 @@ import Testing
             """
             {"key":"a\\u0062","value":{"price":1.50},"etag":"v\\"1","tags":["x","\\u0079"]},\
             {"value":[ 2 ],"key":"b"}
-            """, ",\"ttlSeconds\":0,\"staleSeconds\":60")
+            """, ",\"ttlSeconds\":0,\"staleSeconds\":600")
         #expect(result == (try JSON("{\"stored\":2,\"declined\":[]}")))
         let both = try client.result("models.getMany", "{\"namespace\":\"n\",\"keys\":[\"ab\",\"b\"]}")["entries"]
         let first = both?.elements[0]
