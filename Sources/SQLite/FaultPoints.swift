@@ -169,9 +169,10 @@ public enum FaultPoints {
             while unsafe nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
             return nil
         case .pause(let file):
-            // Safety: Swift lends the path as a C string for each call.
+            // Safety: Swift lends the path as a C string for the call.
             let descriptor = unsafe csys_open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             if descriptor >= 0 { close(descriptor) }
+            // Safety: as before.
             while unsafe access(file, F_OK) == 0 { usleep(1000) }
             return nil
         }

@@ -240,5 +240,6 @@ import Testing
             #expect(ids(page).count == 5)
         }
         #expect(times.sorted()[10] < whole / 2, "\(times) beside \(whole)")
+        withExtendedLifetime(others) {}
     }
 }
