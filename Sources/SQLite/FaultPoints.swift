@@ -107,7 +107,8 @@ public enum FaultAction: Equatable, Sendable {
 ///
 /// A specification is a comma-separated list of `point:action[:n]`. Actions are `kill` (SIGKILL to this process, at
 /// once), `trap` (a fault of the processor; `trap=REV`: only where the thread is at that revision), `fail` (EIO), `full` (ENOSPC),
-/// `skip` (sync points only) and `sleep=MS` (milliseconds, then go on). `n` is
+/// `skip` (sync points only), `sleep=MS` (milliseconds, then go on) and `pause=/FILE` (makes that file, and goes on when somebody has
+/// removed it: until then the order of what happens is certain). `n` is
 /// the hit that the fault strikes, counted from arming, 1 when left out; `n+` is that one and every later one. A VFS
 /// point takes the role of a file: `vfs.write@durable:full:3`; then only hits of that role count.
 ///
@@ -138,7 +139,7 @@ public enum FaultPoints {
 
     public static func disarm() { current.set([]) }
 
-    /// Says that the code has come to `point`, and does `kill` and `sleep` by itself.
+    /// Says that the code has come to `point`, and does `kill`, `sleep` and `pause` by itself.
     ///
     /// - Parameters:
     ///   - point: where the code is.
@@ -166,6 +167,13 @@ public enum FaultPoints {
             var time = left
             // Safety: two moments of ours.
             while unsafe nanosleep(&time, &left) != 0, Glibc.errno == EINTR { time = left }
+            return nil
+        case .pause(let file):
+            // Safety: Swift lends the path as a C string for the call.
+            let descriptor = unsafe csys_open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            if descriptor >= 0 { close(descriptor) }
+            // Safety: as before.
+            while unsafe access(file, F_OK) == 0 { usleep(1000) }
             return nil
         }
     }
@@ -203,7 +211,7 @@ final class ArmedFaults: Sendable {
 
 private struct Rule: Sendable {
     enum Effect: Equatable, Sendable {
-        case act(FaultAction), kill, trap(rev: UInt64?), sleep(milliseconds: Int)
+        case act(FaultAction), kill, trap(rev: UInt64?), sleep(milliseconds: Int), pause(file: String)
     }
 
     let point: FaultPoint
@@ -252,6 +260,7 @@ private struct Rule: Sendable {
         case "skip": return point.canBeSkipped ? .act(.skip) : nil
         default:
             if text.hasPrefix("trap="), let rev = decimal(text.dropFirst(5)) { return .trap(rev: UInt64(rev)) }
+            if text.hasPrefix("pause=/") { return .pause(file: String(text.dropFirst(6))) }
             guard text.hasPrefix("sleep="), let milliseconds = decimal(text.dropFirst(6)) else { return nil }
             return .sleep(milliseconds: milliseconds)
         }

@@ -44,7 +44,8 @@ final class DaemonProcess: @unchecked Sendable {
         }
         pid = try spawn(
             arguments,
-            environment: ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "TMPDIR=/tmp"] + Sanitizers.environment,
+            environment: ["PATH=/usr/bin:/bin", "KURA_MIN_FREE_BYTES=0", "KURA_QUERY_MS=600000", "TMPDIR=/tmp"]
+                + Sanitizers.environment,
             output: .file(root + "/stderr"))
     }
 

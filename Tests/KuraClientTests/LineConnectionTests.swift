@@ -81,7 +81,7 @@ import Testing
     @Test func `lines are cut whether they come in pieces or several at once, with LF or CRLF`() throws {
         let (own, other) = Self.pair()
         defer { close(other) }
-        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)
         Self.write("one\r\ntwo\nth", to: other)
         #expect(Self.text(try connection.readLine()) == "one")
         #expect(Self.text(try connection.readLine()) == "two")
@@ -92,7 +92,7 @@ import Testing
 
     @Test func `a line larger than any socket buffer goes and comes whole`() throws {
         let (own, other) = Self.pair()
-        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)
         // An echo of its own, since neither side can take the whole line at once.
         var thread = pthread_t()
         let box = UnsafeMutableRawPointer(bitPattern: Int(other) + 1)
@@ -125,7 +125,7 @@ import Testing
 
     @Test func `an end in the middle of a line is a lost connection, and so is sending into it`() throws {
         let (own, other) = Self.pair()
-        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)
         Self.write("half", to: other)
         close(other)
         #expect(throws: ClientError(.connectionLost, "")) { try connection.readLine() }
@@ -142,7 +142,7 @@ import Testing
     @Test func `a descriptor goes with the line, once`() throws {
         let (own, other) = Self.pair()
         defer { close(other) }
-        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         try connection.send(line: Array("take".utf8), passing: ends[1])
@@ -193,7 +193,7 @@ import Testing
                 close(descriptor)
                 return UnsafeMutableRawPointer(bitPattern: passed)
             }, box)
-        var connection = LineConnection(owning: own, timeoutMilliseconds: 10_000)
+        var connection = LineConnection(owning: own, timeoutMilliseconds: 60_000)
         try connection.send(line: [UInt8](repeating: 0x78, count: 5_000_000), passing: STDERR_FILENO)
         var passed: UnsafeMutableRawPointer?
         pthread_join(thread, &passed)

@@ -119,7 +119,7 @@ import Testing
         }
         let kura = try await Kura.connect(to: fake.path, options: Self.patient)
         let late = await #expect(throws: KuraError.self) {
-            try await kura.settings["app"].put("late", 1, options: CallOptions(timeout: .milliseconds(50)))
+            try await kura.settings["app"].put("late", 1, options: CallOptions(timeout: .seconds(1)))
         }
         let waiting = Task { try await kura.settings["app"].put("cancelled", 1) }
         try await eventually("it is sent") { fake.lines(with: "cancelled").count == 1 }
@@ -128,7 +128,9 @@ import Testing
         #expect(late?.kind == .noReply && cancelled?.kind == .cancelled)
         for (name, error) in [("late", late), ("cancelled", cancelled)] {
             let key = try #require(error?.requestKey, "\(name)")
-            #expect(fake.lines(with: #""\#(name)""#).first?.contains(#""requestKey":"\#(key)""#) == true, "\(name)")
+            // Where this process was held up for all of its time, the late one was never sent.
+            let line = fake.lines(with: #""\#(name)""#).first
+            #expect(line?.contains(#""requestKey":"\#(key)""#) ?? (name == "late"), "\(name)")
         }
         await kura.close()
     }

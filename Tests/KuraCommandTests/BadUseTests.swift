@@ -102,7 +102,7 @@ import Testing
             env -u KURA_SOCKET kurad --ephemeral --profile small --config config.json 2>log &
             daemon=$!
             trap 'kill $daemon 2>/dev/null; wait $daemon 2>/dev/null; rm -rf "$work"' EXIT
-            for _ in {1..3000}; do [[ -S kura.sock && -S reader.sock ]] && break; sleep 0.01; done
+            for _ in {1..6000}; do [[ -S kura.sock && -S reader.sock ]] && break; sleep 0.01; done
             kura -q settings put app theme dark; printf x | kura -q secrets put mail ada; kura -q docs put c d '{"a":1}'
             printf '\\035'
             \(commands.joined(separator: "\n"))

@@ -132,7 +132,7 @@ import Testing
             PY
             server=$!
             trap 'kill $server 2>/dev/null; wait $server 2>/dev/null; rm -rf "$work"' EXIT
-            for _ in {1..3000}; do [[ -S kura.sock ]] && break; sleep 0.01; done
+            for _ in {1..6000}; do [[ -S kura.sock ]] && break; sleep 0.01; done
             timeout 60 kura completions next --socket kura.sock settings get '' 2>&1
             """)
         #expect(outcome.status == 0 && outcome.output == "words\n", "\(outcome)")

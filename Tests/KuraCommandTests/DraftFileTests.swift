@@ -132,7 +132,7 @@ import Testing
             for command in "${commands[@]}"; do
                 for name in pipe to-pipe to-null folder/ to-folder to-socket; do
                     for option in "" --replace; do
-                        timeout 20 kura ${command/FILE/$name} $option >told 2>&1; echo -n "$? "
+                        timeout 60 kura ${command/FILE/$name} $option >told 2>&1; echo -n "$? "
                     done
                 done
                 echo
@@ -308,7 +308,7 @@ import Testing
             """
             \(Shell.daemon)
             mkfifo pipe; mkdir folder
-            for name in pipe folder /dev/zero; do timeout 20 kura restore $name --dry-run 2>&1; echo "exit $?"; done
+            for name in pipe folder /dev/zero; do timeout 60 kura restore $name --dry-run 2>&1; echo "exit $?"; done
             """)
         #expect(outcome.output.split(separator: "\n").filter { $0 == "exit 1" }.count == 3, "\(outcome.output)")
         #expect(!outcome.output.contains("exit 124"))

@@ -291,12 +291,12 @@ import Testing
             \(Shell.daemon)
             exec 2>&1
             kura -q secrets identity id; cp id open; chmod 666 open; cp id group; chmod 620 group; mkfifo pipe
-            for name in open group pipe /dev/zero; do timeout 20 kura secrets identity $name; echo "exit $?"; done
-            for name in open pipe; do timeout 20 kurad restore none --identity $name 2>&1 | head -1; done
+            for name in open group pipe /dev/zero; do timeout 60 kura secrets identity $name; echo "exit $?"; done
+            for name in open pipe; do timeout 60 kurad restore none --identity $name 2>&1 | head -1; done
             for words in "backup b --passphrase-file /dev/zero" "secrets import s /dev/zero"; do
-                timeout 20 kura $words; echo "exit $?"
+                timeout 60 kura $words; echo "exit $?"
             done
-            yes | tr -d '\\n' | timeout 20 kura backup b --passphrase-file -; echo "exit $?"
+            yes | tr -d '\\n' | timeout 60 kura backup b --passphrase-file -; echo "exit $?"
             kura secrets put s a </dev/zero; echo "exit $?"
             printf 'pass\\nrest' >words; kura -q backup b --passphrase-file <(cat words)
             kura -q restore b --dry-run --passphrase-file words && echo opened

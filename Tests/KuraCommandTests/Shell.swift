@@ -21,10 +21,10 @@ enum Shell {
     /// The beginning of a script that has a daemon of its own, `$KURA_SOCKET` and an empty directory to work in.
     static let daemon = """
         work=$(mktemp -d); cd "$work"
-        export KURA_SOCKET=$work/kura.sock KURA_MIN_FREE_BYTES=0
+        export KURA_SOCKET=$work/kura.sock KURA_MIN_FREE_BYTES=0 KURA_QUERY_MS=600000
         kurad --ephemeral --profile small 2>"$work/log" &
         daemon=$!
         trap 'kill $daemon 2>/dev/null; wait $daemon 2>/dev/null; rm -rf "$work"' EXIT
-        for _ in {1..3000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
+        for _ in {1..6000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
         """
 }

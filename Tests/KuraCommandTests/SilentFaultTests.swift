@@ -144,7 +144,7 @@ import Testing
             """
             printf x | kura -q secrets put mail ada; kura -q backup all; kura restore all --data-dir other -q --unproved
             KURA_SOCKET=$work/other.sock kurad --data-dir other 2>other.log & other=$!
-            for _ in {1..3000}; do [[ -S other.sock ]] && break; sleep 0.01; done
+            for _ in {1..6000}; do [[ -S other.sock ]] && break; sleep 0.01; done
             kura --socket other.sock secrets unlock; echo "exit $?"; kill $other; wait $other 2>/dev/null
             """)
         #expect(

@@ -17,7 +17,7 @@ import Testing
         begin() {
             $clear "$@" 2>/dev/null &
             command=$!
-            for _ in {1..3000}; do
+            for _ in {1..6000}; do
                 [[ $(readlink /proc/$command/exe) == */kura ]] && ls -l /proc/$command/fd | grep -q socket \(waits) && break
                 sleep 0.01
             done

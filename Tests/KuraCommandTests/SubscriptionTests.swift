@@ -53,7 +53,9 @@ import Testing
             return [request.result(#"{"subscription":1,"rev":5,"epoch":"e"}"#), ""]
         }
         #expect(rename(vanishing.path, path) == 0)
-        let outcome = CapturedConsole().run(["--socket", path, "watch", "--timeout", "0.2"])
-        #expect(outcome.status == .noDaemon && outcome.errors.contains("no daemon listens at \(path)"))
+        let outcome = CapturedConsole().run(["--socket", path, "watch", "--timeout", "1"])
+        #expect(outcome.status == .noDaemon)
+        // On a busy machine the time may be over before the first answer has come.
+        #expect(["no daemon listens at \(path)", "did not answer within"].contains { outcome.errors.contains($0) })
     }
 }

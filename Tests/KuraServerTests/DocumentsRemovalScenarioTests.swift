@@ -43,7 +43,7 @@ import Testing
             "documents.configure",
             "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}],\"schema\":{\"type\":\"object\"},\"schemaMode\":\"enforce\"}"
         )
-        if isFolded { _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}") }
+        if isFolded { _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}") }
         let dropped = try client.result("documents.drop", "{\"collection\":\"c\"}")
         #expect(dropped["dropped"]?.bool == true)
         #expect(try count("c", client) == 0)
@@ -97,7 +97,7 @@ import Testing
         try client.result(
             "documents.configure",
             "{\"collection\":\"c\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"],\"unique\":true}]}")
-        _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        _ = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
         let apply = { (last: String) in
             """
             {"operations":[{"method":"documents.drop","params":{"collection":"c"}},\
@@ -134,7 +134,7 @@ import Testing
             try writer.result(
                 "documents.configure",
                 "{\"collection\":\"\(collection)\",\"indexes\":[{\"name\":\"n\",\"fields\":[\"n\"]}]}")
-            _ = try writer.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":20000}")
+            _ = try writer.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":600000}")
             // So that the fault strikes the drop, and not the start: what the round before has dropped is in the tables, and gone from them.
             try daemon.waitUntilFolded()
             try waitUntilTidy()

@@ -290,7 +290,8 @@ import Testing
     }
 
     @Test func `what is out of band overtakes a write that waits for room, and nothing else does`() throws {
-        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=6000:1+")
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "fold.slice"))
         let filler = String(repeating: "z", count: 500_000)
         let flood = try Client(path: daemon.socket)
         // 4.5 MB in an overlay of 4 MiB: it is full, and stays so until the first fold is through.
@@ -311,6 +312,7 @@ import Testing
         #expect(try client.reply()["id"]?.int == 5)
         client.send(Client.request("storage.health", id: "6"))
         #expect(try client.reply()["id"]?.int == 6)
+        try daemon.goOn(at: "fold.slice")
         #expect(try client.reply()["id"]?.int == 1)
         let read = try client.reply()
         #expect(read["id"]?.int == 2 && read["result"]?["value"]?.int == 1)

@@ -59,7 +59,7 @@ import Testing
             "documents.configure",
             "{\"collection\":\"c\",\"indexes\":[{\"name\":\"u\",\"fields\":[\"k\"],\"unique\":true}]}")
         try before.result("documents.put", "{\"collection\":\"c\",\"id\":\"held\",\"value\":{\"k\":0}}")
-        _ = try before.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        _ = try before.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
         #expect(daemon.terminate() == 0)
         try daemon.start(faults: "log.append:full:1,log.append:full:3")
         let client = try daemon.connect()

@@ -8,7 +8,7 @@ extension TemporaryDaemon {
             try launch(faults: fault)
             // It may end at any time.
             var writer: Client?
-            for _ in 0..<500 where writer == nil {
+            for _ in 0..<6000 where writer == nil && isRunning {
                 usleep(10_000)
                 writer = try? connect()
             }

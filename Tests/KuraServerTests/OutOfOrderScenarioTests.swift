@@ -23,6 +23,14 @@ import Testing
         return client
     }
 
+    /// A daemon that has a document which is not in the tables, until it goes on at `fold.slice`: so long a list waits.
+    private func folding() throws -> TemporaryDaemon {
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "fold.slice"))
+        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        return daemon
+    }
+
     @Test func `replies come in the order of the requests, until the client waives it`() throws {
         let daemon = try TemporaryDaemon()
         try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
@@ -36,8 +44,7 @@ import Testing
     }
 
     @Test func `what waits behind what waits keeps its place`() throws {
-        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=600:1+")
-        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let daemon = try folding()
         let client = try open(daemon, enabling: true)
         let second = Client.request("documents.list", "{\"collection\":\"c\",\"limit\":1}", id: "2")
         client.send(Self.list + get(id: "3") + second + get(id: "4") + "[" + get(id: "5").dropLast() + "]\n")
@@ -45,6 +52,7 @@ import Testing
         client.send(Client.request("storage.ping", id: "6") + get(id: "7"))
         // Out of band, as ever.
         #expect(try client.reply()["id"]?.int == 6)
+        try daemon.goOn(at: "fold.slice")
         let rest = try (0..<5).map { _ in try client.reply() }
         #expect(rest[0]["id"]?.int == 1)
         let later = rest.dropFirst().map { $0["id"]?.int ?? $0[0]?["id"]?.int }
@@ -52,8 +60,7 @@ import Testing
     }
 
     @Test func `a client may ask for much while one request waits`() throws {
-        let daemon = try TemporaryDaemon(faults: "fold.slice:sleep=4000:1+")
-        try daemon.connect().result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":1}")
+        let daemon = try folding()
         let client = try open(daemon, enabling: true)
         client.send(Self.list)
         // More than is read ahead of a request that waits, and more than a turn's budget.
@@ -67,6 +74,7 @@ import Testing
             client.send(writes.joined())
             #expect(try ids(client, 100) == (100..<200).map { $0 }, "round \(round)")
         }
+        try daemon.goOn(at: "fold.slice")
         #expect(try client.reply()["id"]?.int == 1)
         #expect(try client.result("settings.list", "{\"domain\":\"d\"}")["values"]?.members.count == 100)
     }

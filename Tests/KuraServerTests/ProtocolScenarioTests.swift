@@ -177,7 +177,7 @@ import Testing
         }
         if name == "documents.search" {
             try client.result("documents.configure", "{\"collection\":\"articles\",\"searchFields\":[\"title\"]}")
-            try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":20000}")
+            try client.result("documents.describe", "{\"collection\":\"articles\",\"waitMs\":600000}")
         }
         let documents = ["orders": "7", "pages": "home", "countries": "JP", "cards": "7"]
         let changing: Set = ["patch", "increment", "restore", "attach", "attachment", "detach"]

@@ -59,10 +59,10 @@ import Testing
         func deletion(_ where: String, _ more: String) -> String {
             "{\"collection\":\"c\",\"where\":\(`where`),\"requestKey\":\"D\"\(more)}"
         }
-        let deleted = try client.result("documents.deleteMany", deletion("{\"n\":1}", ",\"timeoutMs\":4000"))
+        let deleted = try client.result("documents.deleteMany", deletion("{\"n\":1}", ",\"timeoutMs\":400000"))
         #expect(deleted["deleted"]?.int == 1)
-        #expect(try client.result("documents.deleteMany", deletion("{\"n\":1}", ",\"timeoutMs\":9000")) == deleted)
-        #expect(try isRefused("documents.deleteMany", deletion("{\"n\":2}", ",\"timeoutMs\":4000"), client))
+        #expect(try client.result("documents.deleteMany", deletion("{\"n\":1}", ",\"timeoutMs\":90000")) == deleted)
+        #expect(try isRefused("documents.deleteMany", deletion("{\"n\":2}", ",\"timeoutMs\":400000"), client))
         // Names and values of other lengths that make up the same text, and values that are not copied.
         let long = String(repeating: "7", count: 2000)
         func put(_ value: String) -> String {

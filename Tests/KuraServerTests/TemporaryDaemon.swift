@@ -107,7 +107,7 @@ final class TemporaryDaemon {
         // The tests look into /proc, and do not hang on how full the disk is that they run on; of two of a name the first one holds.
         var environment =
             ["PATH=/usr/bin:/bin", "TSAN_OPTIONS=halt_on_error=0", "TMPDIR=\(temporary)"] + more
-            + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0"]
+            + ["KURA_DUMPABLE=1", "KURA_MIN_FREE_BYTES=0", "KURA_QUERY_MS=600000"]
         if let options = getenv("ASAN_OPTIONS") { environment.append("ASAN_OPTIONS=\(String(cString: options))") }
         if let faults { environment.append("KURA_FAULTS=\(faults)") }
         // `through`: a program that becomes the one that follows it.
@@ -142,6 +142,7 @@ final class TemporaryDaemon {
     func wait(seconds: Double = 60) -> Int32? {
         let deadline = now() + seconds
         while now() < deadline {
+            noteDelays()
             if let status = pollStatus() { return status }
             usleep(1000)
         }
@@ -150,6 +151,29 @@ final class TemporaryDaemon {
 
     /// What it says when clients that do not read had it wait for all the time that a drain has.
     static let overtime = "the time for draining is over"
+
+    /// Whether it has said so, and not because it got no processor.
+    var hasDrainedOvertime: Bool { log.contains(Self.overtime) && delays.values.reduce(0, +) < 1 }
+
+    /// Seconds that its threads and this one have waited for a processor so far, as the kernel counts them: where it were many, times say nothing.
+    var starvation: Double {
+        noteDelays()
+        return delays.values.reduce(0, +) + (Self.delay("/proc/thread-self/schedstat") ?? 0)
+    }
+
+    private static func delay(_ path: String) -> Double? {
+        let words = String(decoding: contents(path) ?? [], as: UTF8.self).split(separator: " ")
+        return words.count > 1 ? Double(words[1]).map { $0 / 1e9 } : nil
+    }
+
+    /// Seconds that each of its threads has waited for a processor, as of the last look.
+    private var delays: [String: Double] = [:]
+
+    private func noteDelays() {
+        for task in Self.names("/proc/\(pid)/task") ?? [] {
+            if let delay = Self.delay("/proc/\(pid)/task/\(task)/schedstat") { delays[task] = delay }
+        }
+    }
 
     var isRunning: Bool { pid > 0 && pollStatus() == nil }
 
@@ -194,14 +218,47 @@ final class TemporaryDaemon {
 
     /// Descriptors of a daemon at rest: some of its threads open their files after it answers.
     var settledDescriptorCount: Int {
-        var (count, since) = (descriptorCount, now())
-        let deadline = now() + 10
-        while now() < since + 0.1, now() < deadline {
+        waitUntilIdle()
+        return descriptorCount
+    }
+
+    /// Waits until none of its threads has had anything to do for so long: one that does not get to it does not sleep.
+    func waitUntilIdle(seconds: Double = 0.1) {
+        var since = now()
+        let deadline = since + 60
+        while true {
             usleep(10_000)
-            let next = descriptorCount
-            if next != count { (count, since) = (next, now()) }
+            // Before the look, behind which this thread may be held up.
+            let time = now()
+            if !areThreads(in: "S") { since = now() } else if time >= since + seconds { return }
+            if time >= deadline { return }
         }
-        return count
+    }
+
+    /// Whether each of its threads is in this state: `S` sleeps, `T` is stopped.
+    func areThreads(in state: Substring) -> Bool {
+        (Self.names("/proc/\(pid)/task") ?? []).allSatisfy { task in
+            let text = Self.contents("/proc/\(pid)/task/\(task)/stat") ?? []
+            let words = String(decoding: text, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
+            return words?.first == state
+        }
+    }
+
+    // MARK: Pausing
+
+    /// For `KURA_FAULTS`: whoever comes to the point the `hit`th time waits there.
+    func pause(at point: String, hit: Int = 1) -> String { "\(point):pause=\(pauseFile(point)):\(hit)" }
+
+    private func pauseFile(_ point: String) -> String { root + "/at." + point }
+
+    func isPaused(at point: String) -> Bool { access(pauseFile(point), F_OK) == 0 }
+
+    func waitUntilPaused(at point: String) throws { try waitFor("somebody is at \(point)") { isPaused(at: point) } }
+
+    /// Lets whoever waits at the point go on, or is to come to it yet.
+    func goOn(at point: String) throws {
+        try waitUntilPaused(at: point)
+        unlink(pauseFile(point))
     }
 
     // MARK: Files

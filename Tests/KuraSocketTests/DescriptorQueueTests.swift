@@ -10,7 +10,7 @@ import Testing
 
     // A thread closes it, soon.
     private func closes(_ number: Int32) -> Bool {
-        for _ in 0..<5000 where isOpen(number) { usleep(1000) }
+        for _ in 0..<60_000 where isOpen(number) { usleep(1000) }
         return !isOpen(number)
     }
 

@@ -53,8 +53,8 @@ import Testing
             loop.wake()
             loop.wake()
             let started = nanoseconds()
-            loop.wait(timeout: 60_000) { _ in Issue.record("a wake is no event") }
-            #expect(nanoseconds() - started < 30_000_000_000)
+            loop.wait(timeout: 600_000) { _ in Issue.record("a wake is no event") }
+            #expect(nanoseconds() - started < 60_000_000_000)
         }
         let started = nanoseconds()
         loop.wait(timeout: 50) { _ in Issue.record("nothing happened") }
@@ -97,7 +97,7 @@ import Testing
         let started = nanoseconds()
         loop.wait(timeout: 50) { _ in Issue.record("nothing happened") }
         let waited = nanoseconds() - started
-        #expect(waited > 40_000_000 && waited < 30_000_000_000)
+        #expect(waited > 40_000_000 && waited < 60_000_000_000)
     }
 
     @Test func `what a descriptor is ready for comes with its token, until the interest goes`() throws {

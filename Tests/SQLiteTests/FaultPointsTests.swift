@@ -42,7 +42,7 @@ extension SQLiteModule {
             "log.commit:fail:-1", "log.commit:fail:+", "log.commit:fail:1:2", "log.commit@log:fail",
             "vfs.write@disk:fail",
             "log.commit:trap=", "log.commit:trap=-1", "log.commit:trapped", "log.commit:sleep", "log.commit:sleep=",
-            "log.commit:sleep=-1", "log.sync:fail,nonsense",
+            "log.commit:sleep=-1", "log.sync:fail,nonsense", "log.commit:pause", "log.commit:pause=here",
         ])
         func `a specification that is not understood is refused and changes nothing`(_ text: String) throws {
             try CountingScope.run(CountingScope()) {
@@ -60,6 +60,25 @@ extension SQLiteModule {
                 let clock = ContinuousClock()
                 let first = clock.measure { #expect(FaultPoints.hit(.foldSlice) == nil) }
                 #expect(first >= .milliseconds(60))
+            }
+        }
+
+        @Test func `pause makes its file, and goes on when that is removed`() throws {
+            let directory = try TemporaryDirectory.make("kura-pause")
+            defer { FileTree.remove(directory) }
+            let file = directory + "/here"
+            try onThreads(2) { thread in
+                guard thread == 0 else {
+                    try waitFor("the other is at the point") { access(file, F_OK) == 0 }
+                    unlink(file)
+                    return
+                }
+                try CountingScope.run(CountingScope()) {
+                    defer { FaultPoints.disarm() }
+                    try FaultPoints.arm("fold.slice:pause=\(file):2")
+                    #expect(FaultPoints.hit(.foldSlice) == nil && access(file, F_OK) != 0)
+                    #expect(FaultPoints.hit(.foldSlice) == nil && access(file, F_OK) != 0)
+                }
             }
         }
 

@@ -118,9 +118,9 @@ extension SQLiteModule {
                 } == .failed(errno: EBADF))
         }
 
-        /// Asks again, for a second, while the answer would block: what the kernel reads ahead is on its way.
+        /// Asks again, for a minute, while the answer would block: what the kernel reads ahead is on its way.
         private func eventually(_ read: () throws -> Int64?) throws -> Int64? {
-            for _ in 1..<100 {
+            for _ in 1..<6000 {
                 do { return try read() } catch let error as SQLiteError where error.wouldBlock { usleep(10_000) }
             }
             return try read()

@@ -169,7 +169,7 @@ extension SQLiteModule {
             try onThreads(2) { index in
                 if index == 0 {
                     let writer = try Connection(path: path, mode: .readWrite)
-                    try writer.setBusyTimeout(milliseconds: 1000)
+                    try writer.setBusyTimeout(milliseconds: 60_000)
                     try writer.configure(synchronous: "NORMAL", isExclusive: false)
                     var number = 0
                     while goesOn() {
@@ -188,7 +188,7 @@ extension SQLiteModule {
                 } else {
                     let reader = try Connection(path: path, mode: .readOnly, vfs: flavor)
                     // The writer may be recovering the WAL just now.
-                    try reader.setBusyTimeout(milliseconds: 1000)
+                    try reader.setBusyTimeout(milliseconds: 60_000)
                     let both = try reader.prepare("SELECT a.n, b.n, length(pad) FROM a, b")
                     while goesOn() {
                         let least = committed.number.load(ordering: .acquiring)

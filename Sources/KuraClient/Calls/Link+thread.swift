@@ -12,8 +12,6 @@ import Synchronization
 
 /// The link's thread: it connects, reads, tells, connects again, and watches the clock. Nothing of it runs on the tasks' threads, which may not wait.
 extension Link {
-    /// Longest that the thread sleeps: a call with the usual timeout need not wake it to be watched.
-    private static let longestSleep: Int64 = 30_000_000_000
     /// A connection that has lasted so long was a good one.
     private static let steadyTime: Int64 = 1_000_000_000
     /// Room for what one read brings.
@@ -285,7 +283,7 @@ extension Link {
     /// Calls that have waited long enough are told, and subscriptions that were put off begun again.
     func expire(_ now: Int64) {
         lock.withLock { _ in
-            var next = now + Self.longestSleep
+            var next = now + longestSleep
             for call in calls where (call.phase == .queued || call.phase == .sent) && !call.isAbandoned {
                 guard call.deadline <= now else {
                     next = min(next, call.deadline)

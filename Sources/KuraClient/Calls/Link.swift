@@ -56,6 +56,8 @@ final class Link: @unchecked Sendable {
     /// Somebody is about to take the sending role, and lets others write first.
     var isFlushDue = false
     var flushPriority = TaskPriority.background
+    /// Longest that the thread sleeps, in nanoseconds: a call with the usual timeout need not wake it to be watched.
+    var longestSleep: Int64 = 30_000_000_000
     /// When the thread will wake up by itself.
     var sleepsUntil = Int64.max
     var isWakePending = false

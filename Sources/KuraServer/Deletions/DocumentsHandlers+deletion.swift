@@ -109,7 +109,8 @@ extension DocumentsHandlers {
             throw .transfer(
                 DocumentsDeletion(
                     Array(reader.string(0)), storage.documents.incarnation(reader.string(0)), matched, selector,
-                    milliseconds: Int(reader.integer(Position.timeout) ?? 5000), storage.configuration))
+                    milliseconds: reader.integer(Position.timeout).map { Int($0) } ?? Call.usualMilliseconds,
+                    storage.configuration))
         }
         var deleted = 0
         do throws(StoreError) {

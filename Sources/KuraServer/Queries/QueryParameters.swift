@@ -80,9 +80,13 @@ extension Call {
         } catch { throw refusal(parameter, path: place(), error.message) }
     }
 
+    /// Milliseconds that a query has when its request does not say. `KURA_QUERY_MS` is for tests: where others have the processors
+    /// for seconds it is more.
+    static let usualMilliseconds = SocketPath.environment("KURA_QUERY_MS").flatMap { Int($0) } ?? 5000
+
     /// - Throws: `timeout` when the time is over since the request was begun first.
     func queryControl(_ parameter: Int) throws(Refusal) -> QueryControl {
-        let milliseconds = Int(reader.integer(parameter) ?? 5000)
+        let milliseconds = reader.integer(parameter).map { Int($0) } ?? Self.usualMilliseconds
         guard let connection, !isOperation else { return QueryControl(milliseconds: milliseconds) }
         let left = connection.patience.left(of: milliseconds)
         guard left > 0 else { throw Refusal(.timeout(milliseconds: milliseconds), call: self) }

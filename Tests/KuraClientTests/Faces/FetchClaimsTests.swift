@@ -13,6 +13,7 @@ import Testing
             let namespace = "feed"
             let key: String
             let claim = true
+            let leaseSeconds = 3600
         }
         struct Answer: Decodable { let token: String? }
         let answer: Answer = try await kura.call("models.get", Params(key: key))
@@ -48,8 +49,11 @@ import Testing
         let daemon = try await FaceDaemon(.inMemory)
         let (kura, other) = (try await daemon.client(), try await daemon.client())
         try await kura.models["feed"].put(1, for: "a", lifetime: .init(fresh: .zero, stale: .seconds(600)))
-        var winner = other.models["feed"].value(for: "a", as: Int.self, orFetch: { throw Away() }).makeAsyncIterator()
-        var waiter = kura.models["feed"].value(for: "a", as: Int.self, orFetch: { 2 }).makeAsyncIterator()
+        var winner = other.models["feed"].value(
+            for: "a", as: Int.self, lease: .seconds(3600), orFetch: { throw Away() }
+        ).makeAsyncIterator()
+        var waiter = kura.models["feed"].value(for: "a", as: Int.self, patience: .seconds(600), orFetch: { 2 })
+            .makeAsyncIterator()
         #expect(try await winner.next()?.value == 1)
         #expect(try await waiter.next()?.value == 1)
         await #expect(throws: Away.self) { try await winner.next() }
@@ -64,7 +68,9 @@ import Testing
         try await kura.models["feed"].put(1, for: "a", lifetime: .init(fresh: .seconds(600)))
         let fetches = Counter()
         let values = [kura, other].map { client in
-            client.models["feed"].value(for: "a", as: Int.self, maxAge: .zero) { 1 + fetches.next() }
+            client.models["feed"].value(
+                for: "a", as: Int.self, maxAge: .zero, patience: .seconds(600), lease: .seconds(3600)
+            ) { 1 + fetches.next() }
         }
         var (winner, waiter) = (values[0].makeAsyncIterator(), values[1].makeAsyncIterator())
         #expect(try await winner.next()?.value == 1)
@@ -100,7 +106,8 @@ import Testing
         let daemon = try await FaceDaemon(.inMemory)
         let (kura, other) = (try await daemon.client(), try await daemon.client())
         try await kura.models["feed"].put(0, for: "a", lifetime: .init(fresh: .zero, stale: .seconds(600)))
-        var winner = other.models["feed"].value(for: "a", as: Int.self, orFetch: { 1 }).makeAsyncIterator()
+        var winner = other.models["feed"].value(for: "a", as: Int.self, lease: .seconds(3600), orFetch: { 1 })
+            .makeAsyncIterator()
         var waiter = kura.models["feed"].value(for: "a", as: Int.self, patience: .zero, orFetch: { 2 })
             .makeAsyncIterator()
         #expect(try await winner.next()?.value == 0)
@@ -115,24 +122,26 @@ import Testing
         let daemon = try await FaceDaemon(.inMemory)
         let (kura, other) = (try await daemon.client(), try await daemon.client())
         let feed = kura.models["feed"]
-        /// Fetched at once, though the right to it would last for 30 seconds.
+        /// Fetched soon, though the right to it would last for an hour.
+        let hour = Duration.seconds(3600)
         func isFree(_ key: String) async throws -> Bool {
-            try await other.models["feed"].value(for: key, as: Double.self, patience: .seconds(20), orFetch: { 7 })
+            try await other.models["feed"].value(for: key, as: Double.self, patience: .seconds(60), orFetch: { 7 })
                 .newest() == 7
         }
         // Nothing is cached that could be unmodified.
         let nothing = await #expect(throws: KuraError.self) {
-            try await feed.value(for: "unmodified", as: Double.self, orRefresh: { _ in .notModified }).newest()
+            try await feed.value(for: "unmodified", as: Double.self, lease: hour, orRefresh: { _ in .notModified })
+                .newest()
         }
         #expect(nothing?.kind == .notFound)
         #expect(try await isFree("unmodified"))
         let nan = await #expect(throws: KuraError.self) {
-            try await feed.value(for: "nan", as: Double.self, orFetch: { .nan }).newest()
+            try await feed.value(for: "nan", as: Double.self, lease: hour, orFetch: { .nan }).newest()
         }
         #expect(nan?.kind == .notEncodable)
         #expect(try await isFree("nan"))
         let cancelled = Task {
-            try await feed.value(for: "cancelled", as: Double.self) {
+            try await feed.value(for: "cancelled", as: Double.self, lease: hour) {
                 withUnsafeCurrentTask { $0?.cancel() }
                 throw Away()
             }.newest()

@@ -71,7 +71,10 @@ import Testing
                     let feed = clients[number % 3].models["feed"]
                     group.addTask {
                         var values: [Int] = []
-                        let sequence = feed.value(for: key, as: Int.self, lifetime: .init(fresh: .seconds(3600))) {
+                        let sequence = feed.value(
+                            for: key, as: Int.self, lifetime: .init(fresh: .seconds(3600)), patience: .seconds(600),
+                            lease: .seconds(3600)
+                        ) {
                             try await Task.sleep(for: .milliseconds(200))
                             return fetches.next()
                         }
@@ -97,7 +100,10 @@ import Testing
         let clients = [try await daemon.client(), try await daemon.client()]
         try await clients[0].models["feed"].put(0, for: "a", lifetime: .init(fresh: .zero, stale: .seconds(600)))
         let values = clients.map {
-            $0.models["feed"].value(for: "a", as: Int.self, lifetime: .init(fresh: .seconds(3600))) { 1 }
+            $0.models["feed"].value(
+                for: "a", as: Int.self, lifetime: .init(fresh: .seconds(3600)), patience: .seconds(600),
+                lease: .seconds(3600)
+            ) { 1 }
         }
         var (winner, waiter) = (values[0].makeAsyncIterator(), values[1].makeAsyncIterator())
         #expect(try await winner.next()?.value == 0)
@@ -125,9 +131,9 @@ import Testing
         } catch is Away {}
         #expect(seen == [1], "what is stale was shown before")
         // An iteration that is let go of after the stale value has won the right to fetch, and gives it back: else nobody could for
-        // 30 seconds.
-        for try await _ in feed.value(for: "a", as: Int.self, orFetch: { 0 }) { break }
-        #expect(try await feed.value(for: "a", as: Int.self, patience: .seconds(25), orFetch: { 2 }).newest() == 2)
+        // an hour.
+        for try await _ in feed.value(for: "a", as: Int.self, lease: .seconds(3600), orFetch: { 0 }) { break }
+        #expect(try await feed.value(for: "a", as: Int.self, patience: .seconds(60), orFetch: { 2 }).newest() == 2)
         // The source asks to be left alone: nobody tries.
         await #expect(throws: TooMany.self) {
             try await feed.value(for: "b", as: Int.self, orFetch: { throw TooMany() }).newest()

@@ -192,7 +192,7 @@ import Testing
             begin() {
                 kurad --data-dir "$work/data" --profile small 2>>"$work/log" &
                 daemon=$!
-                for _ in {1..3000}; do kura -q ping 2>/dev/null && break; sleep 0.01; done
+                for _ in {1..6000}; do kura -q ping 2>/dev/null && break; sleep 0.01; done
             }
             seq 1 1200 | sed 's/.*/N&=v&/' >in.env
             KURA_FAULTS=log.commit:kill:3 begin
@@ -225,7 +225,7 @@ import Testing
             begin() {
                 kurad --data-dir "$work/data" --profile small 2>>"$work/log" &
                 daemon=$!
-                for _ in {1..3000}; do kura -q ping 2>/dev/null && break; sleep 0.01; done
+                for _ in {1..6000}; do kura -q ping 2>/dev/null && break; sleep 0.01; done
             }
             seq 1 20000 | jq -c '{id: "d\\(.)", value: {n: ., text: ("t" * 200)}}' >in.ndjson
             KURA_FAULTS=log.append:sleep=150:3+,log.commit:kill:9 begin

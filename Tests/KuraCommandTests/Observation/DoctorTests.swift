@@ -9,7 +9,7 @@ import Testing
         """
         work=$(mktemp -d); export KURA_SOCKET=$work/s KURA_DATA_DIR=$work/d; unset KURA_CONFIG
         serve() { kurad --profile small --min-free 0 "$@" 2>>"$work/log" & daemon=$!
-          for _ in {1..3000}; do kura ping -q 2>/dev/null && return; sleep 0.01; done; }
+          for _ in {1..6000}; do kura ping -q 2>/dev/null && return; sleep 0.01; done; }
         stop() { kill "${1:--TERM}" $daemon; wait $daemon 2>/dev/null; daemon=; }
         trap '[[ $daemon ]] && stop -KILL; rm -rf "$work"' EXIT
         # What is found but for what depends on this host: severity and check, each once.

@@ -116,12 +116,12 @@ import Testing
             kurad --data-dir "$work/d" --socket "$work/s" --profile small 2>"$work/log" &
             daemon=$!
             trap 'kill -9 $daemon $exporter 2>/dev/null; wait; rm -rf "$work"' EXIT
-            for _ in {1..3000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
+            for _ in {1..6000}; do [[ -S $KURA_SOCKET ]] && break; sleep 0.01; done
             for n in 1 2 3; do kura settings put private-app key-$n $n -q; done
             kura settings get private-app key-1 -q
             kura metrics --listen 127.0.0.1:0 2>"$work/exporter" &
             exporter=$!
-            for _ in {1..3000}; do grep -q serving "$work/exporter" && break; sleep 0.01; done
+            for _ in {1..6000}; do grep -q serving "$work/exporter" && break; sleep 0.01; done
             port=$(sed -n 's/.*127.0.0.1:\\([0-9]*\\).*/\\1/p' "$work/exporter")
             ask() {
               exec 3<>/dev/tcp/127.0.0.1/$port

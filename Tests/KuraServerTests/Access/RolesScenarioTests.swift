@@ -137,7 +137,7 @@ import Testing
         let watcher = try daemon.connect("app")
         try watcher.result("changes.watch", "{\"values\":true}")
         let waiter = try daemon.connect("app")
-        waiter.send(Client.request("changes.wait", "{\"afterRev\":0,\"timeoutMs\":20000}"))
+        waiter.send(Client.request("changes.wait", "{\"afterRev\":0,\"timeoutMs\":600000}"))
         for scope in ["theirs", "mine", "mine-too"] {
             try admin.result("settings.put", "{\"domain\":\"\(scope)\",\"key\":\"k\",\"value\":\"\(scope)\"}")
             try admin.result("documents.put", "{\"collection\":\"\(scope)\",\"id\":\"k\",\"value\":\"\(scope)\"}")

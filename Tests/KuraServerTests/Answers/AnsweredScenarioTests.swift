@@ -137,7 +137,7 @@ import Testing
         try restored.start()
         let asking = try restored.connect()
         for round in 0..<2 {
-            let found = try asking.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":30000}")
+            let found = try asking.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
             #expect(found["indexes"]?[0]?["state"]?.text == "ready", "\(found)")
             if round == 0 {
                 try asking.result(

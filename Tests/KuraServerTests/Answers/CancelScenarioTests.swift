@@ -50,7 +50,8 @@ import Testing
     @Test func `a wait for what another client fetches ends, and the claim stays`() throws {
         let daemon = try TemporaryDaemon()
         let winner = try daemon.connect()
-        let won = try winner.result("models.get", "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true}")
+        let won = try winner.result(
+            "models.get", "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true,\"leaseSeconds\":3600}")
         let token = try #require(won["token"]?.text)
         let client = try daemon.connect()
         let wanted = "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true,\"waitMs\":600000}"
@@ -135,12 +136,14 @@ import Testing
     }
 
     @Test func `a wait for an index ends`() throws {
-        let daemon = try TemporaryDaemon(faults: "tend.slice:sleep=1000:1+")
+        let daemon = try TemporaryDaemon(starts: false)
+        try daemon.start(faults: daemon.pause(at: "tend.slice"))
         let client = try daemon.connect()
         try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"n\":1}}")
         try client.result(
             "documents.configure", "{\"collection\":\"c\",\"indexes\":[{\"name\":\"i\",\"fields\":[\"n\"]}]}")
         try expectCancelled(client, "documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
+        try daemon.goOn(at: "tend.slice")
         // Somebody who asks anew waits to the end.
         let found = try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
         #expect(found["indexes"]?[0]?["state"]?.text == "ready")

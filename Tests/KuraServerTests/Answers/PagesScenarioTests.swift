@@ -32,7 +32,7 @@ import Testing
         let client = try daemon.connect()
         try client.result("documents.configure", "{\"collection\":\"s\",\"searchFields\":[\"t\"]}")
         // From here on each change keeps the search up.
-        try client.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":60000}")
+        try client.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":600000}")
         return client
     }
 
@@ -88,7 +88,7 @@ import Testing
         let (reader, writer) = (try Self.make(daemon), try daemon.connect())
         for number in 0..<50 { try Self.put(writer, list.store, "k\(number)", number) }
         // The index of a search is built beside.
-        try reader.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":60000}")
+        try reader.result("documents.describe", "{\"collection\":\"s\",\"waitMs\":600000}")
         var random = SplitMix(state: seed)
         var (names, rev, pages) = try Self.read(reader, list) {
             for _ in 0..<6 {

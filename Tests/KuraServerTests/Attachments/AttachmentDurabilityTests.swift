@@ -156,60 +156,58 @@ import Testing
         for grows in [false, true] { try expectRefused(grows) }
     }
 
-    /// On a busy machine the daemon may come to the file, or be through with it, before it has its new size: then it is taken as it was.
+    /// A daemon where the first piece of a content that is brought waits to be written.
+    private func pausing() throws -> AttachmentWorld {
+        let world = try AttachmentWorld()
+        #expect(world.daemon.terminate() == 0)
+        try world.daemon.start(faults: world.daemon.pause(at: "attachment.write"))
+        return world
+    }
+
     private func expectRefused(_ grows: Bool) throws {
-        for attempt in 0..<10 {
-            let world = try AttachmentWorld(faults: "attachment.write:sleep=\(300 + attempt * 300):1")
-            let client = try world.connect()
-            try World.put(client, "1")
-            let file = try world.file([UInt8](repeating: 1, count: 600 << 10), flags: O_RDWR)
-            try client.send(
-                Client.request("documents.attach", World.params("1", "a", ",\"fd\":true")), descriptors: [file])
-            usleep(100_000 + UInt32(attempt) * 150_000)
-            ftruncate(file, grows ? 700 << 10 : 100 << 10)
-            let reply = try client.reply()
-            if reply["result"] != nil, attempt < 9 {
-                close(file)
-                continue
-            }
-            let data = reply["error"]?["data"]
-            #expect(data?["kind"]?.text == "transferFailed")
-            #expect(data?["hint"]?.text == "the file changed its size while it was read")
-            close(file)
-            try world.expectContents(0)
-            return
-        }
+        let world = try pausing()
+        let client = try world.connect()
+        try World.put(client, "1")
+        let file = try world.file([UInt8](repeating: 1, count: 600 << 10), flags: O_RDWR)
+        try client.send(
+            Client.request("documents.attach", World.params("1", "a", ",\"fd\":true")), descriptors: [file])
+        try world.daemon.waitUntilPaused(at: "attachment.write")
+        ftruncate(file, grows ? 700 << 10 : 100 << 10)
+        try world.daemon.goOn(at: "attachment.write")
+        let data = try client.reply()["error"]?["data"]
+        #expect(data?["kind"]?.text == "transferFailed")
+        #expect(data?["hint"]?.text == "the file changed its size while it was read")
+        close(file)
+        try world.expectContents(0)
     }
 
     @Test func `while a content is copied, others are served, and its own connection waits`() throws {
-        let world = try AttachmentWorld(faults: "attachment.write:sleep=500:1")
+        let world = try pausing()
         let client = try world.connect()
         let other = try world.connect()
         try World.put(client, "1")
         client.send(
             Client.request("documents.attach", World.params("1", "a", ",\"data\":\"YQ==\""), id: "1")
                 + Client.request("documents.get", World.params("1"), id: "2"))
-        // One before and one after, if it held the loop up.
-        var count = 0
-        while !client.hasInput {
-            try other.result("storage.ping")
-            count += 1
-        }
-        #expect(count > 5)
+        try world.daemon.waitUntilPaused(at: "attachment.write")
+        for _ in 0..<5 { try other.result("storage.ping") }
+        #expect(!client.hasInput)
+        try world.daemon.goOn(at: "attachment.write")
         #expect(try client.reply()["id"]?.int == 1)
         #expect(try client.reply()["result"]?["attachments"]?.elements.count == 1)
     }
 
     @Test func `what a client asked for is done, though it has gone while its content was copied`() throws {
-        let world = try AttachmentWorld(faults: "attachment.write:sleep=300:1")
+        let world = try pausing()
         var client: Client? = try world.connect()
         try World.put(client!, "1")
         client!.send(Client.request("documents.attach", World.params("1", "a", ",\"data\":\"YQ==\"")))
-        usleep(50_000)
+        try world.daemon.waitUntilPaused(at: "attachment.write")
         client = nil
         let other = try world.connect()
-        let deadline = now() + 60
-        while try World.names(other, "1").isEmpty, now() < deadline { usleep(20_000) }
+        try other.result("storage.ping")
+        try world.daemon.goOn(at: "attachment.write")
+        try waitFor("the attachment") { try !World.names(other, "1").isEmpty }
         #expect(try World.read(other, "1", "a") == "a")
         try world.daemon.waitUntilFolded()
         try world.expectContents(1)

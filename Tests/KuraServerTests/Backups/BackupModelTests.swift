@@ -52,6 +52,9 @@ import Testing
             do {
                 let client = try Client(path: socket, seconds: 120)
                 for number in 0..<Self.count {
+                    // However seldom they get the processor, all of them write beside each.
+                    let written = model.count
+                    defer { try? waitFor("the writers go on") { model.count > written + 8 } }
                     // Everything that was acknowledged before must be in it.
                     let floor = try client.result("storage.status")["rev"]?.int ?? 0
                     let result = try client.result("storage.backup", "{\"name\":\"b\(number)\"}")

@@ -97,7 +97,7 @@ import Testing
         try backup("before")
         let earlier = daemon.root + "/earlier"
         #expect(try Outsider.run("cp -r \(keys) \(earlier) 2>&1").output == "")
-        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":600000}")
         #expect(try origin("before") == "unproved")
         #expect(try restore("before", "--keys", keys) == 1)
         // As of then it is what it was.
@@ -153,7 +153,7 @@ import Testing
         #expect(try Outsider.run("cp -r \(keys) \(earlier) 2>&1").output == "")
         try secret("eve", "before")
         let rev = try #require(try client.result("storage.status")["rev"]?.int)
-        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":600000}")
         try secret("eve", "after")
         let log = daemon.data + "/log"
         func restored(_ name: String, at: String, _ more: [String]) throws -> TemporaryDaemon? {

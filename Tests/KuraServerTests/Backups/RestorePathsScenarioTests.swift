@@ -34,7 +34,7 @@ import Testing
     private func run(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) throws -> Int32 {
         let begun = now()
         let status = try daemon.run(arguments)
-        #expect(now() - begun < 20, "\(arguments)", sourceLocation: sourceLocation)
+        #expect(now() - begun < 60, "\(arguments)", sourceLocation: sourceLocation)
         return status
     }
 
@@ -206,9 +206,8 @@ import Testing
         let other = try TemporaryDaemon(starts: false)
         let bundle = other.root + "/bundle"
         try lay(kind, at: bundle)
-        let begun = now()
         try other.launch(more: ["--seed-bundle", bundle])
-        #expect((other.wait(seconds: 20) ?? 0) != 0 && now() - begun < 20)
+        #expect((other.wait() ?? 0) != 0)
         other.kill()
         #expect(access(other.data + "/durable/kura.sqlite", F_OK) != 0)
     }

@@ -60,7 +60,7 @@ import Testing
 
     @Test func `an upload ends with its connection, unless it has a lease, and with that`() throws {
         var other: Client? = try world.connect()
-        let (held, leased) = (try begin(other!, "a"), try begin(other!, "b", ",\"leaseSeconds\":60"))
+        let (held, leased) = (try begin(other!, "a"), try begin(other!, "b", ",\"leaseSeconds\":600"))
         let short = try begin(other!, "c", ",\"leaseSeconds\":1")
         for upload in [held, leased] {
             try other!.result("blobs.appendUpload", piece(upload, 0, World.bytes(20_000)))
@@ -107,7 +107,7 @@ import Testing
         var others: [Client] = []
         for number in 0..<256 {
             if number % 32 == 0 { others.append(try world.connect()) }
-            _ = try begin(others[number / 32], "k\(number)", number % 2 == 0 ? ",\"leaseSeconds\":60" : "")
+            _ = try begin(others[number / 32], "k\(number)", number % 2 == 0 ? ",\"leaseSeconds\":600" : "")
             guard number == 31 else { continue }
             let refused = try others[0].refusal("blobs.beginUpload", World.params("more"))
             #expect(refused["kind"]?.text == "overloaded" && refused["limit"]?.int == 32)

@@ -126,7 +126,7 @@ import Testing
         #expect(try user.call("documents.restore", "{\"collection\":\"notes\",\"id\":\"gone\"}")["error"] != nil)
         #expect(try user.result("secrets.list", "{\"service\":\"mail\"}")["items"]?.elements == [])
         // Indexes are built, the counter goes on.
-        try user.result("documents.describe", "{\"collection\":\"notes\",\"waitMs\":20000}")
+        try user.result("documents.describe", "{\"collection\":\"notes\",\"waitMs\":600000}")
         let found = try user.result(
             "documents.find", "{\"collection\":\"notes\",\"where\":{\"text\":\"note 7\"}}")
         #expect(found["documents"]?.elements.count == 1)

@@ -14,7 +14,7 @@ import Testing
         var token = ""
         for number in 0..<1024 {
             // Leases count for who has them, too.
-            let won = try claim(greedy, number, number % 2 == 0 ? ",\"leaseSeconds\":60" : "")
+            let won = try claim(greedy, number, number % 2 == 0 ? ",\"leaseSeconds\":3600" : "")
             token = try #require(won["result"]?["token"]?.text)
         }
         let refused = try claim(greedy, 5000)["error"]?["data"]
@@ -54,16 +54,18 @@ import Testing
         let (winner, second) = (try daemon.connect(), try daemon.connect())
         let value = "\"" + String(repeating: "v", count: 1 << 20) + "\""
         func park(_ client: Client) throws {
-            client.send(Client.request("models.get", "{\(Self.key),\"claim\":true,\"waitMs\":30000}", id: "7"))
+            client.send(
+                Client.request(
+                    "models.get", "{\(Self.key),\"claim\":true,\"waitMs\":600000,\"leaseSeconds\":3600}", id: "7"))
             client.send(Client.request("storage.ping", id: "8"))
             #expect(try client.reply()["id"]?.int == 8)
         }
-        let lease = way == "touch" ? ",\"leaseSeconds\":1" : ""
         let token = try #require(
-            try winner.result("models.get", "{\(Self.key),\"claim\":true\(lease)}")["token"]?.text)
+            try winner.result("models.get", "{\(Self.key),\"claim\":true,\"leaseSeconds\":3600}")["token"]?.text)
         if way == "touch" {
             // The next winner brings nothing; the one before is late.
             try park(second)
+            try winner.result("models.renew", "{\(Self.key),\"token\":\"\(token)\",\"leaseSeconds\":1}")
             #expect(try second.reply()["result"]?["token"] != nil)
         }
         let waiting = try (0..<40).map { _ in try daemon.connect() }

@@ -194,7 +194,8 @@ import Testing
         }
         try put(writer, "a")
         try expect("models", "feed", "key")
-        usleep(300_000)
+        // By itself.
+        daemon.waitUntilIdle(seconds: 0.3)
         // The third write fails, and the file goes.
         try put(writer, "b")
         try expect("models", "feed", "key")
@@ -205,7 +206,7 @@ import Testing
         try expect("models", "feed", "mode")
         let digest = try #require(try BlobWorld.put(writer, "p", BlobWorld.bytes(50_000))["digest"]?.text)
         try expect("blobs", "images", "key")
-        usleep(100_000)
+        daemon.waitUntilIdle()
         unlink("\(daemon.data)/cache/blobs/\(digest.prefix(2))/\(digest.dropFirst(2))")
         // Also the write that forgets it fails.
         #expect(try BlobWorld.read(writer, "p") == nil)

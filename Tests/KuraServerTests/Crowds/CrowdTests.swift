@@ -30,11 +30,13 @@ import Testing
     @Test func `slices and pieces are smaller while somebody waits for each reply`() {
         var crowd = Crowd()
         let (first, second) = (connection(1), connection(2))
-        var time = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 1)
+        let began = crowd.noteSlice(of: first, since: monotonicNanoseconds(), answered: 1)
         #expect(crowd.piece(alone: 1 << 20) == 1 << 20)
-        time = crowd.noteSlice(of: second, since: time, answered: 48)
-        #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice)
-        #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece)
+        var time = crowd.noteSlice(of: second, since: began, answered: 48)
+        // Where others have the processor the first may be forgotten by now.
+        let isLate = time - began >= Crowd.presence
+        #expect(crowd.slice(of: second, atMost: 512) == Crowd.attentiveSlice || isLate)
+        #expect(crowd.piece(alone: 1 << 20) == Crowd.attentivePiece || isLate)
         usleep(UInt32(Crowd.presence / 1000) + 1000)
         // One that has more behind the request, and one that has many at once, wait for none of them.
         first.hasMore = true
@@ -81,11 +83,14 @@ import Testing
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
         isOver.append(crowd.isSliceOver())
         time = crowd.noteSlice(of: second, since: time, answered: 9)
-        crowd.beginSlice(at: monotonicNanoseconds())
+        let begun = monotonicNanoseconds()
+        crowd.beginSlice(at: begun)
         isOver.append(crowd.isSliceOver())
+        let isLate = monotonicNanoseconds() - begun > Crowd.sliceTime
         usleep(UInt32(Crowd.sliceTime / 1000) + 100)
         isOver.append(crowd.isSliceOver())
-        #expect(isOver == [false, false, true])
+        // Where others have the processor it may have been over at the first look.
+        #expect(isOver == [false, false, true] || isLate, "\(isOver)")
     }
 
     @Test func `when all is full one batch goes on at a time`() {

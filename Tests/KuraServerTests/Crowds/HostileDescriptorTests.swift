@@ -7,7 +7,7 @@ import Testing
     private final class Lingering {
         let descriptor: Int32
         private let others: [Int32]
-        static let seconds: Int32 = 30
+        static let seconds: Int32 = 120
 
         init() throws {
             var address = sockaddr_in()
@@ -54,7 +54,7 @@ import Testing
         // Asked for by nobody.
         try stranger.send(Client.request("storage.ping"), descriptors: [lingering.descriptor])
         close(lingering.descriptor)
-        #expect(try delay(client) < 20)
+        #expect(try delay(client) < 60)
         try stranger.result("storage.ping")
     }
 
@@ -74,7 +74,7 @@ import Testing
         close(lingering.descriptor)
         Glibc.kill(daemon.pid, SIGCONT)
         #expect(try stranger.reply()["error"]?["data"]?["kind"]?.text == "overloaded")
-        #expect(try delay(client) < 20)
+        #expect(try delay(client) < 60)
     }
 
     @Test func `a socket with such a one inside holds nobody up`() throws {
@@ -91,7 +91,7 @@ import Testing
         let stranger = try daemon.connect()
         try stranger.send(Client.request("storage.ping"), descriptors: [pair[1]])
         close(pair[1])
-        #expect(try delay(client) < 20)
+        #expect(try delay(client) < 60)
     }
 
     @Test func `a user whose descriptors hang in being closed is told so, and is served without any`() throws {
@@ -112,7 +112,7 @@ import Testing
         #expect(told?["data"]?["kind"]?.text == "overloaded")
         #expect(told?["data"]?["hint"]?.text?.contains("take too long to close") == true)
         #expect(daemon.log.contains("those of their user take too long to close"))
-        #expect(try delay(client) < 20)
+        #expect(try delay(client) < 60)
         // Neither the end nor the next start waits for them.
         #expect(daemon.terminate() == 0)
         try daemon.start()
@@ -126,23 +126,25 @@ import Testing
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
         let many = [Int32](repeating: null, count: 250)
-        // On a busy machine this client may sleep through all of it.
-        var count = 0
-        for _ in 0..<10 where count <= 40 {
-            let flooder = try daemon.connect()
-            // Held up for 1, 2, 4 … 128 ms; others that were would be answered once or twice between two of them.
+        func seconds() throws -> Double {
             let begun = now()
-            for _ in 0..<8 { try flooder.send(" ", descriptors: many) }
-            try flooder.send(Client.request("storage.ping"), descriptors: [])
-            count = 0
-            while !flooder.hasInput {
-                try other.result("storage.ping")
-                count += 1
-            }
-            #expect(try flooder.reply()["result"] != nil)
-            #expect(now() - begun > 0.2)
+            try other.result("storage.ping")
+            return now() - begun
         }
-        #expect(count > 40)
+        // The control: what others wait for beside nobody.
+        let quiet = try (0..<40).map { _ in try seconds() }.sorted()[20]
+        let flooder = try daemon.connect()
+        // Held up for 1, 2, 4 … 128 ms; others that were would be answered once or twice between two of them.
+        let begun = now()
+        for _ in 0..<8 { try flooder.send(" ", descriptors: many) }
+        try flooder.send(Client.request("storage.ping"), descriptors: [])
+        var times: [Double] = []
+        while !flooder.hasInput { times.append(try seconds()) }
+        #expect(try flooder.reply()["result"] != nil)
+        #expect(now() - begun > 0.2)
+        // On a busy machine this client may sleep through all of it, or most.
+        let middle = times.sorted().dropFirst(times.count / 2).first ?? 0
+        #expect(times.count > 40 || times.count < 5 || middle < 4 * quiet + 0.004, "\(times) beside \(quiet)")
     }
 
     @Test func `one who does so and goes is let go at once`() throws {

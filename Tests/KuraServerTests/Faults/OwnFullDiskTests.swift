@@ -105,7 +105,7 @@ import Testing
     }
 
     private func isFolded(_ client: Client) throws -> Bool {
-        let deadline = now() + 10
+        let deadline = now() + 60
         while now() < deadline {
             let status = try client.result("storage.status")
             if status["foldedRev"] == status["rev"] { return true }
@@ -170,7 +170,7 @@ import Testing
         #expect(refusal["kind"] == .string("noSpace") && (16..<1000).contains(refusal["limit"]?.int ?? 0))
         let deleted = try client.result(
             "documents.deleteMany",
-            "{\"collection\":\"c\",\"where\":{\"t\":{\"$exists\":true}},\"allowScan\":true,\"timeoutMs\":30000}")
+            "{\"collection\":\"c\",\"where\":{\"t\":{\"$exists\":true}},\"allowScan\":true,\"timeoutMs\":600000}")
         #expect(deleted["deleted"]?.int == count && deleted["slices"]?.int ?? 0 > 1)
         #expect(try waitUntilWritable(client))
         #expect(try isFolded(client))

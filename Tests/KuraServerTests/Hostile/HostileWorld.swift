@@ -139,7 +139,7 @@ struct HostileService {
         // Indexes are built behind a start.
         let settled = try daemon.connect()
         for name in ["notes", "people", "books", "tasks"] {
-            try settled.result("documents.describe", "{\"collection\":\"\(name)\",\"waitMs\":60000}")
+            try settled.result("documents.describe", "{\"collection\":\"\(name)\",\"waitMs\":600000}")
         }
         guard daemon.terminate() == 0 else { return "it has ended otherwise: \(daemon.log)" }
         return try TablesRecount.difference(daemon.data)

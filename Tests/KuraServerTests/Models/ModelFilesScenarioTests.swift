@@ -193,7 +193,8 @@ import Testing
             try put(client, "k", 1, in: namespace)
             try client.result("models.delete", "{\"namespace\":\"\(namespace)\",\"key\":\"k\"}")
         }
-        let won = try client.result("models.get", "{\"namespace\":\"c\",\"key\":\"k\",\"claim\":true}")
+        let won = try client.result(
+            "models.get", "{\"namespace\":\"c\",\"key\":\"k\",\"claim\":true,\"leaseSeconds\":3600}")
         let token = try #require(won["token"]?.text)
         // The second one finds it as the first one has left it.
         for _ in 0..<2 { try client.result("storage.sweep") }

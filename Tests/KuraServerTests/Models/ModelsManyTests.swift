@@ -24,7 +24,7 @@ import Testing
             """
             {"key":"a\\u0062","value":{"price":1.50},"etag":"v\\"1","tags":["x","\\u0079"]},\
             {"value":[ 2 ],"key":"b"}
-            """, ",\"ttlSeconds\":0,\"staleSeconds\":60")
+            """, ",\"ttlSeconds\":0,\"staleSeconds\":600")
         #expect(result == (try JSON("{\"stored\":2,\"declined\":[]}")))
         let both = try client.result("models.getMany", "{\"namespace\":\"n\",\"keys\":[\"ab\",\"b\"]}")["entries"]
         let first = both?.elements[0]
@@ -78,10 +78,12 @@ import Testing
     @Test func `those that wait get the values that come together`() throws {
         let waiter = try daemon.connect()
         let claim = "{\"namespace\":\"n\",\"key\":\"k\",\"claim\":true"
-        let token = try client.result("models.get", claim + "}")["token"]?.text
+        let token = try client.result("models.get", claim + ",\"leaseSeconds\":3600}")["token"]?.text
         #expect(token != nil)
-        waiter.send(Client.request("models.get", claim + ",\"waitMs\":20000}"))
-        usleep(50_000)
+        // It waits when what was sent behind it is answered.
+        waiter.send(
+            Client.request("models.get", claim + ",\"waitMs\":600000}") + Client.request("storage.ping", id: "2"))
+        #expect(try waiter.reply()["id"]?.int == 2)
         _ = try putMany("{\"key\":\"other\",\"value\":1},{\"key\":\"k\",\"value\":{\"a\":1},\"etag\":\"e\"}")
         let reply = try waiter.reply()["result"]
         #expect(reply?["state"]?.text == "fresh")
@@ -96,7 +98,8 @@ import Testing
     @Test func `several are deleted at once, and a fetch that was under way is outdated`() throws {
         _ = try putMany((0..<10).map { "{\"key\":\"\($0)\",\"value\":\($0)}" }.joined(separator: ","))
         let claimed = try client.result(
-            "models.get", "{\"namespace\":\"n\",\"key\":\"0\",\"claim\":true,\"maxAgeSeconds\":0}")
+            "models.get", "{\"namespace\":\"n\",\"key\":\"0\",\"claim\":true,\"leaseSeconds\":3600,\"maxAgeSeconds\":0}"
+        )
         func delete(_ keys: String, _ more: String = "") throws -> Int? {
             try client.result("models.deleteMany", "{\"namespace\":\"n\",\"keys\":[\(keys)]\(more)}")["deleted"]?.int
         }

@@ -65,7 +65,7 @@ import Testing
             let before = daemon.log.occurrences(of: "read again")
             TemporaryDaemon.write(text, to: daemon.root + "/config.json")
             Glibc.kill(daemon.pid, SIGHUP)
-            let deadline = now() + 30
+            let deadline = now() + 60
             while daemon.log.occurrences(of: "read again") == before, now() < deadline { usleep(2000) }
             // What is told in the log is in force before the next request is answered.
             try client.result("storage.ping")

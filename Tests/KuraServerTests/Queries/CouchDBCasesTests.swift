@@ -68,7 +68,7 @@ import Testing
             let documents = list.replacing("\"id\":null,", with: "")
             try client.result("documents.putMany", "{\"collection\":\"\(collection)\",\"documents\":\(documents)}")
         }
-        try client.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":20000}")
+        try client.result("documents.describe", "{\"collection\":\"\(collection)\",\"waitMs\":600000}")
     }
 
     /// Numbers stand in the documentation as they are.

@@ -158,7 +158,7 @@ import Testing
         let deletion = try client.refusal(
             "documents.deleteMany", #"{"collection":"c","where":{"t":{"$regex":"^(a+)+$"}}}"#)
         #expect(deletion["path"]?.text == "/t/$regex", "\(deletion)")
-        #expect(now() - start < 30)
+        #expect(now() - start < 60)
         #expect(try ids(find(#""where":{"t":{"$regex":"(?i)^A+B$"}}"#)) == ["a"])
         #expect(try ids(find(#""where":{"t":{"$regex":"^A+B$"}}"#)) == [])
     }
@@ -200,7 +200,7 @@ import Testing
         let start = now()
         let refusal = try client.refusal("documents.find", "{\"collection\":\"c\",\(Self.tedious),\"timeoutMs\":20}")
         #expect(refusal["kind"]?.text == "timeout" && refusal["limit"]?.int == 20 && refusal["retryable"]?.bool == true)
-        #expect(now() - start < 30)
+        #expect(now() - start < 60)
         #expect(try ids(find(#""where":{"n":9000}"#)) == ["d09000"])
     }
 
@@ -225,20 +225,21 @@ import Testing
 
     @Test func `short queries do not wait for long ones`() throws {
         try fill(10_000)
+        let long = "{\"collection\":\"c\",\(Self.tedious),\"allowScan\":true,\"timeoutMs\":60000}"
+        var began = now()
+        try client.result("documents.count", long)
+        let whole = now() - began
+        // Several on each connection, so that they last as long as the short ones.
         let others = try (0..<3).map { _ in try daemon.connect() }
-        for other in others {
-            other.send(
-                Client.request(
-                    "documents.count", "{\"collection\":\"c\",\(Self.tedious),\"allowScan\":true,\"timeoutMs\":60000}"))
-        }
-        // One, if it had to wait for them.
-        var count = 0
-        while count < 20, !others.contains(where: \.hasInput) {
+        for other in others { other.send(String(repeating: Client.request("documents.count", long), count: 12)) }
+        var times: [Double] = []
+        for _ in 0..<20 {
+            began = now()
             let page = try client.result("documents.list", #"{"collection":"c","limit":5}"#)
+            times.append(now() - began)
             #expect(ids(page).count == 5)
-            count += 1
         }
-        #expect(count > 5)
-        for other in others { other.send(Client.request("rpc.cancel", "{\"id\":1}", id: "2")) }
+        #expect(times.sorted()[10] < whole / 2, "\(times) beside \(whole)")
+        withExtendedLifetime(others) {}
     }
 }

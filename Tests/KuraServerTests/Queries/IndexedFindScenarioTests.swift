@@ -20,7 +20,7 @@ import Testing
 
     private func configure(_ indexes: String) throws {
         try client.result("documents.configure", "{\"collection\":\"c\",\"indexes\":[\(indexes)]}")
-        try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":30000}")
+        try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
     }
 
     private func ask(_ method: String, _ more: String) throws -> JSON {
@@ -184,7 +184,7 @@ import Testing
             let list = (start..<start + 500).map { "{\(body($0, model[$0]!))}" }.joined(separator: ",")
             try client.result("documents.putMany", "{\"collection\":\"c\",\"documents\":[\(list)]}")
         }
-        try client.result("documents.describe", #"{"collection":"c","waitMs":30000}"#)
+        try client.result("documents.describe", #"{"collection":"c","waitMs":600000}"#)
         for round in 0..<120 {
             if round % 3 != 0 {
                 let id = Int.random(in: 0..<3000, using: &random)

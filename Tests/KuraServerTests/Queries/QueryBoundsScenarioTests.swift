@@ -68,7 +68,7 @@ import Testing
     @Test func `a batch that meets a unique index names the index and the place, each by itself`() throws {
         try client.result(
             "documents.configure", #"{"collection":"c","indexes":[{"name":"byN","fields":["n"],"unique":true}]}"#)
-        try client.result("documents.describe", #"{"collection":"c","waitMs":30000}"#)
+        try client.result("documents.describe", #"{"collection":"c","waitMs":600000}"#)
         let refusal = try client.refusal(
             "documents.putMany",
             #"{"collection":"c","documents":[{"id":"x","value":{"n":"x"}},{"id":"y","value":{"n":"b"}}]}"#)

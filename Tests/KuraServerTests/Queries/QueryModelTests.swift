@@ -108,7 +108,7 @@ import Testing
                     try client.result("documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\(value)}")
                 }
             }
-            try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+            try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
             for _ in 0..<40 { access.insert(try check(&dice, model, client)) }
         }
         #expect(

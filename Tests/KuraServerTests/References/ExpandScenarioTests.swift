@@ -134,7 +134,7 @@ import Testing
             "documents.configure", "{\"collection\":\"books\",\"indexes\":[{\"name\":\"byK\",\"fields\":[\"k\"]}]}")
         try put("books", "a", "{\"k\":1,\"editors\":[\(ids)]}")
         try put("books", "b", "{\"k\":1,\"editors\":[\(others)]}")
-        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":600000}")
         for _ in 0..<2 {
             let found = try client.result("documents.find", "{\"collection\":\"books\",\"where\":{\"k\":1},\(expand)}")
             #expect(found["plan"]?["index"]?.text == "byK" && found["documents"]?.elements.count == 1)

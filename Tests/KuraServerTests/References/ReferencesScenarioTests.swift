@@ -220,7 +220,7 @@ import Testing
 
     @Test(arguments: ["deny", "cascade"]) func `whoever is first is seen, whatever is folded`(_ action: String) throws {
         try configure("books", [("author", "people", action)])
-        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":600000}")
         let writer = try daemon.connect()
         for round in 0..<150 {
             try put("people", "p\(round)", "{}")
@@ -283,7 +283,7 @@ import Testing
     ) throws {
         try configure("books", [("author", "people", action)])
         try put("people", "ada", "{}")
-        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        _ = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":600000}")
         try daemon.waitUntilFolded()
         #expect(daemon.terminate() == 0)
         // Nothing that follows comes to be in the tables.
@@ -350,7 +350,7 @@ import Testing
         try client.result(
             "documents.configure",
             "{\"collection\":\"books\",\"indexes\":[{\"name\":\"byYear\",\"fields\":[\"year\"]}]}")
-        let description = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        let description = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":600000}")
         #expect(
             description["references"]
                 == (try JSON("[{\"field\":\"author\",\"collection\":\"people\",\"onDelete\":\"deny\"}]")))
@@ -398,7 +398,7 @@ import Testing
 
     @Test func `what is wrong with a reference is named, and nothing is configured`() throws {
         try configure("books", [("author", "people", "deny")])
-        let before = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":20000}")
+        let before = try client.result("documents.describe", "{\"collection\":\"books\",\"waitMs\":600000}")
         let good = "{\"field\":\"a\",\"collection\":\"x\",\"onDelete\":\"deny\"}"
         let long = String(repeating: "n", count: 129)
         let many = (0..<17).map { "{\"field\":\"f\($0)\",\"collection\":\"x\",\"onDelete\":\"deny\"}" }

@@ -135,7 +135,7 @@ import Testing
                 if dice.roll(20) == 0 { try daemon.waitUntilFolded() }
             }
             guard round > 0 else { continue }
-            try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+            try client.result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
             for _ in 0..<40 { found += try check(&dice, model, tokenizer, client) }
         }
         #expect(found > 500)

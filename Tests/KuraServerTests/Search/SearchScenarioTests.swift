@@ -18,7 +18,7 @@ import Testing
 
     @discardableResult
     private func describe(_ client: Client? = nil) throws -> JSON {
-        try (client ?? self.client).result("documents.describe", "{\"collection\":\"c\",\"waitMs\":20000}")
+        try (client ?? self.client).result("documents.describe", "{\"collection\":\"c\",\"waitMs\":600000}")
     }
 
     private func put(_ id: String, _ value: String, _ client: Client? = nil) throws {
@@ -187,7 +187,7 @@ import Testing
         #expect(undeclared["kind"]?.text == "indexNeeded")
         #expect(undeclared["hint"]?.text?.contains("searchFields") == true)
         daemon.kill()
-        try daemon.start(faults: "tend.slice:sleep=500:1+")
+        try daemon.start(faults: daemon.pause(at: "tend.slice"))
         let slow = try daemon.connect()
         try put("a", "{\"t\":\"x\"}", slow)
         try configure("\"searchFields\":[\"t\"]", slow)
@@ -195,6 +195,7 @@ import Testing
         #expect(building["kind"]?.text == "indexBuilding")
         #expect(building["retryable"]?.bool == true)
         #expect(building["reason"]?.text?.hasSuffix("of 1 documents") == true, "\(building)")
+        try daemon.goOn(at: "tend.slice")
         try describe(slow)
         #expect(try ids("x", "", slow) == ["a"])
         try configure("\"searchFields\":null", slow)
@@ -237,8 +238,8 @@ import Testing
         #expect(error["kind"]?.text == "timeout" && error["limit"]?.int == 5, "\(error)")
         client.send(
             Client.request(
-                "documents.search", "{\"collection\":\"c\",\(Self.tedious),\"timeoutMs\":60000}", id: "\"long\""))
-        client.send(Client.request("rpc.cancel", "{\"id\":\"long\"}", id: "2"))
+                "documents.search", "{\"collection\":\"c\",\(Self.tedious),\"timeoutMs\":60000}", id: "\"long\"")
+                + Client.request("rpc.cancel", "{\"id\":\"long\"}", id: "2"))
         let replies = [try client.reply(), try client.reply()]
         #expect(replies.contains { $0["id"]?.int == 2 && $0["result"]?["cancelled"]?.bool == true })
         #expect(replies.contains { $0["error"]?["data"]?["kind"]?.text == "cancelled" }, "\(replies)")

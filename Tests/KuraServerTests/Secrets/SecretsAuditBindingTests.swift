@@ -42,7 +42,7 @@ import Testing
 
     /// Once all has been looked at.
     private func integrity(_ client: Client) throws -> String? {
-        let deadline = now() + 30
+        let deadline = now() + 60
         while true {
             let word = try client.result("secrets.status")["integrity"]?.text
             guard word == "checking", now() < deadline else { return word }
@@ -152,9 +152,7 @@ import Testing
 
     /// What the log says before anybody has asked for anything.
     private func waitForLine(_ line: String) throws {
-        let deadline = now() + 10
-        while !daemon.log.contains(line), now() < deadline { usleep(5000) }
-        #expect(daemon.log.contains(line), "\(daemon.log)")
+        try waitFor("\(line) in \(daemon.log)") { daemon.log.contains(line) }
     }
 
     @Test(arguments: [1, 3])

@@ -159,7 +159,7 @@ import Testing
 
     @Test func `a token's issue, use and second use are there with the secret's name`() throws {
         try admin.result("secrets.put", name("ada", ",\"secret\":\"x\""))
-        let token = try admin.result("secrets.issueToken", name("ada", ",\"ttlSeconds\":60"))["token"]!.text!
+        let token = try admin.result("secrets.issueToken", name("ada", ",\"ttlSeconds\":600"))["token"]!.text!
         let user = try roles.connect("user")
         try user.result("secrets.redeemToken", "{\"token\":\"\(token)\"}")
         _ = try user.refusal("secrets.redeemToken", "{\"token\":\"\(token)\"}")
@@ -251,15 +251,16 @@ import Testing
         let before = try syncs()
         let started = now()
         for number in 0..<300 { _ = try user.refusal("secrets.get", name("a\(number)")) }
+        let revisions = try syncs() - before
         let seconds = now() - started
         let most = 32 + Int(seconds * 16) + 2
-        let revisions = try syncs() - before
         #expect(revisions >= 32 && revisions <= most, "\(revisions) in \(seconds) s")
         // It comes back with time.
         usleep(200_000)
         let again = try syncs()
         _ = try user.refusal("secrets.get", name("last"))
-        #expect(try syncs() == again + 1)
+        // On a busy machine what nobody waits for may have come as well.
+        #expect(try syncs() > again)
         let found = try records().filter { $0["refused"]?.text == "forbidden" }
         #expect(Set(found.map { $0["account"]!.text! }).count == 301)
     }
@@ -292,9 +293,11 @@ import Testing
     @Test func `reads that nobody waits for are there some seconds later, and at a clean stop`() throws {
         try admin.result("secrets.put", name("ada", ",\"secret\":\"x\""))
         let rev = try admin.result("storage.status")["rev"]!.int!
+        let began = now()
         try admin.result("secrets.get", name("ada"))
-        #expect(try admin.result("storage.status")["rev"]?.int == rev)
-        try daemon.waitUntil(seconds: 10) { ($0["rev"]?.int ?? 0) > rev }
+        let early = try admin.result("storage.status")["rev"]?.int
+        #expect(early == rev || now() - began > 4.9)
+        try daemon.waitUntil { ($0["rev"]?.int ?? 0) > rev }
         daemon.kill()
         try restart()
         #expect(lines(try records()) == ["secrets.put - admin - s ada -", "secrets.get - admin - s ada -"])

@@ -38,8 +38,7 @@ import Testing
     }
 
     private func waitUntilRewrapped(_ client: Client) throws {
-        let deadline = now() + 30
-        while try client.result("secrets.status")["rewrapping"] != nil, now() < deadline { usleep(5000) }
+        try waitFor("it is sealed anew") { try client.result("secrets.status")["rewrapping"] == nil }
     }
 
     @Test func `none is in any file, nor in the daemon's memory once it is locked, and a planted one is found`() throws
@@ -59,7 +58,7 @@ import Testing
         _ = try exchange(client, "put", some.map { $0.put(Self.canary()) })
         let destroyed = try exchange(client, "destroyVersion", some.prefix(20).map { $0.name + ",\"version\":1}" })
         #expect(destroyed.allSatisfy { $0["result"] != nil })
-        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}")
+        try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":600000}")
         for service in services.prefix(3) { try client.result("secrets.rotate", "{\"service\":\"\(service)\"}") }
         try waitUntilRewrapped(client)
         _ = try exchange(client, "delete", secrets.suffix(100).map { $0.name + "}" })
@@ -140,7 +139,7 @@ import Testing
         #expect(try ask("secrets.put", conflict, of: refused)["error"] != nil)
         let operation = "{\"method\":\"secrets.put\",\"params\":\(name),\"secret\":{\"x\":\"\(inside)\"}}}"
         #expect(try ask("transaction.apply", "{\"operations\":[\(operation)]}", of: inside)["result"] != nil)
-        let token = try ask("secrets.issueToken", name + ",\"ttlSeconds\":60}")["result"]?["token"]?.text ?? ""
+        let token = try ask("secrets.issueToken", name + ",\"ttlSeconds\":600}")["result"]?["token"]?.text ?? ""
         let redeemed = try ask("secrets.redeemToken", "{\"token\":\"\(token)\"}", of: inside)
         #expect(redeemed["result"]?["secret"]?["x"]?.text == inside)
         let key = "{\"service\":\"s\",\"account\":\"k\""

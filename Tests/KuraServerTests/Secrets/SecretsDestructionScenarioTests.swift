@@ -89,9 +89,7 @@ import Testing
 
     private func waitUntilScrubbed() throws {
         let client = try daemon.connect()
-        let deadline = now() + 30
-        while try client.result("secrets.status")["scrubbing"] != nil, now() < deadline { usleep(20_000) }
-        #expect(try client.result("secrets.status")["scrubbing"] == nil)
+        try waitFor("all is overwritten") { try client.result("secrets.status")["scrubbing"] == nil }
     }
 
     /// The proof's control.

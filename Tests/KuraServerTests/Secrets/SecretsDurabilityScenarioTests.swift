@@ -20,7 +20,9 @@ import Testing
                     id: "\(sent.count - 1)")
             }
             client.send(text)
-            while now() < stop, let line = try? client.line() {
+            var isAnswered = false
+            while !isAnswered || now() < stop, let line = try? client.line() {
+                isAnswered = true
                 let reply = try JSON(line)
                 let index = try #require(reply["id"]?.int)
                 guard let version = reply["result"]?["version"]?.int else {

@@ -133,7 +133,7 @@ import Testing
         #expect(try mixed.result("secrets.auditVerify")["valid"]?.bool == true)
     }
 
-    private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":30000}"
+    private static let rotation = "{\"rootKey\":true,\"passphrase\":\"words\",\"waitMs\":600000}"
 
     @Test func `a copy of root.key opens what it opened, and nothing that is new after a rotation`() throws {
         let stolen = try #require(TemporaryDaemon.contents(rootKey))
@@ -249,7 +249,7 @@ import Testing
         try copy(keys + "/slots.json", older)
         try client.result("secrets.addSlot", "{\"kind\":\"keyFile\"}")
         try client.result("secrets.removeSlot", "{\"slot\":2}")
-        if rotates { try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":30000}") }
+        if rotates { try client.result("secrets.rotate", "{\"rootKey\":true,\"waitMs\":600000}") }
         try client.result("secrets.put", "{\"service\":\"s\",\"account\":\"b\",\"secret\":\"new\"}")
         #expect(daemon.terminate() == 0)
         try copy(keys + "/slots.json", newer)

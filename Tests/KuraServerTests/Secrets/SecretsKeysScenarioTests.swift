@@ -59,6 +59,7 @@ import Testing
     @Test func `while a passphrase is hashed the loop serves on, and the replies keep their order`() throws {
         let daemon = try sealed()
         let (client, other) = (try daemon.connect(), try daemon.connect())
+        let before = daemon.starvation
         client.send(
             Client.request("secrets.unlock", "{\"passphrase\":\"wrong\"}", id: "1")
                 + Client.request("secrets.unlock", "{\"passphrase\":\"correct horse\"}", id: "2")
@@ -69,7 +70,7 @@ import Testing
             try other.result("settings.get", "{\"domain\":\"d\",\"key\":\"k\"}")
             count += 1
         }
-        #expect(count > 5)
+        #expect(count > 5 || daemon.starvation - before > 0.1)
         let replies = [try client.reply(), try client.reply(), try client.reply()]
         #expect(replies.map { $0["id"]?.int } == [1, 2, 3])
         #expect(kind(replies[0]) == "wrongKey")

@@ -220,7 +220,7 @@ import Testing
         #expect(try client.result("secrets.describe", "{\"service\":\"s\"}")["keyNumber"]?.int == 2)
     }
 
-    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":20000}", "{\"rootKey\":true,\"waitMs\":20000}"])
+    @Test(arguments: ["{\"service\":\"s\",\"waitMs\":600000}", "{\"rootKey\":true,\"waitMs\":600000}"])
     func `who waits for its end is told how far it is, once everything is done it is answered`(what: String) throws {
         #expect(daemon.terminate() == 0)
         try daemon.start(faults: "rewrap.slice:sleep=150:1+")
@@ -252,10 +252,16 @@ import Testing
         #expect(daemon.terminate() == 0)
         try daemon.start(faults: "rewrap.slice:sleep=200:1+")
         let client = try daemon.connect()
-        let reply = try client.result("secrets.rotate", "{\"service\":\"s\",\"waitMs\":100}")
-        #expect(reply["rewrapping"]?.bool == true && reply["rev"]?.int != nil)
-        #expect(
-            try client.refusal("secrets.rotate", "{\"service\":\"s\",\"waitMs\":100}")["kind"]?.text == "overloaded")
+        // In one piece: a little later it may be done.
+        let rotate = "{\"service\":\"s\",\"waitMs\":100}"
+        client.send((1...2).map { Client.request("secrets.rotate", rotate, id: "\($0)") }.joined())
+        var replies: [JSON] = []
+        while replies.count < 2 {
+            let reply = try client.reply()
+            if reply["method"] == nil { replies.append(reply) }
+        }
+        #expect(replies[0]["result"]?["rewrapping"]?.bool == true && replies[0]["result"]?["rev"]?.int != nil)
+        #expect(replies[1]["error"]?["data"]?["kind"]?.text == "overloaded", "\(replies)")
         try waitUntilDone()
         // Whoever has gone meanwhile is missed by nobody.
         try daemon.connect().send(Client.request("secrets.rotate", "{\"service\":\"s\",\"waitMs\":9000}"))

@@ -15,7 +15,7 @@ import Testing
         try admin.result("secrets.put", "{\"service\":\"s\",\"account\":\"ada\",\"secret\":\"one\"}")
     }
 
-    private func issue(_ client: Client, _ more: String = "", seconds: Int = 60) throws -> String {
+    private func issue(_ client: Client, _ more: String = "", seconds: Int = 600) throws -> String {
         let params = "{\"service\":\"s\",\"account\":\"ada\",\"ttlSeconds\":\(seconds)\(more)}"
         return try #require(try client.result("secrets.issueToken", params)["token"]?.text)
     }

@@ -121,7 +121,7 @@ import Testing
         try TemporaryDaemon.overwrite(path, at: 60, [0, 0, 0, UInt8(Caches.layoutVersion + 1)])
         try daemon.start()
         let client = try daemon.connect()
-        let deadline = now() + 30
+        let deadline = now() + 60
         var state = try client.result("models.get", "{\"namespace\":\"feed\",\"key\":\"home\"}")["state"]?.text
         while state != "miss", now() < deadline {
             usleep(10_000)

@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import Testing
 
@@ -185,7 +186,13 @@ import Testing
         for number in 0..<count {
             claims.wait(subject, waiter(2 + UInt64(number % 60), until: UInt64(1000 + number)))
         }
-        let began = monotonicNanoseconds()
+        /// The processor's time of this thread, which says the same on a busy machine.
+        func spent() -> Int {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return time.tv_sec
+        }
+        let began = spent()
         #expect(claims.expire(since: 0, now: 1 << 30, atMost: 100).count == 100)
         #expect(claims.waiters == count - 100 && claims.nextDue == 1100)
         // Half of them leave, half are told.
@@ -193,7 +200,7 @@ import Testing
         #expect(claims.expire(since: 0, now: 1 << 30).count == count / 2 - 40)
         #expect(claims.waiters == 0)
         // A second for each would be two thousand millions of looks.
-        #expect(monotonicNanoseconds() - began < 5_000_000_000)
+        #expect(spent() - began <= 5)
     }
 
     @Test func `those whose value has come are told one by one, and may still leave`() {

@@ -32,7 +32,7 @@ import Testing
         #expect(try conflict(storage, "b", mail("x")) == nil)
         #expect(try storage.submit(slice) == nil)
         // Everything that was there when it was configured is in it.
-        let deadline = monotonicNanoseconds() + 20_000_000_000
+        let deadline = monotonicNanoseconds() + 60_000_000_000
         while try storage.query("SELECT state FROM indexes", { $0.int64(0) }) != [2] {
             try #require(monotonicNanoseconds() < deadline)
         }
