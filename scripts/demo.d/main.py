@@ -42,15 +42,16 @@ def event(daemon, name):
 
 
 def load(daemon, values, meanwhile=lambda loaders: None):
-    """Four loaders store a share of the values each, two keepers keep settings. Returns rev by key of what was acknowledged, what the
-    keepers were told, each in order, and the seconds that it took.
+    """Four loaders store a share of the values each, two keepers keep settings. Returns rev by key of what was acknowledged, what
+    the keepers were told, each in order, and the seconds that it took.
     """
     stop = multiprocessing.Event()
     documents = list(values.items())
     begun = time.monotonic()
     loaders = [
         crew.Worker(f"loader-{number + 1}", daemon, crew.store, documents[number::LOADERS]) for number in range(LOADERS)]
-    keepers = [crew.Worker("launcher", daemon, crew.count_launches, stop), crew.Worker("painter", daemon, crew.toggle_theme, stop)]
+    keepers = [
+        crew.Worker("launcher", daemon, crew.count_launches, stop), crew.Worker("painter", daemon, crew.toggle_theme, stop)]
     meanwhile(loaders)
     results = [loader.join()[0] for loader in loaders]
     seconds = time.monotonic() - begun
@@ -99,7 +100,8 @@ def follow(daemon):
                 {"method": "settings.increment", "params": {"domain": "app", "key": "notes"}}])
 
         first = write(0)
-        expect(all(result["rev"] == first["rev"] for result in first["results"]), "the transaction's changes have more than one revision")
+        revs = {result["rev"] for result in first["results"]}
+        expect(revs == {first["rev"]}, "the transaction's changes have more than one revision")
         say(f"a note and its count, one transaction: {json.dumps(first)}")
         for number in range(1, 200):
             write(number)
@@ -131,7 +133,7 @@ def kill_half_way(daemon, count):
 
 
 def check(daemon, first, revs, launches, theme):
-    """Everything that was acknowledged is there, and nothing that nobody sent; one step of each keeper may have been under way."""
+    """Everything that was acknowledged is there, and nothing that nobody sent. A step of each keeper may have been under way."""
     with crew.connect(daemon, "demo") as connection:
         verdict = records.compare(connection, first, revs)
         value = connection.call("settings.get", domain="app", key="launches").get("value", 0)
@@ -144,7 +146,8 @@ def check(daemon, first, revs, launches, theme):
     is_next = found["rev"] > theme[1] and found["value"] in {"dark", "light"} - {theme[0]}
     if not (is_same or is_next):
         lost.append(f"theme: {found}, acknowledged {theme[0]} at {theme[1]}")
-    say(f"acknowledged {verdict.acknowledged:,}, found with their values and revisions {verdict.found:,}, lost {len(verdict.lost)}")
+    say(f"acknowledged {verdict.acknowledged:,}, found with their values and revisions {verdict.found:,}, "
+        f"lost {len(verdict.lost)}")
     say(f"not acknowledged {verdict.unanswered:,}: {verdict.unanswered_stored} are stored, the others as before")
     say(f"launches acknowledged {launches:,}, found {value:,}; theme {found.get('value')}")
     expect(not lost, "LOST: " + "; ".join(lost[:5]))
@@ -195,7 +198,8 @@ def run(daemon):
 
 def main():
     # On a disk rather than in memory, so that the syncs are real.
-    with tempfile.TemporaryDirectory(prefix="kura-demo-", dir=os.environ.get("TMPDIR", "/var/tmp"), ignore_cleanup_errors=True) as work:
+    place = os.environ.get("TMPDIR", "/var/tmp")
+    with tempfile.TemporaryDirectory(prefix="kura-demo-", dir=place, ignore_cleanup_errors=True) as work:
         try:
             with Daemon(work) as daemon:
                 run(daemon)

@@ -1,4 +1,4 @@
-// Kura's own readers for scripts/bench-json: `kura request FILE SECONDS` prints nanoseconds a request line, `kura text FILE
+// Kura's own readers for scripts/bench json: `kura request FILE SECONDS` prints nanoseconds a request line, `kura text FILE
 // SECONDS` megabytes a second by each grammar. It is built against the module KuraProtocol, as the server is.
 import Glibc
 import KuraBytes

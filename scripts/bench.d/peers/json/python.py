@@ -1,4 +1,4 @@
-"""python3's json for scripts/bench-json: `python.py text FILE SECONDS` prints megabytes a second."""
+"""python3's json for scripts/bench json: `python.py text FILE SECONDS` prints megabytes a second."""
 
 import json
 import sys

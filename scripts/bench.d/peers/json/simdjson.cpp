@@ -1,4 +1,4 @@
-// simdjson for scripts/bench-json: `simdjson request FILE SECONDS` prints nanoseconds a request line (parsed, and the same
+// simdjson for scripts/bench json: `simdjson request FILE SECONDS` prints nanoseconds a request line (parsed, and the same
 // looked up as Kura's reader does), `simdjson text FILE SECONDS` megabytes a second.
 #include <simdjson.h>
 

@@ -1,4 +1,4 @@
-// Foundation's JSONSerialization for scripts/bench-json: `foundation text FILE SECONDS` prints megabytes a second.
+// Foundation's JSONSerialization for scripts/bench json: `foundation text FILE SECONDS` prints megabytes a second.
 import Foundation
 
 let text = try Data(contentsOf: URL(fileURLWithPath: CommandLine.arguments[2]))

@@ -1,38 +1,32 @@
-/* PostgreSQL's side of scripts/bench-changes: writers that upsert a key of its own and NOTIFY, in one transaction, at a
+/* PostgreSQL's side of scripts/bench changes: writers that upsert a key of its own and NOTIFY, in one transaction, at a
  * fixed rate; listeners on LISTEN. Latencies count from the moment at which a write was due.
  *
  * usage: pg-notify CONNINFO LISTENERS RATE SECONDS
  * Prints one JSON object. */
-#include <errno.h>
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common.h"
 
 enum { WRITERS = 32 };
 
 static const char *conninfo;
 static long listeners, rate, seconds, total;
 static atomic_long next_write, written;
-static uint64_t start;
-static uint32_t *write_latency;    /* microseconds, by write */
-static uint32_t *delivery_latency; /* microseconds, in the order of arrival */
+static double start;
+static double *write_latency;    /* microseconds, by write */
+static double *delivery_latency; /* microseconds, in the order of arrival */
 static atomic_long delivered;
 static atomic_int is_done;
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static uint64_t due(long number) { return start + (uint64_t)((double)number * 1e9 / (double)rate); }
+/* Seconds, as of `now`. */
+static double due(long number) { return start + (double)number / (double)rate; }
 
 static void fail(PGconn *connection, const char *what) {
     fprintf(stderr, "pg-notify: %s: %s", what, connection ? PQerrorMessage(connection) : "\n");
@@ -60,18 +54,15 @@ static void *write_all(void *argument) {
     for (;;) {
         long number = atomic_fetch_add(&next_write, 1);
         /* What cannot be sent five seconds after its time is given up. */
-        if (number >= total || now() > due(total) + 5000000000u) break;
-        uint64_t time = due(number), current = now();
-        if (current < time) {
-            struct timespec left = {(time_t)((time - current) / 1000000000u), (long)((time - current) % 1000000000u)};
-            nanosleep(&left, NULL);
-        }
+        if (number >= total || now() > due(total) + 5) break;
+        double time = due(number), left = time - now();
+        if (left > 0) nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)}, NULL);
         snprintf(key, sizeof key, "%ld", number);
         const char *values[2] = {key, value};
         result = PQexecPrepared(connection, "w", 2, values, NULL, NULL, 0);
         if (PQresultStatus(result) != PGRES_TUPLES_OK) fail(connection, "write");
         PQclear(result);
-        write_latency[number] = (uint32_t)((now() - time) / 1000);
+        write_latency[number] = (now() - time) * 1e6;
         atomic_fetch_add(&written, 1);
     }
     PQfinish(connection);
@@ -91,29 +82,17 @@ static void *listen_all(void *argument) {
         for (int event = 0; event < count; event++) {
             PGconn *connection = connections[events[event].data.u32];
             if (!PQconsumeInput(connection)) fail(connection, "read");
-            uint64_t time = now();
+            double time = now();
             PGnotify *notification;
             while ((notification = PQnotifies(connection))) {
                 long number = atol(notification->extra);
                 long position = atomic_fetch_add(&delivered, 1);
-                if (position < listeners * total) delivery_latency[position] = (uint32_t)((time - due(number)) / 1000);
+                if (position < listeners * total) delivery_latency[position] = (time - due(number)) * 1e6;
                 PQfreemem(notification);
             }
         }
     }
     return NULL;
-}
-
-static int compare(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static uint32_t quantile(uint32_t *values, long count, double fraction) {
-    if (count == 0) return 0;
-    qsort(values, (size_t)count, sizeof *values, compare);
-    long position = (long)(fraction * (double)count);
-    return values[position < count ? position : count - 1];
 }
 
 int main(int count, char **words) {
@@ -135,12 +114,12 @@ int main(int count, char **words) {
     }
     PGconn *writers[WRITERS];
     for (int index = 0; index < WRITERS; index++) writers[index] = open_connection();
-    start = now() + 100000000u;
+    start = now() + 0.1;
     pthread_t listening, threads[WRITERS];
     pthread_create(&listening, NULL, listen_all, connections);
     for (int index = 0; index < WRITERS; index++) pthread_create(&threads[index], NULL, write_all, writers[index]);
     for (int index = 0; index < WRITERS; index++) pthread_join(threads[index], NULL);
-    double elapsed = (double)(now() - start) / 1e9;
+    double elapsed = now() - start;
     long expected = listeners * atomic_load(&written), last = -1;
     for (int quiet = 0; atomic_load(&delivered) < expected && quiet < 50; quiet++) {
         if (atomic_load(&delivered) != last) quiet = 0;
@@ -151,8 +130,8 @@ int main(int count, char **words) {
     pthread_join(listening, NULL);
     long done = atomic_load(&written), arrived = atomic_load(&delivered);
     printf("{\"target\":\"postgres\",\"subscribers\":%ld,\"rate\":%ld,\"writes\":%ld,\"unserved\":%ld,"
-           "\"writesPerSecond\":%.0f,\"writeP50Us\":%u,\"writeP99Us\":%u,\"deliveredShare\":%.4f,"
-           "\"deliveryP50Us\":%u,\"deliveryP99Us\":%u}\n",
+           "\"writesPerSecond\":%.0f,\"writeP50Us\":%.0f,\"writeP99Us\":%.0f,\"deliveredShare\":%.4f,"
+           "\"deliveryP50Us\":%.0f,\"deliveryP99Us\":%.0f}\n",
            listeners, rate, done, total - done, (double)done / elapsed, quantile(write_latency, done, 0.5),
            quantile(write_latency, done, 0.99), expected ? (double)arrived / (double)expected : 1.0,
            quantile(delivery_latency, arrived, 0.5), quantile(delivery_latency, arrived, 0.99));
