@@ -49,8 +49,10 @@ class Daemon:
             # In a group of its own: Ctrl-C is for the script, which then stops it.
             self.process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
+        # Of the daemon: another one's, where `prefix` is a program that starts it and stays.
+        self.pid = self.process.pid
         with open(os.path.join(self.work, "pids"), "a") as pids:
-            pids.write(f"{self.process.pid}\n")
+            pids.write(f"{self.pid}\n")
 
     def start(self, faults="", timeout=30.0):
         """Starts the process and waits until it answers a ping; returns itself."""
@@ -98,12 +100,12 @@ class Daemon:
 
     def resident(self):
         """Its memory, in bytes."""
-        with open(f"/proc/{self.process.pid}/status") as status:
+        with open(f"/proc/{self.pid}/status") as status:
             return next(int(row.split()[1]) << 10 for row in status if row.startswith("VmRSS"))
 
     def descriptors(self):
         """How many descriptors it has open."""
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def lines(self):
         """What it has logged since its last start."""

@@ -1,0 +1,256 @@
+"""The rows of the design's table, "Figures to hold", but for those of documents."""
+
+import os
+import time
+
+from core import median, size_of, spread, thousands
+from herd import herd
+from programs import kura_bench
+
+ALL, SETTINGS = ("settings", "documents"), ("settings",)
+# What, the least ratio, connections, requests under way on each, rooms.
+READS = [
+    ("point read, 1 connection", 1.0, 1, 1, SETTINGS),
+    ("point read, 8 connections", 1.0, 8, 1, SETTINGS),
+    ("point read, 64 connections", 1.3, 64, 1, ALL),
+    ("pipelined point read, 8 × 32", 1.5, 8, 32, ALL),
+]
+WRITES = [
+    ("durable write, 1 connection", 1.2, 1, 1, SETTINGS),
+    ("durable write, 8 connections", 1.2, 8, 1, SETTINGS),
+    ("durable write, 64 connections", 1.2, 64, 1, ALL),
+    ("durable write, 8 × 32 pipelined, {seconds} s burst", 1.3, 8, 32, ALL),
+]
+# What, the mix, connections, requests under way on each.
+CACHED = [
+    ("cached model read, 1 connection", "read", 1, 1),
+    ("cached model read, 8 connections", "read", 8, 1),
+    ("cached model read, 64 connections", "read", 64, 1),
+    ("cached model read, 8 × 32 pipelined", "read", 8, 32),
+    ("cached model write, 8 connections", "write", 8, 1),
+    ("cached model write, 64 connections", "write", 64, 1),
+    ("cached model write, 8 × 32 pipelined", "write", 8, 32),
+]
+
+
+def preload(*servers, room="settings", keys=100_000):
+    """Puts every key once into each."""
+    for server in servers:
+        kura_bench("--target", server.target, "--room", room, "--keys", keys, "--preload", "--requests", 1)
+    time.sleep(1)
+
+
+def writes_of(server, *options):
+    """Acknowledged writes a second; Failed when the run is void."""
+    return kura_bench("--target", server.target, "--mix", "write", *options)["opsPerSecond"]
+
+
+def against_redis(bench, rows, mix, settle, is_durable):
+    daemon, redis = bench.kurad(), bench.redis(is_durable)
+    for room in ALL:
+        preload(daemon, redis, room=room)
+    for room in ALL:
+        for what, at_least, connections, depth, rooms in rows:
+            if room in rooms:
+                bench.compare(
+                    f"{what.format(seconds=bench.seconds)}, {room}", daemon, redis, at_least, "--rounds", bench.rounds,
+                    "--seconds", bench.seconds, "--mix", mix, "--settle", settle, "--room", room,
+                    "--connections", connections, "--depth", depth)
+
+
+def reads(bench):
+    """Point reads, one at a time and pipelined; Redis without persistence."""
+    against_redis(bench, READS, "read", 0.2, is_durable=False)
+
+
+def writes(bench):
+    """Durable writes; Redis with appendfsync always."""
+    against_redis(bench, WRITES, "write", 1, is_durable=True)
+
+
+def sustained(bench):
+    """Pipelined durable writes without a rest."""
+    daemon, redis = bench.kurad(), bench.redis(is_durable=True)
+    preload(daemon, redis)
+    bench.compare(
+        f"durable write, 8 × 32 pipelined, {bench.long} s sustained, settings", daemon, redis, 1.0, "--rounds", 1,
+        "--seconds", bench.long, "--mix", "write", "--settle", 3, "--connections", 8, "--depth", 32)
+
+
+def against_other(bench, what, peer, at_least, ours, theirs):
+    """A row of two functions that measure a rate, in turn."""
+    found = [], []
+    for _ in range(bench.rounds):
+        for rate, rates in zip((ours, theirs), found):
+            time.sleep(0.5)
+            rates.append(rate())
+    mine, other = map(median, found)
+    bench.record(
+        what, f"{thousands(mine)}/s", f"{peer} {thousands(other)}/s",
+        f"{mine / other:.2f} ({spread([a / b for a, b in zip(*found)])})", mine / other, at_least)
+
+
+def processes(bench):
+    """Many processes that write, beside as many that share an SQLite file (WAL, synchronous=FULL)."""
+    daemon, sqlite = bench.kurad(), bench.sqlite()
+    preload(daemon)
+    for count, at_least in ((8, 2.5), (64, 8)):
+        against_other(
+            bench, f"durable write, {count} processes, settings", "SQLite direct", at_least,
+            lambda: writes_of(daemon, "--processes", count, "--seconds", bench.seconds),
+            lambda: sqlite("processes", count, bench.seconds)["perSecond"])
+
+
+# The key's and the counter's digits are random; the rest fills the value up to 100 bytes.
+UPSERT = r"""\set key random(0, 99999)
+\set count random(0, 999999999999)
+INSERT INTO kv(key, value) VALUES ('key:' || lpad((:key)::text, 12, '0'), lpad((:count)::text, 12, '0') || repeat('x', 88))
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+"""
+
+
+def postgres(bench):
+    """Durable writes beside PostgreSQL (synchronous_commit=on), by pgbench."""
+    daemon, server = bench.kurad(), bench.postgres()
+    script = bench.work / "upsert.sql"
+    script.write_text(UPSERT)
+    preload(daemon)
+    against_other(
+        bench, "durable write, 64 connections, settings", "PostgreSQL", 3,
+        lambda: writes_of(daemon, "--connections", 64, "--seconds", bench.seconds),
+        lambda: server.bench(64, bench.seconds, [script]))
+
+
+def bytes_written(bench):
+    """What a durable write costs in bytes, to the disk and to write calls, beside SQLite."""
+    # Loaded and folded by one daemon, measured on the next, so that the loading is not counted.
+    daemon = bench.kurad()
+    preload(daemon)
+    daemon.stop()
+    daemon.start()
+    found = kura_bench("--target", daemon.target, "--mix", "write", "--connections", 64, "--seconds", bench.long)
+    daemon.stop()
+    # A durable server that wrote nothing was not measured.
+    if not daemon.wrote:
+        raise AssertionError("no write_bytes of kurad")
+    sqlite = bench.sqlite()("processes", 8, bench.long / 3)
+    for what, ours, theirs, at_most in [
+            (f"bytes to disk a durable write, 64 connections, {bench.long} s and the drain (write_bytes)",
+             daemon.wrote, sqlite["writeBytesPerWrite"], 0.15),
+            ("the same, bytes handed to write calls (wchar; replies too where they leave by write)",
+             daemon.passed, sqlite["wcharPerWrite"], None)]:
+        each = ours / found["acknowledgedWrites"]
+        ratio = each / theirs
+        bench.record(what, f"{each:.0f} B", f"SQLite direct {theirs:.0f} B", f"{ratio:.3f}", ratio, at_most=at_most)
+
+
+def stolen():
+    """Ticks of processor time that a hypervisor took from this machine so far (0 on bare metal)."""
+    with open("/proc/stat") as stat:
+        return int(stat.readline().split()[8])
+
+
+def tail(bench):
+    """p99.9 of a durable write at half of saturation, in turn with Redis: what the machine does to anyone shows in its windows
+    too.
+    """
+    servers = bench.kurad(), bench.redis(is_durable=True)
+    preload(*servers)
+    saturation = [
+        median([writes_of(server, "--connections", 64, "--seconds", bench.seconds) for _ in range(3)]) for server in servers]
+    windows = [], []
+    for _ in range(3):
+        for server, rate, found in zip(servers, saturation, windows):
+            time.sleep(2)
+            before = stolen()
+            window = kura_bench(
+                "latency", "--target", server.target, "--mix", "write", "--connections", 64, "--seconds", bench.long,
+                "--rate", int(rate / 2))
+            found.append({
+                **window, "ratio": window["p999Us"] / window["p50Us"], "stolen": (stolen() - before) / bench.long})
+    shown = []
+    for rate, found in zip(saturation, windows):
+        thefts = " ".join(f"{window['stolen']:.1f}" for window in found)
+        shown.append(
+            f"p99.9 {thousands(median(found, 'p999Us'))} µs over a median of {thousands(median(found, 'p50Us'))} µs at "
+            f"{thousands(rate)}/s ÷ 2: {median(found, 'ratio'):.2f} × ({spread([window['ratio'] for window in found])}); "
+            f"stolen {thefts} ticks/s")
+    ratio = median(windows[0], "ratio")
+    bench.record(
+        f"p99.9 of a durable write at half of saturation over its median, 3 windows of {bench.long} s", shown[0],
+        f"Redis {shown[1]}", f"{ratio:.2f}", ratio, at_most=20)
+
+
+def memory(bench):
+    """What a fresh daemon takes."""
+    daemon = bench.kurad()
+    time.sleep(1)
+    size = daemon.resident() / (1 << 20)
+    bench.record("idle memory of a fresh daemon (VmRSS)", f"{size:.1f} MiB", figure=size, at_most=16, unit=" MiB")
+
+
+def start(bench):
+    """The first reply after a start with 1,000,000 documents, after a clean stop and after kill -9."""
+    daemon = bench.kurad()
+    many = ("--target", daemon.target, "--room", "documents", "--keys", 1_000_000)
+    kura_bench(*many, "--preload", "--requests", 1)
+    daemon.stop()
+    times = []
+    for _ in range(3):
+        times.append(daemon.start("documents").first_reply)
+        daemon.stop()
+    bench.record(
+        "start to first reply, 1,000,000 documents, after a clean stop", f"{median(times):.2f} ms", figure=median(times),
+        at_most=50, unit=" ms")
+    # 64 MiB of values go into the log; the kill comes with the last reply, before folding can catch up.
+    times = []
+    for _ in range(3):
+        daemon.start("documents")
+        kura_bench(*many, "--mix", "write", "--value-size", 1024, "--requests", 65_536, "--connections", 8, "--depth", 32)
+        daemon.kill()
+        log = size_of(os.path.join(daemon.data, "log")) >> 20
+        times.append(daemon.start("documents").first_reply)
+        daemon.stop()
+    bench.record(
+        f"the same, after kill -9 with 64 MiB written to the log just before ({log} MiB in log/)", f"{median(times):.2f} ms",
+        figure=median(times), at_most=1000, unit=" ms")
+
+
+def connections(bench):
+    """The memory of 10,000 idle connections."""
+    daemon = bench.kurad()
+    found = kura_bench("connections", "--target", daemon.target, "--pid", daemon.pid, "--count", 10_000)
+    size = max(found["rssOpenKiB"], found["rssPingedKiB"]) / 1024
+    bench.record(
+        f"10,000 idle connections (VmRSS; ping on each p99 {found['pingP99Us']} µs)", f"{size:.1f} MiB",
+        f"{found['rssBeforeKiB'] / 1024:.1f} MiB before", figure=size, at_most=100, unit=" MiB")
+
+
+def caches(bench):
+    """The model cache beside Redis and memcached (one worker thread, as the others have one loop), and a herd on one key."""
+    daemon, redis, memcached = bench.kurad(), bench.redis(is_durable=False), bench.memcached(1, 256, "8m")
+    preload(daemon, redis, memcached, room="models")
+    for peer in (redis, memcached):
+        for what, mix, count, depth in CACHED:
+            bench.compare(
+                what, daemon, peer, 1.0, "--room", "models", "--rounds", bench.rounds, "--seconds", bench.seconds,
+                "--settle", 0.2, "--mix", mix, "--connections", count, "--depth", depth)
+    redis.stop()
+    ours, theirs = herd(daemon.socket, memcached.socket, 64, 100)
+    bench.record(
+        "64 processes on one expired key, an origin of 100 ms: its calls", ours.calls,
+        f"memcached, get and set {theirs.calls}", figure=ours.calls, at_most=1)
+    bench.record(
+        "the same: slowest client", f"{ours.slowest:.0f} ms", f"memcached {theirs.slowest:.0f} ms", figure=ours.slowest,
+        at_most=200, unit=" ms")
+    # What the disk gets for each byte that is cached: values of 1 KiB among 100,000 keys, written out and closed.
+    daemon.stop()
+    daemon = bench.kurad(data="cached")
+    found = kura_bench(
+        "--target", daemon.target, "--room", "models", "--mix", "write", "--connections", 8, "--rate", 5000,
+        "--seconds", bench.long, "--value-size", 1024)
+    time.sleep(1)
+    daemon.stop()
+    bench.record(
+        "bytes written per byte of a cached value, 5,000 × 1 KiB a second",
+        f"{daemon.wrote / (found['acknowledgedWrites'] * 1024):.2f}", verdict="ok")
