@@ -134,6 +134,19 @@ def measure(proof, profile, keys, seconds):
 # How far the bill and the device may be apart.
 PART = 0.05
 SECTOR = 512
+# What is written, one request after the other. Large commits have the log, the fold's WAL and checkpoints; blobs are files; a
+# commit of one change is less than a page, and each of them a sync.
+WRITES = {
+    "documents in large commits": lambda dice: (
+        ("documents.putMany", {
+            "collection": "c", "documents": [{"id": str(at), "value": dice.randbytes(1000).hex()} for at in range(1000)]})
+        for _ in range(12)),
+    "blobs of a mebibyte": lambda dice: (
+        ("blobs.put", {"namespace": "n", "key": str(at), "data": base64.b64encode(dice.randbytes(1 << 20)).decode()})
+        for at in range(24)),
+    "settings one by one": lambda dice: (
+        ("settings.put", {"domain": "d", "key": f"k{at % 50}", "value": dice.randbytes(30).hex()}) for at in range(2000)),
+}
 
 
 def bill(proof):
@@ -143,13 +156,11 @@ def bill(proof):
     with proof.disk("ext4", 1024, make=["-E", "lazy_itable_init=0,lazy_journal_init=0"]) as disk:
         daemon = proof.daemon(disk.data, "default").start()
         with daemon.connect(timeout=120) as connection:
-            for name, write_all in (
-                ("documents in large commits", write_documents), ("blobs of a mebibyte", write_blobs),
-                ("settings one by one", write_settings),
-            ):
+            for name, make in WRITES.items():
                 time.sleep(2)
                 before = *billed(connection), written(disk)
-                write_all(connection, random.Random(proof.seed))
+                for method, params in make(random.Random(proof.seed)):
+                    connection.call(method, **params)
                 bytes_, blocks, device = (now - then for now, then in zip((*billed(connection), written(disk)), before))
                 # Whole blocks: one in which a sync ends and the next commit begins is given twice.
                 whole = bytes_ + blocks
@@ -176,23 +187,3 @@ def written(disk):
     run("sync", "-f", disk.mount_point)
     with open(f"/sys/block/{disk.device}/stat") as stat:
         return int(stat.read().split()[6]) * SECTOR
-
-
-def write_documents(connection, random_):
-    """Large commits: the log, the fold's WAL and checkpoints."""
-    for _ in range(12):
-        documents = [{"id": str(at), "value": random_.randbytes(1000).hex()} for at in range(1000)]
-        connection.call("documents.putMany", collection="c", documents=documents)
-
-
-def write_blobs(connection, random_):
-    """Contents as files."""
-    for number in range(24):
-        data = base64.b64encode(random_.randbytes(1 << 20)).decode()
-        connection.call("blobs.put", namespace="n", key=str(number), data=data)
-
-
-def write_settings(connection, random_):
-    """Commits of one change each: less than a page, and each of them a sync."""
-    for number in range(2000):
-        connection.call("settings.put", domain="d", key=f"k{number % 50}", value=random_.randbytes(30).hex())

@@ -22,8 +22,8 @@ from proof import Proof
 # What runs it, and the programs that it needs.
 Section = collections.namedtuple("Section", "run programs", defaults=([],))
 EXT4 = ["mkfs.ext4"]
-POWER = ["xfs_io", "mkfs.xfs", "mkfs.ext4"]
-KINDS = {
+POWER = [f"mkfs.{kind}" for kind in power.KINDS]
+PROOFS = {
     "durability": {
         "powercut": Section(power.powercut, POWER),
         "readthenlost": Section(power.readthenlost, POWER),
@@ -70,12 +70,12 @@ def run_section(name, section, work, is_full, seed):
 
 
 def main(work, kind, *words):
-    if kind not in KINDS:
-        print(f"prove: there is no {kind}; there are {', '.join(KINDS)}", file=sys.stderr)
+    if kind not in PROOFS:
+        print(f"prove: there is no {kind}; there are {', '.join(PROOFS)}", file=sys.stderr)
         return 2
     if kind == "access":
         return access.main(work, int(words[0]) if words else 10_000)
-    sections = KINDS[kind]
+    sections = PROOFS[kind]
     # `full` is also a section's name: only as the first word it means how much to do.
     size, *names = words if words and words[0] in ("quick", "full") else ["quick", *words]
     if unknown := [name for name in names if name not in sections]:

@@ -16,26 +16,23 @@ PATIENCE = 60.0
 
 def fill(daemon, name, filling):
     """Writes documents until there is no room; returns (lengths by id: what was acknowledged, failures)."""
-    stored, failures = {}, []
-
-    def put():
-        """Whether there was room for another one, or a failure."""
-        key = f"{filling}-{len(stored)}"
-        value = key + "x" * WRITERS[name]
-        try:
-            connection.call("documents.put", collection=name, id=key, value=value)
-            stored[key] = len(value)
-        except Refused as error:
-            if error.kind == "noSpace":
-                return False
-            failures.append(str(error))
-        return True
-
+    stored = {}
     with daemon.connect(PATIENCE) as connection:
         # One refusal may be a moment's: what counts is that there is no room for a second.
-        while not failures and until(put, 1.0) is not None:
-            pass
-    return stored, failures
+        since = None
+        while since is None or time.monotonic() - since < 1.0:
+            key = f"{filling}-{len(stored)}"
+            value = key + "x" * WRITERS[name]
+            try:
+                connection.call("documents.put", collection=name, id=key, value=value)
+                stored[key] = len(value)
+                since = None
+            except Refused as error:
+                if error.kind != "noSpace":
+                    return stored, [str(error)]
+                since = since or time.monotonic()
+                time.sleep(0.02)
+    return stored, []
 
 
 def lost(daemon, stored):

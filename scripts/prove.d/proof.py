@@ -117,13 +117,6 @@ class Tally:
             text += f", {len(self.faults)} protocol faults"
         self.proof.check(name, passed, text + (f"; {detail}" if detail else ""), self.faults + self.outcome.remarks)
 
-    def check_control(self, name):
-        """Here loss is what is asked for; that the daemon starts is not."""
-        self.proof.check(
-            name, self.rounds_with_loss + self.failed_starts > 0,
-            f"lost in {self.rounds_with_loss} of {self.rounds} rounds, {self.outcome.counts['lost']} items, "
-            f"{self.failed_starts} failed starts")
-
 
 def until(holds, seconds, pause=0.02):
     """Asks again and again whether `holds()`; the seconds until it did, None when it never does in so many."""
