@@ -33,36 +33,35 @@ class Clock:
         os.rename(self.path + ".new", self.path)
 
 
-def timed(name):
-    """What has a time: items by what they are called here."""
+def timed(name, ttl=TTL):
+    """What has a time: by what it is called here the item and how long it lives, by the clock that nobody has put back."""
+    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=ttl)
+    expires = moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
     return {
-        "model": ("m", "m", name), "blob": ("b", "b", name), "blob-large": ("b", "b", name + "-large"),
-        "secret": ("x", "s", name), "secret-survives": ("x", "s", name + "-survives")}
+        "model": (("m", "m", name), {"ttlSeconds": ttl, "staleSeconds": 0}),
+        "blob": (("b", "b", name), {"ttlSeconds": ttl}),
+        "blob-large": (("b", "b", name + "-large"), {"ttlSeconds": ttl}),
+        "secret": (("x", "s", name), {"expiresAt": expires}),
+        "secret-survives": (("x", "s", name + "-survives"), {"expiresAt": expires, "accessibility": "afterFirstUnlock"}),
+    }
 
 
 ALL = list(timed(""))
 
 
 def put(connection, name, ttl=TTL):
-    """Puts one of each, which live so many seconds by the clock that nobody has put back."""
-    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=ttl)
-    expires = moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-    more = {
-        "model": {"ttlSeconds": ttl, "staleSeconds": 0}, "blob": {"ttlSeconds": ttl}, "blob-large": {"ttlSeconds": ttl},
-        "secret": {"expiresAt": expires}, "secret-survives": {"expiresAt": expires, "accessibility": "afterFirstUnlock"}}
-    for what, item in timed(name).items():
-        content = "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8="
-        method, params = rooms.put(item, content, **more[what])
+    """Puts one of each."""
+    for what, (item, life) in timed(name, ttl).items():
+        method, params = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
         connection.call(method, **params)
 
 
 def shown(connection, name):
     """Which of what `put` has put there is still shown."""
     there = []
-    for what, item in timed(name).items():
-        method, params = rooms.get(item)
+    for what, (item, _) in timed(name).items():
         try:
-            reply = connection.call(method, **params)
+            reply = rooms.fetch(connection, item)
         except Refused as error:
             if error.kind != "sealed":
                 raise

@@ -93,24 +93,6 @@ class Crew:
         """Counts what was acknowledged after `moment` as unanswered; returns how many changes."""
         return sum(model.take_back(moment) for model in self.models)
 
-    def take_acknowledged(self):
-        """How many changes were acknowledged since this was asked."""
-        count = sum(model.acknowledged for model in self.models)
-        for model in self.models:
-            model.acknowledged = 0
-        return count
-
-    def take_faults(self):
-        """What contradicted the protocol while writing."""
-        faults = [text for model in self.models for _, text in model.faults]
-        for model in self.models:
-            model.faults = []
-        return faults
-
-    @property
-    def unanswered(self):
-        return sum(len(model.pending) + len(model.unknown) for model in self.models)
-
     def errors(self):
         """Error replies by kind in the last round."""
         return sum((model.errors for model in self.models), collections.Counter())

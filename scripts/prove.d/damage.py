@@ -193,9 +193,8 @@ class Damage:
         damaged."""
         gone, refused = [], 0
         for item, (content, rev) in self.values.items():
-            method, params = rooms.get(item)
             try:
-                if rooms.content(item, connection.call(method, **params)) != content:
+                if rooms.content(item, rooms.fetch(connection, item)) != content:
                     gone.append((item[1], rev))
             except Refused as error:
                 if error.kind != "integrity":

@@ -26,10 +26,10 @@ def read(daemon, models, stopping):
         with daemon.connect() as connection:
             while not stopping.wait(0.0005):
                 room = choose.choice("sd")
-                method, params = rooms.get((room, choose.choice(models).scope, f"{room}{choose.randrange(250)}"))
+                item = room, choose.choice(models).scope, f"{room}{choose.randrange(250)}"
                 begun = time.monotonic()
                 try:
-                    connection.call(method, **params)
+                    rooms.fetch(connection, item)
                 except Refused as error:
                     errors.append(str(error))
                 latencies.append(time.monotonic() - begun)

@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import rooms
 from client import Refused
 from proof import told, until
 
@@ -51,36 +52,29 @@ def lost(daemon, stored):
 
 def remove(daemon, stored, filling):
     """Makes room as an operator would, another way each time; returns what was refused of that."""
+    kept = [("s", "kept", "a"), ("x", "kept", "a"), ("b", "kept", "gone"), ("m", "kept", "gone")]
+    # Methods, params, and the documents that are gone then.
+    calls = [(*rooms.delete(item), []) for item in kept]
+    large = list(stored["large"])
+    if filling == 0:
+        calls += [(*rooms.delete(("d", "large", key)), [key]) for key in large[::2]]
+    elif filling == 1:
+        half = large[: len(large) // 2]
+        parts = [half[at : at + 200] for at in range(0, len(half), 200)]
+        calls += [("documents.deleteMany", {"collection": "large", "ids": part}, part) for part in parts]
+        calls.append(("storage.compact", {}, []))
+    else:
+        calls.append(("documents.drop", {"collection": "short"}, list(stored["short"])))
     refused = []
     with daemon.connect(PATIENCE) as connection:
-        def call(method, **params):
+        for method, params, gone in calls:
             try:
                 connection.call(method, **params)
-                return True
             except Refused as error:
                 refused.append(f"{method} {error}")
-                return False
-
-        def delete(keys, method, **params):
-            if call(method, collection="large", **params):
-                for key in keys:
-                    del stored["large"][key]
-
-        call("settings.delete", domain="kept", key="a")
-        call("secrets.delete", service="kept", account="a")
-        call("blobs.delete", namespace="kept", key="gone")
-        call("models.delete", namespace="kept", key="gone")
-        names = list(stored["large"])
-        if filling == 0:
-            for key in names[::2]:
-                delete([key], "documents.delete", id=key)
-        elif filling == 1:
-            half = names[: len(names) // 2]
-            for at in range(0, len(half), 200):
-                delete(half[at : at + 200], "documents.deleteMany", ids=half[at : at + 200])
-            call("storage.compact")
-        elif call("documents.drop", collection="short"):
-            stored["short"].clear()
+                continue
+            for key in gone:
+                del stored[params["collection"]][key]
     return refused
 
 

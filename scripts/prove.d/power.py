@@ -144,7 +144,7 @@ def shown_rounds(proof, disk, count, recovery_faults):
     text = (
         f"lost in {found['lost']} of {count} rounds ({found['exposed']} showed unacknowledged writes, "
         f"{found['beyond']} in all), {total}")
-    return found, remarks + crew.take_faults(), text
+    return found, remarks + [text for model in crew.models for _, text in model.faults], text
 
 
 # MARK: Relaxed durability

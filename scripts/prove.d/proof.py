@@ -91,9 +91,11 @@ class Tally:
     def verify(self, daemon, crew, starts=True):
         """Starts `daemon` (unless it runs) and verifies; returns whether it started."""
         self.rounds += 1
-        self.acknowledged += crew.take_acknowledged()
-        self.unanswered += crew.unanswered
-        self.faults += crew.take_faults()
+        for model in crew.models:
+            self.acknowledged += model.acknowledged
+            self.unanswered += len(model.pending) + len(model.unknown)
+            self.faults += [text for _, text in model.faults]
+            model.acknowledged, model.faults = 0, []
         if starts:
             try:
                 daemon.start()

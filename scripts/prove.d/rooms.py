@@ -42,10 +42,15 @@ def content(item, reply):
     return reply.get(ROOMS[item[0]].content)
 
 
+def fetch(connection, item):
+    """The reply to its `get`."""
+    method, params = get(item)
+    return connection.call(method, **params)
+
+
 def read(connection, item):
     """The content of an item, None when it is absent; a refusal is text, which equals nothing that was put."""
-    method, params = get(item)
     try:
-        return content(item, connection.call(method, **params))
+        return content(item, fetch(connection, item))
     except Refused as error:
         return None if error.kind == "notFound" else f"refused: {error}"

@@ -71,9 +71,8 @@ def observe(connection, model):
 
 
 def observe_attachment(connection, item, items, remarks):
-    method, params = rooms.get(item)
     try:
-        reply = connection.call(method, **params)
+        reply = rooms.fetch(connection, item)
     except Refused as error:
         items[item] = ABSENT if error.kind == "notFound" else Held(f"damaged: {error}", 0)
         return
