@@ -152,9 +152,8 @@ def strike_series(proof, stage, act, title, classes, mode, goes_on):
     all_calls = stage.run(act, classes, "EIO", 0, unharmed)
     if unharmed.wrong or not all_calls:
         raise RuntimeError(f"the act does not play without a fault: {unharmed.wrong}")
-    if "AT" in os.environ:
-        numbers = [int(number) for number in os.environ["AT"].split()]
-    else:
+    numbers = [int(number) for number in os.environ.get("AT", "").split()]
+    if not numbers:
         numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), proof.random)
         runs = int(os.environ.get("RUNS") or proof.size(len(numbers), 12))
         numbers = sorted(proof.random.sample(numbers, min(runs, len(numbers))))
