@@ -83,48 +83,36 @@ def observe_attachment(connection, item, items, remarks):
 
 def judge(model, seen):
     """Judges one writer's items and adopts them as its new promise: what was shown must stay too."""
-    outcome = Outcome()
+    outcome, promised = Outcome(), {item: model.state.get(item, ABSENT) for item in seen}
     outcome.counts["items"] = len(seen)
-    expected = {item: model.state.get(item, ABSENT) for item in seen}
-    different = {item for item in seen if expected[item].content != seen[item].content}
-    allowed = {item: {expected[item].content} for item in different}
+    expected, unanswered = dict(promised), [*model.unknown, *model.pending]
+    allowed = {item: {held.content} for item, held in promised.items()}
     # What an unanswered change has touched has a revision that nobody was told.
     touched = set()
-    for change in [*model.unknown, *model.pending]:
-        if not different:
-            break
+    while unanswered and any(expected[item].content != held.content for item, held in seen.items()):
+        change = unanswered.pop(0)
         model.apply(expected, change, 0)
         outcome.counts["beyond"] += 1
         for item, _ in change.effects:
             touched.add(item)
-            (different.discard if expected[item].content == seen[item].content else different.add)(item)
-            allowed.setdefault(item, {model.state.get(item, ABSENT).content}).add(expected[item].content)
-    if different:
+            allowed[item].add(expected[item].content)
+    fits = all(expected[item].content == held.content for item, held in seen.items())
+    for item, held in seen.items():
+        if held.content not in allowed[item]:
+            is_damaged = isinstance(held.content, str)
+            outcome.count(
+                "lost" if not is_damaged and held.rev <= model.highest_rev else "wrong",
+                f"{model.scope}: {item[2]} holds {held.content} (rev {held.rev}), acknowledged was {promised[item].content}")
+        elif fits and item not in touched and promised[item].rev not in (0, held.rev):
+            outcome.count("wrong", f"{model.scope}: {item[2]} was acknowledged at {promised[item].rev}, is now {held.rev}")
+    if not fits:
         outcome.counts["beyond"] = 0
-        explain(model, seen, allowed, outcome)
-    else:
-        for item, held in seen.items():
-            promised = model.state.get(item, ABSENT)
-            if promised.content == held.content and promised.rev not in (0, held.rev) and item not in touched:
-                outcome.count("wrong", f"{model.scope}: {item[2]} was acknowledged at {promised.rev}, is now {held.rev}")
+        if outcome.clean:
+            outcome.count("torn", f"{model.scope}: what is there is no prefix of what was sent")
     model.state = dict(seen)
     model.pending.clear()
     model.unknown = []
     return outcome
-
-
-def explain(model, seen, allowed, outcome):
-    """No prefix of the unanswered changes gives what is there: says what is the matter with it."""
-    for item, held in seen.items():
-        promised = model.state.get(item, ABSENT).content
-        if held.content in allowed.get(item, {promised}):
-            continue
-        is_damaged = isinstance(held.content, str)
-        outcome.count(
-            "lost" if not is_damaged and held.rev <= model.highest_rev else "wrong",
-            f"{model.scope}: {item[2]} holds {held.content} (rev {held.rev}), acknowledged was {promised}")
-    if outcome.clean:
-        outcome.count("torn", f"{model.scope}: what is there is no prefix of what was sent")
 
 
 def verify(daemon, models):
