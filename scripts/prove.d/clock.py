@@ -49,19 +49,19 @@ def timed(name, ttl=TTL):
 ALL = list(timed(""))
 
 
-def put(connection, name, ttl=TTL):
-    """Puts one of each."""
+def put(caller, name, ttl=TTL):
+    """Puts one of each, by a connection or a daemon."""
     for what, (item, life) in timed(name, ttl).items():
         method, params = rooms.put(item, "aGVs" * 30_000 if what == "blob-large" else "aGVsbG8=", **life)
-        connection.call(method, **params)
+        caller.call(method, **params)
 
 
-def shown(connection, name):
+def shown(caller, name):
     """Which of what `put` has put there is still shown."""
     there = []
     for what, (item, _) in timed(name).items():
         try:
-            reply = rooms.fetch(connection, item)
+            reply = rooms.fetch(caller, item)
         except Refused as error:
             if error.kind != "sealed":
                 raise
@@ -111,34 +111,30 @@ def expired(proof, daemon, clock):
         clock.set("+0")
         if end:
             restart(daemon, clock, daemon.kill, "+0")
-        with daemon.connect() as connection:
-            put(connection, name, 2)
-            put(connection, name + "-last", 600)
-            if not end:
-                connection.call("secrets.lock")
-            time.sleep(2.5)
-            there = shown(connection, name)
-            proof.check(f"{name}: it expires", there == [], f"shown: {there}")
+        put(daemon, name, 2)
+        put(daemon, name + "-last", 600)
+        if not end:
+            daemon.call("secrets.lock")
+        time.sleep(2.5)
+        there = shown(daemon, name)
+        proof.check(f"{name}: it expires", there == [], f"shown: {there}")
         if end:
             # Its tables are written a moment behind the replies.
             time.sleep(1)
             restart(daemon, clock, end, DAY)
         clock.set(DAY)
-        with daemon.connect() as connection:
-            there = shown(connection, name)
-            if not end:
-                connection.call("secrets.unlock")
-                there += shown(connection, name)
-            proof.check(f"{name}: it does not come back with the clock", there == [], f"shown: {there}")
+        there = shown(daemon, name)
+        if not end:
+            daemon.call("secrets.unlock")
+            there += shown(daemon, name)
+        proof.check(f"{name}: it does not come back with the clock", there == [], f"shown: {there}")
     # Between two runs too what is young goes on growing old.
     restart(daemon, clock, daemon.kill, "+0")
-    with daemon.connect() as connection:
-        put(connection, "across", 5)
-        time.sleep(1)
+    put(daemon, "across", 5)
+    time.sleep(1)
     restart(daemon, clock, daemon.stop, DAY)
     time.sleep(6)
-    with daemon.connect() as connection:
-        there = shown(connection, "across")
+    there = shown(daemon, "across")
     # What a date was given to ends at that date, as the clock says it when the daemon starts.
     lingering = [what for what in there if not what.startswith("secret")]
     proof.check("what was young before a stop goes when its time is over", lingering == [], f"shown: {there}")

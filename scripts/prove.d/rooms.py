@@ -42,10 +42,10 @@ def content(item, reply):
     return reply.get(ROOMS[item[0]].content)
 
 
-def fetch(connection, item):
-    """The reply to its `get`."""
+def fetch(caller, item):
+    """The reply to its `get`; a connection calls, or a daemon."""
     method, params = get(item)
-    return connection.call(method, **params)
+    return caller.call(method, **params)
 
 
 def read(connection, item):
