@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "prove.d"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import client as plain
 from connection import Client, ModelKey, Violation
 from judge import Replies

@@ -76,6 +76,11 @@ class Daemon:
     def connect(self, timeout=30.0):
         return Connection(self.socket, timeout)
 
+    def call(self, method, **params):
+        """The result of one request, over a connection of its own."""
+        with self.connect() as connection:
+            return connection.call(method, **params)
+
     def kill(self):
         """kill -9; returns whether the process was still alive."""
         if self.process is None:

@@ -1,11 +1,18 @@
-"""File systems that can lose power, and one that can be full."""
+"""File systems of our own that can lose power, and be full."""
 
+import fcntl
 import os
 import re
 import shutil
+import struct
 import subprocess
 import time
 import uuid
+from pathlib import Path
+
+# The same number is XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN, and the same flag is theirs.
+GOING_DOWN = 0x8004587D
+WITHOUT_LOG_FLUSH = 2
 
 
 def run(*command):
@@ -15,56 +22,68 @@ def run(*command):
     return done.stdout.strip()
 
 
-def unmount(path):
-    """Unmounts `path`; the kernel may hold it a moment longer than the processes that used it."""
-    for attempt in range(50):
-        try:
-            return run("umount", path)
-        except RuntimeError:
-            if attempt == 49:
-                raise
-            time.sleep(0.1)
+class Disk:
+    """A tmpfs, or an ext4 or xfs in a file, mounted over a loop device.
 
-
-class Image:
-    """A file system in a file, mounted over a loop device, whose power can be cut.
-
-    xfs_io's `shutdown` is XFS_IOC_GOINGDOWN (xfs) and EXT4_IOC_SHUTDOWN (ext4) with NOLOGFLUSH: from then on nothing
-    reaches the device, neither dirty pages nor the journal in memory. After mounting again only that is there which
-    had been written and synced before. The loop device itself loses nothing: a disk that lies about flushing is not
-    shown by this.
+    Its power can be cut: from then on nothing reaches the device, neither dirty pages nor the journal in memory. After
+    mounting again only that is there which had been written and synced before. The loop device itself loses nothing: a disk
+    that lies about flushing is not shown by this.
     """
 
-    SIZES = {"ext4": 256 << 20, "xfs": 320 << 20}
-    MAKERS = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
-
-    def __init__(self, work, kind):
+    def __init__(self, work, kind, megabytes=None, make=(), options=()):
+        """`make` are words of mkfs's command line, `options` those of mount's."""
         self.kind = kind
+        self.megabytes = megabytes or {"ext4": 256, "xfs": 320}[kind]
         self.file = os.path.join(work, f"{kind}.img")
+        self.make = [f"mkfs.{kind}", "-q", "-F" if kind == "ext4" else "-f", *make]
+        self.options = list(options)
         self.mount_point = os.path.join(work, kind)
         self.data = os.path.join(self.mount_point, "data")
-        self.device = None
+        self.ballast = os.path.join(self.mount_point, "ballast-of-the-proof")
         self.is_mounted = False
-        self.switch = None
         os.makedirs(self.mount_point, exist_ok=True)
+        self.format()
 
     def format(self):
         """Makes the file system anew and mounts it."""
         self.destroy()
-        with open(self.file, "wb") as file:
-            file.truncate(self.SIZES[self.kind])
-        run(*self.MAKERS[self.kind], self.file)
-        self.device = run("losetup", "--find", "--show", self.file)
+        if self.kind != "tmpfs":
+            with open(self.file, "wb") as file:
+                file.truncate(self.megabytes << 20)
+            run(*self.make, self.file)
         self.mount()
 
-    def mount(self):
-        run("mount", "-t", self.kind, self.device, self.mount_point)
+    def mount(self, *options):
+        if self.kind == "tmpfs":
+            run("mount", "-t", "tmpfs", "-o", f"size={self.megabytes}m,mode=0700", "tmpfs", self.mount_point)
+        else:
+            run("mount", "-t", self.kind, "-o", ",".join(["loop", *self.options, *options]), self.file, self.mount_point)
         self.is_mounted = True
 
-    def prepare_cut(self):
-        """Puts the switch in place, so that `cut` comes without the delay of starting a program."""
-        self.switch = subprocess.Popen(
-            ["xfs_io", "-x", self.mount_point], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    @property
+    def device(self):
+        """The name of its loop device, which has another one after each mount."""
+        return os.path.basename(run("findmnt", "--noheadings", "--output", "SOURCE", self.mount_point))
+
+    def unmount(self):
+        """The kernel may hold it a moment longer than the processes that used it."""
+        for attempt in range(50):
+            try:
+                if self.is_mounted:
+                    run("umount", self.mount_point)
+                self.is_mounted = False
+                return
+            except RuntimeError:
+                if attempt == 49:
+                    raise
+                time.sleep(0.1)
+
+    def destroy(self):
+        self.unmount()
+        if os.path.exists(self.file):
+            os.unlink(self.file)
+
+    # MARK: Power
 
     def cut(self):
         """Cuts the power; returns the monotonic time just before. Processes that use the file system get EIO.
@@ -73,14 +92,13 @@ class Image:
         writers, ext4's fdatasync returned 0 in 14 for a journal commit that the cut had discarded. What is said after
         the time returned proves nothing, because after a real cut nobody would have said it.
         """
-        if self.switch is None:
-            self.prepare_cut()
-        moment = time.monotonic()
-        output = self.switch.communicate(b"shutdown\nquit\n")[0].decode()
-        status, self.switch = self.switch.returncode, None
-        if status != 0 or "cannot" in output or "Permission" in output:
-            raise RuntimeError(f"xfs_io shutdown: {output}")
-        return moment
+        place = os.open(self.mount_point, os.O_RDONLY)
+        try:
+            moment = time.monotonic()
+            fcntl.ioctl(place, GOING_DOWN, struct.pack("I", WITHOUT_LOG_FLUSH))
+            return moment
+        finally:
+            os.close(place)
 
     def remount(self):
         """Brings the file system back after a cut, as a boot would. Nobody may have a file open on it."""
@@ -92,8 +110,7 @@ class Image:
                 # A dead one may still list what it has in memory.
                 open(probe, "w").close()
                 os.unlink(probe)
-                self.rename_kernel()
-                return
+                return self.rename_kernel()
             except OSError:
                 # Somebody else's mount namespace was made meanwhile and keeps the dead one; it was mounted once more.
                 if attempt == 99:
@@ -102,61 +119,28 @@ class Image:
 
     def rename_kernel(self):
         """After a power cut another kernel runs, whose boot_id boot.json does not have."""
-        path = os.path.join(self.data, "boot.json")
-        if not os.path.exists(path):
-            return
-        with open(path, "r+b") as file:
-            text = file.read()
-            file.seek(0)
-            file.write(re.sub(rb'"kernel":"[^"]{36}"', b'"kernel":"' + str(uuid.uuid4()).encode() + b'"', text))
-
-    def unmount(self):
-        if self.is_mounted:
-            unmount(self.mount_point)
-            self.is_mounted = False
-
-    def destroy(self):
-        if self.switch:
-            self.switch.communicate(b"quit\n")
-            self.switch = None
-        self.unmount()
-        if self.device:
-            run("losetup", "-d", self.device)
-            self.device = None
-        if os.path.exists(self.file):
-            os.unlink(self.file)
+        boot = Path(self.data, "boot.json")
+        if boot.exists():
+            boot.write_bytes(re.sub(rb'"kernel":"[^"]{36}"', b'"kernel":"%s"' % str(uuid.uuid4()).encode(), boot.read_bytes()))
 
     def proves_itself(self):
         """Whether a cut keeps what was synced and drops what was not, tried on a file of its own."""
-        self.format()
-        try:
-            path = os.path.join(self.mount_point, "probe")
-            synced, unsynced = b"s" * 65536, b"u" * 65536
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
-            os.pwrite(descriptor, synced * 2, 0)
-            os.fsync(descriptor)
-            directory = os.open(self.mount_point, os.O_RDONLY)
-            os.fsync(directory)
-            os.close(directory)
-            os.pwrite(descriptor, unsynced, 0)
-            os.close(descriptor)
-            self.cut()
-            self.remount()
-            with open(path, "rb") as file:
-                return file.read() == synced * 2
-        finally:
-            self.destroy()
+        path = os.path.join(self.mount_point, "probe")
+        synced, unsynced = b"s" * 65536, b"u" * 65536
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+        os.pwrite(descriptor, synced * 2, 0)
+        os.fsync(descriptor)
+        directory = os.open(self.mount_point, os.O_RDONLY)
+        os.fsync(directory)
+        os.close(directory)
+        os.pwrite(descriptor, unsynced, 0)
+        os.close(descriptor)
+        self.cut()
+        self.remount()
+        with open(path, "rb") as file:
+            return file.read() == synced * 2
 
-
-class SmallDisk:
-    """A tmpfs of a few MiB with a ballast file beside the data directory."""
-
-    def __init__(self, work, megabytes):
-        self.mount_point = os.path.join(work, "small")
-        self.data = os.path.join(self.mount_point, "data")
-        self.ballast = os.path.join(self.mount_point, "ballast-of-the-proof")
-        os.makedirs(self.mount_point, exist_ok=True)
-        run("mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", self.mount_point)
+    # MARK: Room
 
     @property
     def free(self):
@@ -165,24 +149,32 @@ class SmallDisk:
         return facts.f_bavail * facts.f_frsize
 
     def fill(self, leave):
-        """Takes all space but `leave` bytes."""
+        """Takes all room but `leave` bytes, with a file beside the data directory."""
         descriptor = os.open(self.ballast, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             while (left := self.free - leave) > 0:
-                if os.write(descriptor, bytes(min(left, 1 << 20))) == 0:
-                    break
+                os.write(descriptor, bytes(min(left, 1 << 20)))
         except OSError:
             pass  # Full is what was wanted.
         finally:
             os.close(descriptor)
 
+    def fill_inodes(self, leave):
+        """Takes all inodes but `leave`."""
+        os.makedirs(self.ballast, exist_ok=True)
+        try:
+            while os.statvfs(self.mount_point).f_ffree > leave:
+                open(os.path.join(self.ballast, str(time.monotonic_ns())), "x").close()
+        except OSError:
+            pass  # None left.
+
+    def release(self):
+        """Gives back what was taken."""
+        if os.path.isdir(self.ballast):
+            shutil.rmtree(self.ballast)
+        elif os.path.exists(self.ballast):
+            os.unlink(self.ballast)
+
     def clear(self):
         self.release()
         shutil.rmtree(self.data)
-
-    def release(self):
-        if os.path.exists(self.ballast):
-            os.unlink(self.ballast)
-
-    def destroy(self):
-        unmount(self.mount_point)

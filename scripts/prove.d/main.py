@@ -1,90 +1,102 @@
-"""Runs the sections of a proof and prints what they found."""
+"""Runs the sections of a proof and prints what they found: main.py WORK KIND [quick|full] [SECTION…]"""
 
+import collections
 import os
+import shutil
 import sys
 import time
 import traceback
 
-import section_bill
-import section_bounds
-import section_calls
-import section_clock
-import section_cuts
-import section_damage
-import section_descriptors
-import section_disks
-import section_full
-import section_kill
-import section_lowstorage
-import section_ownfull
-import section_powercut
-import section_readonly
-import section_readthenlost
-import section_relaxed
-import section_start
-import section_sync
+import access
+import bounds
+import calls
+import clock
+import damage
+import faults
+import full
+import kill
+import ownfull
+import power
 from proof import Proof
-from report import Report
 
-SECTIONS = {
-    "powercut": section_powercut.run,
-    "readthenlost": section_readthenlost.run,
-    "relaxed": section_relaxed.run,
-    "kill": section_kill.run,
-    "sync": section_sync.run,
-    "full": section_full.run,
-    "lowstorage": section_lowstorage.run,
-    "ownfull": section_ownfull.run,
-    "bounds": section_bounds.run,
-    "bill": section_bill.run,
+# What runs it, and the programs that it needs.
+Section = collections.namedtuple("Section", "run programs", defaults=([],))
+EXT4 = ["mkfs.ext4"]
+POWER = [f"mkfs.{kind}" for kind in power.KINDS]
+PROOFS = {
+    "durability": {
+        "powercut": Section(power.powercut, POWER),
+        "readthenlost": Section(power.readthenlost, POWER),
+        "relaxed": Section(power.relaxed, POWER),
+        "kill": Section(kill.kill),
+        "sync": Section(kill.sync, ["strace"]),
+        "full": Section(full.full),
+        "lowstorage": Section(full.lowstorage, EXT4),
+        "ownfull": Section(ownfull.run, EXT4),
+        "bounds": Section(bounds.bounds),
+        "bill": Section(bounds.bill, EXT4),
+    },
+    # What goes wrong around the daemon.
+    "faults": {
+        "calls": Section(calls.calls, ["cc"]),
+        "cuts": Section(power.cuts, ["cc", *POWER]),
+        "disks": Section(calls.disks, EXT4),
+        "clock": Section(clock.run),
+        "descriptors": Section(faults.descriptors),
+        "readonly": Section(faults.readonly, EXT4),
+        "start": Section(kill.start),
+    },
+    # What is found changed between two runs.
+    "damage": {"damage": Section(damage.run)},
+    "access": {},
 }
 
 
-# What goes wrong around the daemon.
-FAULTS = {
-    "calls": section_calls.run,
-    "cuts": section_cuts.run,
-    "disks": section_disks.run,
-    "clock": section_clock.run,
-    "descriptors": section_descriptors.run,
-    "readonly": section_readonly.run,
-    "start": section_start.run,
-}
-# What is found changed between two runs.
-DAMAGE = {"damage": section_damage.run}
-KINDS = {"durability": SECTIONS, "faults": FAULTS, "damage": DAMAGE}
+def run_section(name, section, work, is_full, seed):
+    """Returns the rows of its checks."""
+    print(f"\n== {name}", flush=True)
+    begun = time.monotonic()
+    os.mkdir(os.path.join(work, name))
+    proof = Proof(os.path.join(work, name), is_full, f"{seed}/{name}")
+    try:
+        section.run(proof)
+    except Exception as error:
+        proof.check("the section ran to its end", False, f"{type(error).__name__}: {error}")
+        traceback.print_exc()
+    finally:
+        proof.close()
+    proof.note(f"{time.monotonic() - begun:.1f} s")
+    return proof.rows
 
 
-def main(work, kind, arguments):
-    sections = KINDS[kind]
+def main(work, kind, *words):
+    if kind not in PROOFS:
+        print(f"prove: there is no {kind}; there are {', '.join(PROOFS)}", file=sys.stderr)
+        return 2
+    if kind == "access":
+        return access.main(work, int(words[0]) if words else 10_000)
+    sections = PROOFS[kind]
     # `full` is also a section's name: only as the first word it means how much to do.
-    size = "quick"
-    if arguments and arguments[0] in ("quick", "full"):
-        size = arguments.pop(0)
-    unknown = [name for name in arguments if name not in sections]
-    if unknown:
+    size, *names = words if words and words[0] in ("quick", "full") else ["quick", *words]
+    if unknown := [name for name in names if name not in sections]:
         print(f"prove: no section {', '.join(unknown)}; there are {', '.join(sections)}", file=sys.stderr)
         return 2
+    names = names or list(sections)
+    for program in [program for name in names for program in sections[name].programs]:
+        if not shutil.which(program):
+            print(f"prove: {program} is missing; install it with: scripts/bootstrap prove", file=sys.stderr)
+            return 2
     seed = os.environ.get("SEED") or str(time.time_ns() % 1_000_000_000)
-    report = Report()
     print(f"{kind}, {size}, seed {seed}, {os.environ['KURAD']}")
-    for name in arguments or sections:
-        place = os.path.join(work, name)
-        os.mkdir(place)
-        proof = Proof(place, report, size == "full", f"{seed}/{name}")
-        report.begin(name)
-        try:
-            sections[name](proof)
-        except Exception:
-            proof.kill_all()
-            report.check("the section ran to its end", False, traceback.format_exc().splitlines()[-1])
-            traceback.print_exc()
-        finally:
-            proof.kill_all()
-        report.end()
-    report.print_summary()
-    return 1 if report.failed else 0
+    rows = [(name, *row) for name in names for row in run_section(name, sections[name], work, size == "full", seed)]
+    print("\n" + "-" * 100)
+    for section, name, passed, detail in rows:
+        print(f"{'ok  ' if passed else 'FAIL'}  {section:<13} {name:<52} {detail}")
+    print("-" * 100)
+    failed = sum(not passed for _, _, passed, _ in rows)
+    print(f"{len(rows) - failed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    sys.exit(main(*sys.argv[1:]))

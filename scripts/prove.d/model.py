@@ -1,27 +1,32 @@
 """What one writer has sent and what it has been promised.
 
-A writer owns its domain and its collection, uses one connection and gets its replies in order, so its changes have one
-order. After any fault the daemon must hold the state after some prefix of them: all that were acknowledged, then any
-number of those still unanswered, none skipped, none halved. This is stronger than "each key is at least as new as
-acknowledged": it covers order across keys and rooms and the atomicity of putMany too.
+A writer owns its domain, collection, service and namespace, uses one connection and gets its replies in order, so its
+changes have one order. After any fault the daemon must hold the state after some prefix of them: all that were
+acknowledged, then any number of those still unanswered, none skipped, none halved. This is stronger than "each item is at
+least as new as acknowledged": it covers order across items and rooms and the atomicity of putMany and transactions too.
+Blobs are a cache: they may be lost, but what is shown under a key is something that was put there, whole.
 """
 
+import base64
 import collections
 import json
 import random
 
-from client import render
+import rooms
+from client import request
 
 Change = collections.namedtuple("Change", "number effects line")
-# An item's state: `content` is None (absent), the number of the change that wrote it, or a counter's value.
-Item = collections.namedtuple("Item", "content rev")
-ABSENT = Item(None, 0)
+# What an item holds: `content` is None (absent), the number of the change that wrote it, or a counter's value.
+Held = collections.namedtuple("Held", "content rev")
+ABSENT = Held(None, 0)
 # `touch`: another revision, the same content.
 PUT, DELETE, INCREMENT, TOUCH = "put", "delete", "increment", "touch"
 
 
+# MARK: Contents, each a function of the number of its change, so that damage shows
+
 def padding(number):
-    """Mostly short text, now and then some pages of it; a function of the number, so that damage shows."""
+    """Mostly short text, now and then some pages of it."""
     mixed = number * 2654435761 % 4294967296
     length = 4000 + mixed % 16000 if mixed % 97 == 0 else 20 + mixed % 180
     return (f"{number:08x}" * (length // 8 + 1))[:length]
@@ -31,40 +36,61 @@ def value(number):
     return {"n": number, "p": padding(number)}
 
 
-def content(value_seen):
-    """The content that a stored value shows; damage gives text, which equals no content."""
-    if value_seen is None or isinstance(value_seen, int):
-        return value_seen
-    number = value_seen.get("n") if isinstance(value_seen, dict) else None
-    if isinstance(number, int) and value_seen == value(number):
-        return number
-    return "damaged: " + json.dumps(value_seen)[:80]
+def secret(number):
+    return {"n": str(number), "p": padding(number)}
+
+
+def data(number):
+    """An attachment's or a blob's, in Base64: some lie in tables, some in files."""
+    length = 100 if number % 3 else 20_000 + number % 7 * 5000
+    return base64.b64encode((f"{number:08x}".encode() * (length // 8 + 1))[:length]).decode()
+
+
+CONTENTS = {"s": value, "d": value, "x": secret, "a": data, "b": data}
+
+
+def number_of(room, shown):
+    """The number that a content was made of; a counter is its own. Damage gives text, which equals no number."""
+    if shown is None or isinstance(shown, int):
+        return shown
+    try:
+        number = int(base64.b64decode(shown)[:8], 16) if room in "ab" else int(shown["n"])
+        if shown == CONTENTS[room](number):
+            return number
+    except (TypeError, KeyError, ValueError):
+        pass
+    return "damaged: " + json.dumps(shown)[:80]
 
 
 class Model:
-    """The changes of one writer. Keys are pairs of room (`s` settings, `d` documents) and name."""
+    """The changes of one writer. A mixed one writes to all stores, others to settings and documents."""
 
-    # Whether an internal error is a fault: a file that cannot be written is one, where nothing else is wrong.
-    is_strict = True
-
-    def __init__(self, index, seed, depth, keys=250):
+    def __init__(self, index, seed, depth, is_mixed):
         self.index = index
         self.scope = f"w{index}"
         self.depth = depth
+        # Attachments and blobs have files of their own, and faults of their own that leave the daemon alive.
+        # Where there are none, an internal error is a fault.
+        self.is_mixed = is_mixed
         self.random = random.Random(f"{seed}/{index}")
-        self.names = {"s": [f"k{at}" for at in range(keys)], "d": [f"d{at}" for at in range(keys)]}
-        # Those that are put and deleted at random.
-        self.loose = self.names["d"]
+        self.names = {room: [f"{room}{at}" for at in range(60 if is_mixed else 250)] for room in "sd"}
+        self.names |= {"x": [f"x{at}" for at in range(12)], "b": [f"b{at}" for at in range(12)]}
+        # Documents that hold attachments: they are not deleted.
+        self.holders = [f"h{at}" for at in range(8)] if is_mixed else []
         self.counters = [f"c{at}" for at in range(4)]
+        # How many blobs were found, and not.
+        self.counts = collections.Counter()
+        self.number = 0
         self.clear()
 
     def clear(self):
         """Forgets everything: the data directory is new. Numbers go on."""
-        self.number = getattr(self, "number", 0)
         self.state = {}
         self.pending = collections.deque()
         # Those answered with outcomeUnknown: they may be there or not, in order, like the pending ones.
         self.unknown = []
+        # By item of a cache the numbers that were put there.
+        self.cached = collections.defaultdict(set)
         self.highest_rev = 0
         # Acknowledged changes since somebody set this to 0.
         self.acknowledged = 0
@@ -77,53 +103,65 @@ class Model:
         assert not self.pending and not self.unknown
         self.before = dict(self.state), self.highest_rev
         self.replies = []
-
-    @property
-    def keys(self):
-        rooms = [(room, name) for room, names in self.names.items() for name in names]
-        return rooms + [("s", name) for name in self.counters]
+        # By kind of error, how often it was met and when first; when a change was acknowledged last.
+        self.errors = collections.Counter()
+        self.first_error = {}
+        self.last_ok = 0
 
     # MARK: Sending
 
     def next_change(self):
-        """Makes up the next change and counts it as sent."""
+        """Makes up the next change and counts it as sent; returns its line."""
         self.number += 1
-        number, choose = self.number, self.random.random()
-        scope, random_ = self.scope, self.random
-        setting, document = random_.choice(self.names["s"]), random_.choice(self.loose)
-        if choose < 0.45:
-            call = "settings.put", {"domain": scope, "key": setting, "value": value(number)}
-            effects = [(("s", setting), PUT)]
-        elif choose < 0.70:
-            call = "documents.put", {"collection": scope, "id": document, "value": value(number)}
-            effects = [(("d", document), PUT)]
-        elif choose < 0.80:
-            names = random_.sample(self.names["s"], 5)
-            put, removed = names[:4], names[4:] if choose < 0.75 else []
-            values = {name: value(number) for name in put}
-            call = "settings.putMany", {"domain": scope, "values": values, "delete": removed}
-            effects = [(("s", name), PUT) for name in put] + [(("s", name), DELETE) for name in removed]
-        elif choose < 0.85:
-            names = random_.sample(self.loose, 4)
-            call = "documents.putMany", {
-                "collection": scope, "documents": [{"id": name, "value": value(number)} for name in names]}
-            effects = [(("d", name), PUT) for name in names]
-        elif choose < 0.90:
-            counter = random_.choice(self.counters)
-            call = "settings.increment", {"domain": scope, "key": counter}
-            effects = [(("s", counter), INCREMENT)]
-        elif choose < 0.95:
-            call = "settings.delete", {"domain": scope, "key": setting}
-            effects = [(("s", setting), DELETE)]
-        else:
-            call = "documents.delete", {"collection": scope, "id": document}
-            effects = [(("d", document), DELETE)]
-        return self.sent(number, effects, render(number, *call))
+        chances = PLAIN + MIXED if self.is_mixed else PLAIN
+        [(_, make, *room)] = self.random.choices(chances, [chance for chance, *_ in chances])
+        (method, params), effects = make(self, *room)
+        line = request(self.number, method, params)
+        self.pending.append(Change(self.number, effects, line))
+        return line
 
-    def sent(self, number, effects, line):
-        change = Change(number, effects, line)
-        self.pending.append(change)
-        return change
+    # Each returns the method and params of a request, and its effects: pairs of item and kind.
+
+    def put(self, room):
+        item = room, self.scope, self.random.choice(self.names[room])
+        return rooms.put(item, CONTENTS[room](self.number)), [(item, PUT)]
+
+    def delete(self, room):
+        item = room, self.scope, self.random.choice(self.names[room])
+        return rooms.delete(item), [(item, DELETE)]
+
+    def put_settings(self):
+        names = self.random.sample(self.names["s"], 5)
+        deleted = names[4:] if self.random.random() < 0.5 else []
+        params = {"domain": self.scope, "values": {name: value(self.number) for name in names[:4]}, "delete": deleted}
+        effects = [(name, PUT) for name in names[:4]] + [(name, DELETE) for name in deleted]
+        return ("settings.putMany", params), [(("s", self.scope, name), kind) for name, kind in effects]
+
+    def put_documents(self):
+        names = self.random.sample(self.names["d"], 4)
+        params = {"collection": self.scope, "documents": [{"id": name, "value": value(self.number)} for name in names]}
+        return ("documents.putMany", params), [(("d", self.scope, name), PUT) for name in names]
+
+    def increment(self):
+        item = "s", self.scope, self.random.choice(self.counters)
+        return ("settings.increment", {"domain": self.scope, "key": item[2]}), [(item, INCREMENT)]
+
+    def put_together(self):
+        parts = [self.put(room) for room in "sdx"]
+        return rooms.together(call for call, _ in parts), [effect for _, effects in parts for effect in effects]
+
+    def attach(self):
+        holder = "d", self.scope, self.random.choice(self.holders)
+        if self.state.get(holder, ABSENT).content is None:
+            return rooms.put(holder, value(self.number)), [(holder, PUT)]
+        item = "a", self.scope, holder[2], "n"
+        return rooms.put(item, data(self.number)), [(item, PUT), (holder, TOUCH)]
+
+    def cache(self):
+        """A cache's change has no revision, and no promise: it has no effects."""
+        call, [(item, _)] = self.put("b")
+        self.cached[item].add(self.number)
+        return call, []
 
     # MARK: Answers
 
@@ -134,24 +172,26 @@ class Model:
             raise AssertionError(f"reply {reply['id']} came where {change.number} was due")
         if "error" in reply:
             kind = (reply["error"].get("data") or {}).get("kind", "?")
+            self.errors[kind] += 1
+            self.first_error.setdefault(kind, moment)
             if kind == "outcomeUnknown":
                 self.unknown.append(change)
-            elif kind not in ("noSpace", "shuttingDown", "overloaded") and (kind != "internalError" or self.is_strict):
+            elif kind not in ("noSpace", "shuttingDown", "overloaded") and not (kind == "internalError" and self.is_mixed):
                 self.fault(f"unexpected error {json.dumps(reply['error'])}", moment)
             return kind
-        if self.unknown and change.effects:
+        self.last_ok = moment
+        if not change.effects:
+            return None
+        if self.unknown:
             self.fault(f"change {change.number} acknowledged after outcomeUnknown", moment)
         result = reply["result"]
-        if not change.effects:
-            # A cache's: no revision, and no promise.
-            return None
         rev = result["rev"]
         self.acknowledged += 1
         self.replies.append((moment, change, rev))
         self.apply(self.state, change, rev)
-        key, kind = change.effects[0]
-        if kind == INCREMENT and result["value"] != self.state[key].content:
-            self.fault(f"{key[1]} became {result['value']}, not {self.state[key].content}", moment)
+        item, kind = change.effects[0]
+        if kind == INCREMENT and result["value"] != self.state[item].content:
+            self.fault(f"{item[2]} became {result['value']}, not {self.state[item].content}", moment)
         if rev and rev <= self.highest_rev:
             self.fault(f"revision {rev} follows {self.highest_rev}", moment)
         self.highest_rev = max(self.highest_rev, rev)
@@ -165,9 +205,8 @@ class Model:
         self.faults = [fault for fault in self.faults if fault[0] <= moment]
         kept = [reply for reply in self.replies if reply[0] <= moment]
         late = [change for _, change, _ in self.replies[len(kept):]]
-        self.pending.extendleft(reversed(self.unknown))
+        self.pending = collections.deque([*late, *self.unknown, *self.pending])
         self.unknown = []
-        self.pending.extendleft(reversed(late))
         self.state, self.highest_rev = dict(self.before[0]), self.before[1]
         for _, change, rev in kept:
             self.apply(self.state, change, rev)
@@ -178,13 +217,24 @@ class Model:
 
     @staticmethod
     def apply(state, change, rev):
-        for key, kind in change.effects:
+        for item, kind in change.effects:
+            before = state.get(item, ABSENT).content
             if kind == PUT:
                 # An attachment's revision is its document's.
-                state[key] = Item(change.number, 0 if key[0] == "a" else rev)
+                state[item] = Held(change.number, 0 if item[0] == "a" else rev)
             elif kind == TOUCH:
-                state[key] = Item(state.get(key, ABSENT).content, rev)
+                state[item] = Held(before, rev)
             elif kind == DELETE:
-                state[key] = ABSENT
+                state[item] = ABSENT
             else:
-                state[key] = Item((state.get(key, ABSENT).content or 0) + 1, rev)
+                state[item] = Held((before or 0) + 1, rev)
+
+
+# How often which change is made: (parts of the sum, maker, its room). A mixed writer makes these, and those below.
+PLAIN = [
+    (45, Model.put, "s"), (25, Model.put, "d"), (10, Model.put_settings), (5, Model.put_documents), (5, Model.increment),
+    (5, Model.delete, "s"), (5, Model.delete, "d"),
+]
+MIXED = [
+    (33, Model.put, "x"), (7, Model.delete, "x"), (38, Model.put_together), (27, Model.attach), (17, Model.cache),
+]

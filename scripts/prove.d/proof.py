@@ -1,69 +1,107 @@
-"""What the sections share: where to work, how much to do, and the round of fault, restart and verification."""
+"""What the sections share: where to work, how much to do, what was found, and the round of fault, restart and verification."""
 
+import contextlib
 import os
 import random
+import sys
+import time
 
+from client import Gone, Refused
 from crew import Crew
 from daemon import Daemon, StartFailed
-from model import Model
+from disks import Disk
 from verify import Outcome, verify
 
 
 class Proof:
-    def __init__(self, work, report, is_full, seed):
+    """One section's. Its daemons and disks are gone when it is closed."""
+
+    def __init__(self, work, is_full, seed):
         self.work = work
-        self.report = report
         self.is_full = is_full
         self.seed = seed
         self.random = random.Random(seed)
-        self.daemons = []
+        # (name, passed, detail) of each check.
+        self.rows = []
+        self.open = []
 
-    def daemon(self, data, profile="small"):
-        daemon = Daemon(self.work, data, profile)
-        self.daemons.append(daemon)
-        return daemon
+    def size(self, full, quick):
+        """How often, or how long."""
+        return full if self.is_full else quick
 
-    def directory(self, name):
-        """A path for a data directory on the work directory's own file system; not made."""
+    def path(self, name):
+        """A path on the work directory's own file system; nothing is made there."""
         return os.path.join(self.work, name)
 
-    def crew(self, name, writers=8, kind=Model):
-        return Crew(f"{self.seed}/{name}", writers, kind)
+    def daemon(self, data=None, profile="small", **more):
+        daemon = Daemon(self.work, data, ["--profile", profile], **more)
+        self.open.append(daemon.kill)
+        return daemon
 
-    def kill_all(self):
-        for daemon in self.daemons:
-            daemon.kill()
-        self.daemons = []
+    def crew(self, name, writers=8, is_mixed=False):
+        return Crew(f"{self.seed}/{name}", writers, is_mixed)
+
+    @contextlib.contextmanager
+    def disk(self, *arguments, **more):
+        """A `Disk`, formatted and mounted; when it goes, all daemons are killed."""
+        disk = Disk(self.work, *arguments, **more)
+        self.open.append(disk.destroy)
+        try:
+            yield disk
+        finally:
+            self.close()
+
+    def close(self):
+        while self.open:
+            self.open.pop()()
+
+    # MARK: What was found
+
+    def note(self, text):
+        print(f"   {text}", flush=True)
+
+    def check(self, name, passed, detail="", remarks=()):
+        """A verdict, printed at once; some of the remarks stand before it."""
+        for remark in list(remarks)[:6]:
+            self.note(remark)
+        self.rows.append((name, bool(passed), detail))
+        self.note(f"{'ok  ' if passed else 'FAIL'} {name}" + (f": {detail}" if detail else ""))
+
+    def each(self, values, what):
+        """Yields the values; shows where the loop is, to a person only."""
+        values = list(values)
+        for at, value in enumerate(values):
+            if sys.stdout.isatty():
+                print(f"\r   {what}: {at + 1} of {len(values)}\x1b[K\r", end="", flush=True)
+            yield value
+
+    def rounds(self, count, what):
+        return self.each(range(count), what)
 
 
 class Tally:
     """Sums over the rounds of one section, and how many of them lost something."""
 
-    def __init__(self, report):
-        self.report = report
+    def __init__(self, proof):
+        self.proof = proof
         self.outcome = Outcome()
-        self.rounds = 0
-        self.rounds_with_loss = 0
-        self.acknowledged = 0
-        self.unanswered = 0
-        self.late = 0
-        self.failed_starts = 0
+        self.rounds = self.rounds_with_loss = self.acknowledged = self.unanswered = self.late = self.failed_starts = 0
         self.faults = []
 
     def verify(self, daemon, crew, starts=True):
         """Starts `daemon` (unless it runs) and verifies; returns whether it started."""
         self.rounds += 1
-        self.acknowledged += crew.acknowledged
-        self.unanswered += crew.unanswered
         for model in crew.models:
-            model.acknowledged = 0
-        self.faults += crew.take_faults()
+            self.acknowledged += model.acknowledged
+            self.unanswered += len(model.pending) + len(model.unknown)
+            self.faults += [text for _, text in model.faults]
+            model.acknowledged, model.faults = 0, []
         if starts:
             try:
                 daemon.start()
             except StartFailed as error:
                 self.failed_starts += 1
-                self.report.note(f"round {self.rounds}: start failed: {error}")
+                self.proof.note(f"round {self.rounds}: start failed: {error}")
                 daemon.kill()
                 return False
         found = verify(daemon, crew.models)
@@ -73,12 +111,41 @@ class Tally:
 
     def check(self, name, detail=""):
         """The verdict: nothing lost, torn or wrong, every start succeeded, and there was something to lose."""
-        for fault in (self.faults + self.outcome.remarks)[:8]:
-            self.report.note(fault)
         passed = self.outcome.clean and not self.failed_starts and not self.faults and self.acknowledged > 0
         text = f"{self.rounds} rounds, {self.acknowledged} acknowledged, {self.outcome}"
         if self.failed_starts:
             text += f", {self.failed_starts} failed starts"
         if self.faults:
             text += f", {len(self.faults)} protocol faults"
-        return self.report.check(name, passed, text + (f"; {detail}" if detail else ""))
+        self.proof.check(name, passed, text + (f"; {detail}" if detail else ""), self.faults + self.outcome.remarks)
+
+
+def until(holds, seconds, pause=0.02):
+    """Asks again and again whether `holds()`; the seconds until it did, None when it never does in so many."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < seconds:
+        if holds():
+            return time.monotonic() - begun
+        time.sleep(pause)
+    return None
+
+
+def told(seconds):
+    """The seconds that `until` has returned, in words."""
+    return "never" if seconds is None else f"after {seconds * 1000:.0f} ms"
+
+
+def takes_changes(daemon):
+    """Whether a new client's change is taken now."""
+    try:
+        with daemon.connect(timeout=5) as connection:
+            connection.call("settings.put", domain="probe", key="p", value=time.monotonic_ns())
+        return True
+    except (Refused, Gone, TimeoutError):
+        return False
+
+
+def set_aside(daemon):
+    """What the daemon says that its start has set aside or dropped; and of that, tables and log."""
+    notices = daemon.call("storage.status").get("recovered", [])
+    return notices, [notice for notice in notices if notice["what"] == "durable"]

@@ -1,141 +1,139 @@
 """Compares what the daemon holds with what the writers' models allow."""
 
-import mixed
-from model import ABSENT, Item, content
+import base64
+import collections
+import hashlib
+
+import rooms
+from client import Refused
+from model import ABSENT, Held, number_of
+
+# Requests for many items: method, the parameter of the names, and what the reply calls the found ones and their names.
+MANY = {"d": ("documents.getMany", "ids", "documents", "id"), "x": ("secrets.getMany", "accounts", "secrets", "account")}
 
 
 class Outcome:
-    """Sums of one or many verifications."""
+    """Sums of one or many verifications: lost, torn and wrong items; `beyond` counts unanswered changes that are there."""
 
     def __init__(self):
-        self.verified = 0
-        self.items = 0
-        self.lost = 0
-        self.torn = 0
-        self.wrong = 0
-        self.beyond = 0
+        self.counts = collections.Counter()
         self.remarks = []
 
     def add(self, other):
-        for name in ("verified", "items", "lost", "torn", "wrong", "beyond"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.counts += other.counts
         self.remarks += other.remarks
 
     @property
     def clean(self):
-        return not (self.lost or self.torn or self.wrong)
+        return not (self.counts["lost"] or self.counts["torn"] or self.counts["wrong"])
 
-    def remark(self, text):
+    def count(self, what, remark):
+        self.counts[what] += 1
         if len(self.remarks) < 8:
-            self.remarks.append(text)
+            self.remarks.append(remark)
 
     def __str__(self):
-        found = f"{self.lost} lost, {self.torn} torn, {self.wrong} wrong"
-        return f"{found}; {self.items} items read in {self.verified} verifications"
+        found = ", ".join(f"{self.counts[what]} {what}" for what in ("lost", "torn", "wrong"))
+        return f"{found}; {self.counts['items']} items read in {self.counts['verified']} verifications"
 
 
-def observe(connection, models):
-    """Reads every key of every writer: ({scope: {key: Item}}, global revision, remarks on what contradicts itself)."""
-    remarks = []
-    status = connection.call("storage.status")
-    rev = status["rev"]
-    if status["foldedRev"] > rev:
-        remarks.append(f"foldedRev {status['foldedRev']} is beyond rev {rev}")
-    seen = {}
-    for model in models:
-        items = seen[model.scope] = {}
-        keys = [key for key in model.keys if key[0] == "s"]
-        replies = connection.call_all([("settings.get", {"domain": model.scope, "key": name}) for _, name in keys])
-        for key, reply in zip(keys, replies):
-            items[key] = Item(content(reply.get("value")), reply["rev"])
-        ids = model.names["d"]
-        reply = connection.call("documents.getMany", collection=model.scope, ids=ids)
-        for document in reply["documents"]:
-            items["d", document["id"]] = Item(content(document["value"]), document["rev"])
-        for missing in reply["missing"]:
-            items["d", missing] = ABSENT
-        if len(reply["documents"]) + len(reply["missing"]) != len(ids):
-            remarks.append(f"{model.scope}: getMany answered another number of documents than asked for")
-        present = sum(key[0] == "s" and item.content is not None for key, item in items.items())
-        listed = connection.call("settings.list", domain=model.scope, limit=1000)
-        if "cursor" not in listed and len(listed["values"]) != present:
-            remarks.append(f"{model.scope}: list has {len(listed['values'])} settings, get found {present}")
-        if isinstance(model, mixed.MixedModel):
-            mixed.observe(connection, model, items, remarks)
-        for key, item in items.items():
-            if key[0] == "a":
-                continue
-            if (item.content is None) != (item.rev == 0) or item.rev > rev:
-                remarks.append(f"{model.scope}: {key[1]} has revision {item.rev}, content {item.content}, global {rev}")
-    return seen, rev, remarks
+def observe(connection, model):
+    """Reads every item of a writer: ({item: Held}, remarks on what contradicts itself)."""
+    scope, items, remarks = model.scope, {}, []
+    settings = [("s", scope, name) for name in model.names["s"] + model.counters]
+    for item, reply in zip(settings, connection.call_all([rooms.get(item) for item in settings])):
+        items[item] = Held(number_of("s", reply.get("value")), reply["rev"])
+    present = sum(held.content is not None for held in items.values())
+    listed = connection.call("settings.list", domain=scope, limit=1000)
+    if "cursor" not in listed and len(listed["values"]) != present:
+        remarks.append(f"{scope}: list has {len(listed['values'])} settings, get found {present}")
+    for room in "dx" if model.is_mixed else "d":
+        method, names, list_, name = MANY[room]
+        wanted = model.names[room] + (model.holders if room == "d" else [])
+        reply = connection.call(method, **{rooms.ROOMS[room].names[0]: scope, names: wanted})
+        for found in reply[list_]:
+            content = number_of(room, rooms.content((room,), found))
+            items[room, scope, found[name]] = Held(content, found["rev"])
+        items.update({(room, scope, missing): ABSENT for missing in reply["missing"]})
+        if len(reply[list_]) + len(reply["missing"]) != len(wanted):
+            remarks.append(f"{scope}: getMany answered another number of {list_} than asked for")
+    for item, held in items.items():
+        if (held.content is None) != (held.rev == 0):
+            remarks.append(f"{scope}: {item[2]} has revision {held.rev}, content {held.content}")
+    for holder in model.holders:
+        observe_attachment(connection, ("a", scope, holder, "n"), items, remarks)
+    for item, numbers in model.cached.items():
+        shown = number_of("b", rooms.read(connection, item))
+        if shown is not None and shown not in numbers:
+            remarks.append(f"{scope}: blob {item[2]} shows what was never put there")
+        model.counts["blobs lost" if shown is None else "blobs kept"] += 1
+    return items, remarks
+
+
+def observe_attachment(connection, item, items, remarks):
+    try:
+        reply = rooms.fetch(connection, item)
+    except Refused as error:
+        items[item] = ABSENT if error.kind == "notFound" else Held(f"damaged: {error}", 0)
+        return
+    items[item] = Held(number_of("a", reply["data"]), 0)
+    if hashlib.blake2b(base64.b64decode(reply["data"]), digest_size=32).hexdigest() != reply["digest"]:
+        remarks.append(f"{item[1]}: the attachment of {item[2]} has another digest")
 
 
 def judge(model, seen):
     """Judges one writer's items and adopts them as its new promise: what was shown must stay too."""
-    outcome = Outcome()
-    outcome.items = len(seen)
-    candidates = model.unknown + list(model.pending)
-    expected = {key: model.state.get(key, ABSENT) for key in seen}
-    different = {key for key in seen if expected[key].content != seen[key].content}
-    allowed = {key: {expected[key].content} for key in different}
-    applied = 0
+    outcome, promised = Outcome(), {item: model.state.get(item, ABSENT) for item in seen}
+    outcome.counts["items"] = len(seen)
+    expected, unanswered = dict(promised), [*model.unknown, *model.pending]
+    allowed = {item: {held.content} for item, held in promised.items()}
     # What an unanswered change has touched has a revision that nobody was told.
     touched = set()
-    for change in candidates:
-        if not different:
-            break
+    while unanswered and any(expected[item].content != held.content for item, held in seen.items()):
+        change = unanswered.pop(0)
         model.apply(expected, change, 0)
-        applied += 1
-        touched.update(key for key, _ in change.effects)
-        for key, _ in change.effects:
-            (different.discard if expected[key].content == seen[key].content else different.add)(key)
-            allowed.setdefault(key, {model.state.get(key, ABSENT).content}).add(expected[key].content)
-    if different:
-        explain(model, seen, allowed, outcome)
-    else:
-        outcome.beyond = applied
-        for key, item in seen.items():
-            promised = model.state.get(key, ABSENT)
-            if promised.content == item.content and promised.rev not in (0, item.rev) and key not in touched:
-                outcome.wrong += 1
-                outcome.remark(f"{model.scope}: {key[1]} was acknowledged at {promised.rev}, is now {item.rev}")
+        outcome.counts["beyond"] += 1
+        for item, _ in change.effects:
+            touched.add(item)
+            allowed[item].add(expected[item].content)
+    fits = all(expected[item].content == held.content for item, held in seen.items())
+    for item, held in seen.items():
+        if held.content not in allowed[item]:
+            is_damaged = isinstance(held.content, str)
+            outcome.count(
+                "lost" if not is_damaged and held.rev <= model.highest_rev else "wrong",
+                f"{model.scope}: {item[2]} holds {held.content} (rev {held.rev}), acknowledged was {promised[item].content}")
+        elif fits and item not in touched and promised[item].rev not in (0, held.rev):
+            outcome.count("wrong", f"{model.scope}: {item[2]} was acknowledged at {promised[item].rev}, is now {held.rev}")
+    if not fits:
+        outcome.counts["beyond"] = 0
+        if outcome.clean:
+            outcome.count("torn", f"{model.scope}: what is there is no prefix of what was sent")
     model.state = dict(seen)
     model.pending.clear()
     model.unknown = []
     return outcome
 
 
-def explain(model, seen, allowed, outcome):
-    """No prefix of the unanswered changes gives what is there: says what is the matter with it."""
-    for key, item in seen.items():
-        promised = model.state.get(key, ABSENT).content
-        if item.content in allowed.get(key, {promised}):
-            continue
-        is_damaged = isinstance(item.content, str)
-        if not is_damaged and item.rev <= model.highest_rev:
-            outcome.lost += 1
-        else:
-            outcome.wrong += 1
-        outcome.remark(f"{model.scope}: {key[1]} holds {item.content} (rev {item.rev}), acknowledged was {promised}")
-    if not outcome.lost and not outcome.wrong:
-        outcome.torn += 1
-        outcome.remark(f"{model.scope}: what is there is no prefix of what was sent")
-
-
 def verify(daemon, models):
     """Reads everything from the running daemon and judges it."""
-    with daemon.connect() as connection:
-        seen, rev, remarks = observe(connection, models)
     total = Outcome()
-    for model in models:
-        total.add(judge(model, seen[model.scope]))
+    with daemon.connect() as connection:
+        status = connection.call("storage.status")
+        rev = status["rev"]
+        if status["foldedRev"] > rev:
+            total.count("wrong", f"foldedRev {status['foldedRev']} is beyond rev {rev}")
+        observed = [observe(connection, model) for model in models]
+    for model, (seen, remarks) in zip(models, observed):
+        total.add(judge(model, seen))
+        highest_seen = max(held.rev for held in seen.values())
+        if highest_seen > rev:
+            remarks.append(f"{model.scope}: an item has revision {highest_seen}, the global one is {rev}")
         if rev < model.highest_rev:
-            total.wrong += 1
-            total.remark(f"{model.scope}: global revision {rev} is below the acknowledged {model.highest_rev}")
+            remarks.append(f"{model.scope}: global revision {rev} is below the acknowledged {model.highest_rev}")
+        for remark in remarks:
+            total.count("wrong", remark)
         # What was shown is promised from now on; after a loss the count starts from what is left.
-        model.highest_rev = min(rev, max([model.highest_rev] + [item.rev for item in model.state.values()]))
-    total.verified = 1
-    total.wrong += len(remarks)
-    for remark in remarks:
-        total.remark(remark)
+        model.highest_rev = min(rev, max(model.highest_rev, highest_seen))
+    total.counts["verified"] = 1
     return total

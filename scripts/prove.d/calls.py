@@ -1,0 +1,219 @@
+"""A scripted run whose file calls go wrong one by one, and one whose disk is full at another place each time."""
+
+import collections
+import copy
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from disks import Disk
+from proof import takes_changes, until
+from scripted import PATIENCE, Account, Findings, play, play_after
+
+# Name: title, classes of calls, mode, whether all later ones are struck too.
+SERIES = {
+    "eio": ("a write, cut or allocation is EIO", "w", "EIO", ""),
+    "sync": ("a sync is EIO", "s", "EIO", ""),
+    "names": ("a name made, changed or removed is EIO", "n", "EIO", ""),
+    "reads": ("a read is EIO", "r", "EIO", ""),
+    "opens": ("an open is EIO", "o", "EIO", ""),
+    "full": ("one write or name is ENOSPC", "wn", "ENOSPC", ""),
+    "fullon": ("from there on all writes and names are ENOSPC", "wn", "ENOSPC", "+"),
+    "emfile": ("from there on nothing can be opened (EMFILE)", "no", "EMFILE", "+"),
+    "readonly": ("from there on all is read-only (EROFS)", "wn", "EROFS", "+"),
+    "short": ("a write is short", "w", "short", ""),
+    "kill": ("kill -9 before a write, sync or name", "wsn", "kill", ""),
+    "tear": ("kill -9 in the midst of a write", "w", "tear", ""),
+}
+
+
+def striker(proof):
+    """Compiles strike.c; returns the library's path."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "strike.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", proof.path("strike.so"), source, "-ldl"], check=True)
+    return proof.path("strike.so")
+
+
+def calls(proof):
+    """Every file call goes wrong once: it fails, the disk is full from there on, or it is the last one before kill -9.
+
+    The calls are struck in the process (strike.c, with LD_PRELOAD), counted over all its threads. Two acts are played: a new
+    directory, and the start after a kill -9 with what follows. After each the daemon must end or stop by itself, start again
+    without help, and show what was acknowledged and nothing that was refused.
+    """
+    stage = Stage(proof)
+    for act in (1, 2):
+        if act == 2:
+            stage.play_first_act()
+        for name in os.environ.get("SERIES", "").split() or SERIES:
+            if os.environ.get("ACT", str(act)) == str(act):
+                strike_series(proof, stage, act, *SERIES[name])
+
+
+class Stage:
+    """Where acts are played: a data directory that is made anew for each, as an earlier act has left it."""
+
+    def __init__(self, proof):
+        self.library = striker(proof)
+        try:
+            # Tables and log of a few MiB, written anew a thousand times: no disk has to do that.
+            disk = Disk(proof.work, "tmpfs", 512)
+            proof.open.append(disk.destroy)
+            self.place = disk.mount_point
+        except RuntimeError:
+            # Containers mostly may not mount.
+            self.place = proof.path("tmpfs")
+        self.daemon = proof.daemon(os.path.join(self.place, "data"))
+        self.daemon.log = os.path.join(self.place, "kurad.log")
+        self.calls = os.path.join(self.place, "calls")
+        self.template = os.path.join(self.place, "template")
+        self.account = Account()
+
+    def play_first_act(self):
+        """What a kill -9 leaves after the first act is what the second finds."""
+        shutil.rmtree(self.daemon.data, ignore_errors=True)
+        ended, wrong = play(self.daemon, self.account, 1)
+        if ended != "through" or self.account.refused:
+            raise RuntimeError(f"the script does not play: {ended}, {wrong}, {self.account.refused}")
+        self.daemon.call("settings.put", domain="app", key="unfolded", value=1)
+        self.account.state["s", "app", "unfolded"] = 1
+        self.account.acknowledged = 0
+        self.daemon.kill()
+        shutil.copytree(self.daemon.data, self.template)
+
+    def run(self, act, classes, mode, number, found):
+        """One run with one fault; adds to `found` what came of it. Returns the calls, as (number, class, call, path)."""
+        daemon, account, specification = self.daemon, copy.deepcopy(self.account), f"{classes}:{mode}:{number}"
+        shutil.rmtree(daemon.data, ignore_errors=True)
+        if os.path.exists(self.template):
+            shutil.copytree(self.template, daemon.data, symlinks=True)
+        for path in (self.calls, daemon.log):
+            if os.path.exists(path):
+                os.unlink(path)
+        daemon.environment = {
+            "LD_PRELOAD": self.library, "STRIKE": specification, "STRIKE_ROOT": daemon.data, "STRIKE_LOG": self.calls}
+        ended, wrong = play(daemon, account, act)
+        end, objection = end_of(daemon, ended, mode)
+        daemon.kill()
+        if objection:
+            wrong.append(f"{objection}: {daemon.last_words()}")
+        daemon.environment = {}
+        struck = []
+        if os.path.exists(self.calls):
+            with open(self.calls) as lines:
+                struck = [tuple(line.strip().split(None, 3)) for line in lines]
+        wrong += account.faults + play_after(daemon, account, found)
+        where = " ".join(struck[0]) if struck else "not reached"
+        found.counts["struck"] += bool(struck)
+        found.add(
+            account, end if ended != "start failed" else f"start failed, {end}",
+            [f"{specification} ({where}): {text}" for text in wrong])
+        return struck
+
+
+def end_of(daemon, ended, mode):
+    """Stops the daemon when it lives; returns (how it ended, what is wrong with that)."""
+    # It closes connections before it is gone.
+    status = daemon.wait(PATIENCE) if ended == "gone" else daemon.process.poll()
+    if status is None:
+        if ended == "gone":
+            return "hangs", "closed the connection and does not end"
+        status = daemon.stop(PATIENCE)
+    if status is None:
+        return "hangs", f"does not stop in {PATIENCE:.0f} s"
+    if status < 0 and not (mode in ("kill", "tear") and status == -signal.SIGKILL):
+        return f"signal {-status}", f"ended by signal {-status}"
+    return f"exit {status}" if status >= 0 else "killed", None
+
+
+def choose(calls_, limit, random):
+    """Which numbers to strike: all, but of a call that comes very often on one file (the zeros that fill a segment) the first,
+    the last, and some between."""
+    places = collections.defaultdict(list)
+    for number, _, call, path in calls_:
+        places[call, path].append(int(number))
+    chosen = []
+    for numbers in places.values():
+        if len(numbers) <= limit:
+            chosen += numbers
+        elif limit < 4:
+            chosen += random.sample(numbers, limit)
+        else:
+            first, last = limit // 2, limit // 4
+            chosen += numbers[:first] + numbers[-last:] + random.sample(numbers[first:-last], limit - first - last)
+    return sorted(chosen)
+
+
+def strike_series(proof, stage, act, title, classes, mode, goes_on):
+    begun, found, unharmed = time.monotonic(), Findings(), Findings()
+    title = f"{'a new directory' if act == 1 else 'after a kill -9'}: {title}"
+    all_calls = stage.run(act, classes, "EIO", 0, unharmed)
+    if unharmed.wrong or not all_calls:
+        raise RuntimeError(f"the act does not play without a fault: {unharmed.wrong}")
+    numbers = [int(number) for number in os.environ.get("AT", "").split()]
+    if not numbers:
+        numbers = choose(all_calls, int(os.environ.get("EACH_UP_TO") or proof.size(32, 1)), proof.random)
+        runs = int(os.environ.get("RUNS") or proof.size(len(numbers), 12))
+        numbers = sorted(proof.random.sample(numbers, min(runs, len(numbers))))
+    for number in proof.each(numbers, title):
+        before = len(found.wrong)
+        stage.run(act, classes, mode, f"{number}{goes_on}", found)
+        for text in found.wrong[before:][:3]:
+            proof.note(text)
+    if found.refused:
+        proof.note(f"refused: {found.refusals()}")
+    # Threads take turns as they like: a run may have some calls less. With few runs that says nothing.
+    enough = len(numbers) * 9 // 10 if len(numbers) >= 20 else 0
+    proof.check(
+        title, not found.wrong and found.counts["struck"] >= enough,
+        f"{found}, {found.refused.total()} refused; {len(all_calls)} calls, {time.monotonic() - begun:.0f} s")
+
+
+# MARK: Full disks
+
+def disks(proof):
+    """The disk is full, or has no inodes left, each time at another place of the script.
+
+    Before each run a file takes all room but a little, or files all inodes but a few. What was acknowledged is there, what
+    was refused is not, reads go on, and when the room is back the same daemon takes changes again.
+    """
+    count = proof.size(120, 5)
+    for title, kind, megabytes in (("tmpfs of 20 MiB, full", "tmpfs", 20), ("ext4 of 32 MiB, full", "ext4", 32)):
+        with proof.disk(kind, megabytes, make=["-m", "0"]) as disk:
+            # Anywhere: at a random place of each part.
+            most = min(disk.free, 14 << 20)
+            places = [int((at + proof.random.random()) * most / count) // 4096 * 4096 for at in range(count)]
+            fill_series(proof, title, disk, disk.fill, places)
+    with proof.disk("ext4", 64, make=["-m", "0", "-N", "256"]) as disk:
+        fill_series(proof, "ext4 without inodes", disk, disk.fill_inodes, range(0, 48, proof.size(1, 9)))
+
+
+def fill_series(proof, title, disk, fill, places):
+    found = Findings()
+    daemon = proof.daemon(disk.data, environment={"KURA_MIN_FREE_BYTES": "0"})
+    for leave in proof.each(places, title):
+        # A new directory whose disk gets full in the midst of the script.
+        shutil.rmtree(daemon.data, ignore_errors=True)
+        fill(leave)
+        account = Account()
+        ended, wrong = play(daemon, account, 1)
+        if ended == "through":
+            # Nothing is lost to readers, full or not.
+            with daemon.connect() as connection:
+                wrong += account.judge(connection)
+        elif daemon.process.poll() is not None and daemon.process.returncode < 0:
+            wrong.append(f"ended by a signal: {daemon.last_words()}")
+        disk.release()
+        if ended == "through" and until(lambda: takes_changes(daemon), 15) is None:
+            wrong.append("takes no changes when there is room again")
+        if ended == "gone":
+            wrong.append(f"the daemon ended: {daemon.wait(5)} {daemon.last_words()}")
+        daemon.kill()
+        wrong += account.faults + play_after(daemon, account, found)
+        found.add(account, ended, [f"with {leave} left: {text}" for text in wrong])
+    refusals = sum(count for (_, kind), count in found.refused.items() if kind == "noSpace")
+    others = sorted(f"{method} {kind}" for method, kind in found.refused if kind != "noSpace")
+    proof.check(
+        title, not found.wrong and refusals > 0, f"{found}; {refusals} noSpace, other refusals {others}", found.wrong)
