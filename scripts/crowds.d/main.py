@@ -158,7 +158,7 @@ def main():
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 13_000:
         raise SystemExit("crowds: needs an open-files limit of 13,000")
     seconds, rounds = (1, 3) if mode == "quick" else (3, 5)
-    rows, more = [], 0
+    rows, failed = [], 0
     with tempfile.TemporaryDirectory(prefix="kura-crowds-", dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
         config = os.path.join(work, "config.json")
         with open(config, "w") as file:
@@ -178,13 +178,14 @@ def main():
             print("\nbuffers:", json.dumps(buffers))
             if buffers["peakBytes"] > buffers["limit"]:
                 print("SHORT: the buffers went over their bound")
-                more += 1
+                failed += 1
             status = daemon.stop(20)
     if status != 0:
         print(f"SHORT: the daemon ended with {'killed' if status is None else status}")
-        more += 1
-    failed = more + sum(bool(row["short"]) for row in rows)
-    print(f"{len(rows) + more - failed} within, {failed} short")
+        failed += 1
+    within = sum(not row["short"] for row in rows)
+    failed += len(rows) - within
+    print(f"{within} within, {failed} short")
     if "--write" in sys.argv:
         write_table(rows, buffers, "scripts/crowds " + " ".join([mode] + words), seconds, rounds)
     return 1 if failed else 0
