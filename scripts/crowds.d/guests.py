@@ -98,6 +98,16 @@ def has_input(guest, milliseconds):
     return bool(poll.poll(milliseconds))
 
 
+def offer(guest, text):
+    """How many bytes of the text went out; None when the connection is closed."""
+    try:
+        return guest.send(text)
+    except BlockingIOError:
+        return 0
+    except ConnectionError:
+        return None
+
+
 PING = line("storage.ping")
 LARGE = line("settings.get", domain="crowd", key="large")
 
@@ -160,28 +170,12 @@ def overflow(visit):
 def never_reads(visit):
     """64 clients that ask for 1 MiB again and again and read nothing."""
     guests = [visit.connect(wait=False) for _ in range(64)]
-    sent = 0
-
-    def push():
-        nonlocal sent
-        for guest in guests:
-            try:
-                sent += guest.send(LARGE * 500)
-            except (BlockingIOError, ConnectionError):
-                pass
-    for _ in range(20):
-        push()
+    texts = LARGE * 500
+    sent = sum(offer(guest, texts) or 0 for _ in range(20) for guest in guests)
     visit.begin()
     while visit.goes_on(0.01):
-        push()
-    closed = 0
-    for guest in guests:
-        try:
-            guest.send(b"\n")
-        except BlockingIOError:
-            pass
-        except ConnectionError:
-            closed += 1
+        sent += sum(offer(guest, texts) or 0 for guest in guests)
+    closed = sum(offer(guest, b"\n") is None for guest in guests)
     visit.told["nothing (it does not read)"] = None
     return f"{sent >> 10} KiB asked, {closed} of 64 closed"
 
@@ -310,13 +304,9 @@ def hoard(visit):
 
     def push():
         for guest in list(left):
-            try:
-                left[guest] -= guest.send(chunk[: left[guest]])
-            except BlockingIOError:
-                continue
-            except ConnectionError:
-                left[guest] = 0
-            if left[guest] <= 0:
+            went = offer(guest, chunk[: left[guest]])
+            left[guest] -= left[guest] if went is None else went
+            if not left[guest]:
                 del left[guest]
     until = time.monotonic() + 1.5
     while left and time.monotonic() < until:
@@ -347,11 +337,8 @@ def pipelining(visit):
     while visit.goes_on():
         readable, writable, _ = select.select([guest], [guest], [], 0.1)
         if writable:
-            try:
-                rest = rest or text
-                rest = rest[guest.send(rest) :]
-            except BlockingIOError:
-                pass
+            rest = rest or text
+            rest = rest[offer(guest, rest) :]
         if readable:
             done += guest.recv(MIB).count(b"\n")
     visit.told["served"] = None

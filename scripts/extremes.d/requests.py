@@ -1,7 +1,6 @@
 """The requests: one parameter extreme and all others sane, then two; a death is traced to its request."""
 
 import json
-import os
 import shutil
 import signal
 import time

@@ -196,7 +196,7 @@ def killed(sidecar, tally):
         wait_for("the next one", lambda: sidecar.pid() not in (0, pid))
     told = finish(writing)
     wait_for("health", sidecar.is_healthy)
-    outcome = client("verify", APP, "kill", json.dumps(told))
+    outcome = client("verify", APP, json.dumps(told))
     tally.check("kill -9 loses nothing that was acknowledged",
                 outcome["lost"] == 0 and outcome["twice"] == 0 and not told["errors"],
                 f"{sidecar.restarts() - before} kills, {outcome['acknowledged']} transactions, {outcome['lost']} lost, "
@@ -232,7 +232,7 @@ def stopped(sidecar, tally):
     docker("start", sidecar.name)
     wait_for("health", sidecar.is_healthy)
     told = finish(writing)
-    outcome = client("verify", APP, "stop", json.dumps(told))
+    outcome = client("verify", APP, json.dumps(told))
     tally.check("and keeps what was acknowledged",
                 outcome["lost"] == 0 and outcome["twice"] == 0 and outcome["acknowledged"] > 100,
                 f"{outcome['acknowledged']} transactions")

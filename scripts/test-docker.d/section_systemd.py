@@ -201,7 +201,7 @@ def killed(tally):
         time.sleep(2)
         there("systemctl", "kill", "-s", "KILL", "kura.service")
     told = finish(writing)
-    outcome = client("verify", SOCKET, "kill", json.dumps(told))
+    outcome = client("verify", SOCKET, json.dumps(told))
     # A client would start it as well: this is the unit's own restart.
     restarted = int(show("NRestarts")) - before
     tally.check("kill -9, and it is back by itself",
