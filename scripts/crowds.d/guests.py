@@ -386,7 +386,7 @@ POURS = {
     "many-keys": ("getMany of 1,000 keys.", lambda: ([], [line("settings.getMany", domain="crowd", keys=keys())])),
     "lists": ("Pages of 1,000, of settings and documents, and exports.", lambda: ([], [
         line("settings.list", domain="crowd", limit=1000), line("documents.list", collection="crowd", limit=1000),
-        line("settings.export", domain="crowd")])),
+        line("settings.export", domains=["crowd"])])),
     "long-replies": ("getMany of 1,000 documents of 256 KiB, more than a reply may have, and of 100, which fit.", long_replies),
     "large-lines": (
         "Lines of 15 MiB: small objects for a method that is not there, and one long text for one that is.", large_lines),
