@@ -1,117 +1,162 @@
-"""The guests: each takes a socket path, calls `ready()` when it is in place, and goes on until `stop()` is true.
-
-Returns what it was told: the last error line, and figures of its own.
-"""
+"""The guests. A scenario takes a Visit, calls `begin` when it is in place, and goes on while `goes_on`; it returns a figure."""
 
 import array
 import json
 import os
 import select
 import socket
+import threading
 import time
 
+from client import request
 
-def connect(path, wait=True):
-    guest = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # Waits while the backlog is full: a time limit would make that an error.
-    guest.connect(path)
-    guest.settimeout(20 if wait else 0)
-    return guest
+MIB = 1 << 20
 
 
-def line(method, params="{}", identifier=1):
-    return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n' % (identifier, method.encode(), params.encode())
+class Visit:
+    """One scenario's stay with the daemon at a path: its connections, its time, and what it was told."""
+
+    def __init__(self, path):
+        self.path = path
+        self.stopped = threading.Event()
+        # The kinds of errors, each once, in the order in which they came.
+        self.told = {}
+
+    def connect(self, wait=True):
+        guest = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Waits while the backlog is full: a time limit would make that an error.
+        guest.connect(self.path)
+        guest.settimeout(20 if wait else 0)
+        return guest
+
+    def begin(self):
+        """Says that the guests are in place; their time and their work count from now on."""
+        self.begun, self.spent = time.monotonic(), time.process_time()
+        print("ready", flush=True)
+
+    def goes_on(self, pause=0.0):
+        return not (self.stopped.wait(pause) if pause else self.stopped.is_set())
+
+    def rate(self, count):
+        """So many a second."""
+        return f"{count / (time.monotonic() - self.begun):,.0f}/s"
+
+    def load(self):
+        """The part of a core that the guests took."""
+        return (time.process_time() - self.spent) / (time.monotonic() - self.begun)
+
+    def hear(self, text):
+        """Notes the errors in replies."""
+        errors = []
+        for row in text.splitlines():
+            try:
+                reply = json.loads(row)
+            except ValueError:
+                continue
+            replies = reply if isinstance(reply, list) else [reply]
+            errors += [one["error"]["data"] for one in replies if isinstance(one, dict) and "error" in one]
+        for data in errors:
+            limit = f" limit {data['limit']}" if "limit" in data else ""
+            reason = f" {data['reason']}" if "reason" in data else ""
+            self.told[f"{data['kind']}{limit}{reason}"] = None
+        if not errors:
+            self.told["served"] = None
+
+    def hear_line(self, guest):
+        """Notes a line, or what there is before the end."""
+        self.hear(read_line(guest))
+
+    def hear_all(self, guests):
+        """Notes what has come on all connections, and returns it."""
+        text = b""
+        for guest in guests:
+            guest.setblocking(False)
+            try:
+                text += guest.recv(65536)
+            except (BlockingIOError, ConnectionError):
+                pass
+        self.hear(text)
+        return text
+
+
+def line(method, identifier=1, **params):
+    return request(identifier, method, params)
 
 
 def read_line(guest):
     """A line, or what there is before the end."""
     text = b""
-    while not text.endswith(b"\n"):
-        chunk = guest.recv(65536)
-        if not chunk:
-            break
+    while not text.endswith(b"\n") and (chunk := guest.recv(65536)):
         text += chunk
     return text
 
 
-def last_error(text):
-    """The kinds of the errors in replies, each once, as they stand."""
-    told = {}
-    for row in text.splitlines():
-        try:
-            reply = json.loads(row)
-        except ValueError:
-            continue
-        for one in reply if isinstance(reply, list) else [reply]:
-            error = one.get("error") if isinstance(one, dict) else None
-            if error:
-                data = error["data"]
-                told[data["kind"] + (f" limit {data['limit']}" if "limit" in data else "")
-                     + (f" {data['reason']}" if "reason" in data else "")] = None
-    return "; ".join(told) or "served"
-
-
 def has_input(guest, milliseconds):
+    # Not `select`, which ends at 1,024 descriptors.
     poll = select.poll()
     poll.register(guest, select.POLLIN)
     return bool(poll.poll(milliseconds))
 
 
-def connections(path, ready, stop):
+def offer(guest, text):
+    """How many bytes of the text went out; None when the connection is closed."""
+    try:
+        return guest.send(text)
+    except BlockingIOError:
+        return 0
+    except ConnectionError:
+        return None
+
+
+PING = line("storage.ping")
+LARGE = line("settings.get", domain="crowd", key="large")
+
+
+def connections(visit):
     """10,000 connections, each of which has asked once."""
     guests = []
     for _ in range(10_000):
-        guests.append(connect(path))
-        guests[-1].send(line("storage.ping"))
-    told = {last_error(read_line(guest)) for guest in guests}
-    ready()
-    while not stop():
-        time.sleep(0.05)
-    return "; ".join(told), f"{len(guests)} open"
+        guests.append(visit.connect())
+        guests[-1].send(PING)
+    for guest in guests:
+        visit.hear_line(guest)
+    visit.begin()
+    visit.stopped.wait()
+    return f"{len(guests)} open"
 
 
-def connects(path, ready, stop, rate=10_000):
+def connects(visit):
     """10,000 connections a second, each of which asks once and goes."""
-    ready()
-    begun = time.monotonic()
+    visit.begin()
     done = 0
-    told = {}
-    while not stop():
-        due = (time.monotonic() - begun) * rate
-        while done < due:
-            guest = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            guest.connect(path)
-            if done % 100 == 0:
-                guest.send(line("storage.ping"))
-                told[last_error(guest.recv(4096))] = None
-            guest.close()
+    while visit.goes_on(0.001):
+        due = (time.monotonic() - visit.begun) * 10_000
+        while done < due and (done % 256 or visit.goes_on()):
+            with visit.connect() as guest:
+                if done % 100 == 0:
+                    guest.send(PING)
+                    visit.hear(guest.recv(4096))
             done += 1
-            if done % 256 == 0 and stop():
-                break
-        time.sleep(0.001)
-    return "; ".join(told), f"{done / (time.monotonic() - begun):,.0f}/s"
+    return visit.rate(done)
 
 
-def overflow(path, ready, stop):
+def overflow(visit):
     """As many connections as are allowed, and then more and more."""
-    guests = []
-    for _ in range(11_900):
-        guests.append(connect(path))
-    ready()
+    guests = [visit.connect() for _ in range(11_900)]
+    visit.begin()
     # The well-behaved client comes in meanwhile.
     time.sleep(0.3)
-    told = {}
     refused = hanging = 0
-    begun = time.monotonic()
-    while not stop():
-        with connect(path) as guest:
+    while visit.goes_on():
+        guest = visit.connect()
+        if len(guests) < 12_100 and not has_input(guest, 2):
+            guests.append(guest)
+            continue
+        with guest:
             guest.settimeout(5)
-            if len(guests) < 12_100 and not has_input(guest, 2):
-                guests.append(socket.socket(fileno=guest.detach()))
-                continue
             try:
                 text = guest.recv(4096)
-                told[last_error(text)] = None
+                visit.hear(text)
                 refused += 1
                 while text and guest.recv(4096):
                     pass
@@ -119,316 +164,267 @@ def overflow(path, ready, stop):
                 hanging += 1
             except OSError:
                 pass
-    return "; ".join(told), f"{refused / (time.monotonic() - begun):,.0f}/s refused, {hanging} left hanging"
+    return f"{visit.rate(refused)} refused, {hanging} left hanging"
 
 
-def never_reads(path, ready, stop):
+def never_reads(visit):
     """64 clients that ask for 1 MiB again and again and read nothing."""
-    request = line("settings.get", '{"domain":"crowd","key":"large"}')
-    guests = [connect(path, wait=False) for _ in range(64)]
-    sent = 0
-
-    def push():
-        nonlocal sent
-        for guest in guests:
-            try:
-                sent += guest.send(request * 500)
-            except (BlockingIOError, ConnectionError):
-                pass
-    for _ in range(20):
-        push()
-    ready()
-    while not stop():
-        push()
-        time.sleep(0.01)
-    closed = 0
-    for guest in guests:
-        try:
-            guest.send(b"\n")
-        except BlockingIOError:
-            pass
-        except ConnectionError:
-            closed += 1
-    return "nothing (it does not read)", f"{sent >> 10} KiB asked, {closed} of 64 closed"
+    guests = [visit.connect(wait=False) for _ in range(64)]
+    texts = LARGE * 500
+    sent = sum(offer(guest, texts) or 0 for _ in range(20) for guest in guests)
+    visit.begin()
+    while visit.goes_on(0.01):
+        sent += sum(offer(guest, texts) or 0 for guest in guests)
+    closed = sum(offer(guest, b"\n") is None for guest in guests)
+    visit.told["nothing (it does not read)"] = None
+    return f"{sent >> 10} KiB asked, {closed} of 64 closed"
 
 
-def one_byte(path, ready, stop):
+def one_byte(visit):
     """1,000 clients that send one byte a second each."""
-    request = line("storage.ping")
-    guests = [connect(path) for _ in range(1000)]
-    ready()
+    guests = [visit.connect() for _ in range(1000)]
+    visit.begin()
     position = 0
-    while not stop():
+    while visit.goes_on():
         for guest in guests:
-            guest.send(request[position % len(request):][:1])
-            time.sleep(1 / len(guests))
-            if stop():
+            guest.send(PING[position % len(PING) :][:1])
+            if not visit.goes_on(1 / len(guests)):
                 break
         position += 1
-    return "served when the line ends", f"{position} bytes each"
+    visit.told["served when the line ends"] = None
+    return f"{position} bytes each"
 
 
-def no_newline(path, ready, stop):
+def no_newline(visit):
     """1 GB without a newline, as often as it goes."""
-    chunk = b"x" * (1 << 20)
-    ready()
-    text, sent, begun = b"", 0, time.monotonic()
-    while not stop():
-        with connect(path) as guest:
+    chunk = b"x" * MIB
+    visit.begin()
+    text, sent = b"", 0
+    while visit.goes_on():
+        with visit.connect() as guest:
             for _ in range(1000):
                 guest.sendall(chunk)
                 sent += len(chunk)
-                if stop():
+                if not visit.goes_on():
                     break
-            guest.sendall(b"\n" + line("storage.ping", identifier=7))
+            guest.sendall(b"\n" + line("storage.ping", 7))
             text = read_line(guest)
             if b'"id":7' not in text:
                 text += read_line(guest)
-    return last_error(text), f"{sent / (time.monotonic() - begun) / 1e6:,.0f} MB/s"
+    visit.hear(text)
+    return f"{sent / (time.monotonic() - visit.begun) / 1e6:,.0f} MB/s"
 
 
-def pour(path, ready, stop, texts):
-    """Sends the texts in turn, and reads the reply to each."""
-    ready()
-    told, done, begun = {}, 0, time.monotonic()
-    with connect(path) as guest:
-        while not stop():
-            guest.sendall(texts[done % len(texts)])
-            told[last_error(read_line(guest))] = None
-            done += 1
-    return "; ".join(told), f"{done / (time.monotonic() - begun):,.0f}/s"
+def one_by_one(visit, stay):
+    """Clients that come one after the other and do `stay`."""
+    visit.begin()
+    done = 0
+    while visit.goes_on():
+        with visit.connect() as guest:
+            stay(guest)
+        done += 1
+    return visit.rate(done)
 
 
-def nested(path, ready, stop):
-    """Lines of 100,000 nested arrays."""
-    return pour(path, ready, stop, [b"[" * 100_000 + b"]" * 100_000 + b"\n"])
-
-
-def members(path, ready, stop):
-    """Batches of 1,000,000 members."""
-    small = b"[" + b",".join([b"1"] * 1_000_000) + b"]\n"
-    large = b"[" + b",".join([b'{"jsonrpc":"2.0","id":1,"method":"storage.ping"}'] * 1_000_000) + b"]\n"
-    return pour(path, ready, stop, [small, large])
-
-
-def half_closed(path, ready, stop):
+def half_closed(visit):
     """Clients that ask and shut their side, one after the other."""
-    ready()
-    done, begun, told = 0, time.monotonic(), {}
-    while not stop():
-        with connect(path) as guest:
-            guest.send(line("storage.ping"))
-            guest.shutdown(socket.SHUT_WR)
-            text = b""
-            while chunk := guest.recv(4096):
-                text += chunk
-            told[last_error(text)] = None
-            done += 1
-    return "; ".join(told), f"{done / (time.monotonic() - begun):,.0f}/s"
+    def stay(guest):
+        guest.send(PING)
+        guest.shutdown(socket.SHUT_WR)
+        text = b""
+        while chunk := guest.recv(4096):
+            text += chunk
+        visit.hear(text)
+    return one_by_one(visit, stay)
 
 
-def mid_request(path, ready, stop):
+def mid_request(visit):
     """Clients that go in the middle of a request."""
-    ready()
-    done, begun = 0, time.monotonic()
-    half = line("settings.put", json.dumps({"domain": "crowd", "key": "k", "value": "v" * 20_000}))[:-100]
-    while not stop():
-        with connect(path) as guest:
-            guest.send(half)
-            done += 1
-    return "nothing (it is gone)", f"{done / (time.monotonic() - begun):,.0f}/s"
+    half = line("settings.put", domain="crowd", key="k", value="v" * 20_000)[:-100]
+    visit.told["nothing (it is gone)"] = None
+    return one_by_one(visit, lambda guest: guest.send(half))
 
 
-def subscriptions(path, ready, stop):
+def subscriptions(visit):
     """65,535 subscriptions of one client, and 50 changes a second that concern some of them."""
-    guest = connect(path)
-    text = b""
+    guest = visit.connect()
     for start in range(0, 65_535, 500):
         numbers = range(start, min(start + 500, 65_535))
         guest.sendall(b"".join(
-            line("changes.watch", '{"stores":["settings"],"scope":"watched","prefix":"k%05d"}' % n, n) for n in numbers))
+            line("changes.watch", n, stores=["settings"], scope="watched", prefix=f"k{n:05d}") for n in numbers))
         replies = b""
         while replies.count(b"\n") < len(numbers):
             replies += guest.recv(1 << 18)
-        text += replies
-    ready()
-    writer = connect(path)
+        visit.hear(replies)
+    visit.begin()
+    writer = visit.connect()
     events = changes = 0
     guest.setblocking(False)
-    while not stop():
+    while visit.goes_on():
         changes += 1
-        key = "k%05d" % (changes * 7919 % 65_535)
-        writer.send(line("settings.put", '{"domain":"watched","key":"%s","value":%d}' % (key, changes)))
+        writer.send(line("settings.put", domain="watched", key=f"k{changes * 7919 % 65_535:05d}", value=changes))
         read_line(writer)
         until = time.monotonic() + 0.02
         while (left := until - time.monotonic()) > 0:
             if select.select([guest], [], [], left)[0]:
-                events += guest.recv(1 << 20).count(b"changes.changed")
-    return last_error(text), f"{changes} changes, {events} events"
+                events += guest.recv(MIB).count(b"changes.changed")
+    return f"{changes} changes, {events} events"
 
 
-def descriptors(path, ready, stop):
+def descriptors(visit):
     """253 descriptors a message, with half a line behind them, again and again over 200 connections; one more asks then."""
-    null = os.open("/dev/null", os.O_RDONLY)
-    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null] * 253))]
-    guests = [connect(path, wait=False) for _ in range(201)]
-    sent = refused = 0
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [os.open("/dev/null", os.O_RDONLY)] * 253))]
+    guests = [visit.connect(wait=False) for _ in range(201)]
+    export = line("documents.export", collection="crowd", fd=True)
     for guest in guests:
-        guest.send(b'{"jsonrpc":"2.0",')
+        guest.send(export[:10])
     # The others wait ever longer before they are read from.
     first = guests.pop()
     first.sendmsg([b" "], rights)
-    ready()
-    while not stop():
+    visit.begin()
+    sent = refused = 0
+    while visit.goes_on(0.001):
         for guest in guests:
             try:
                 guest.sendmsg([b" "], rights)
                 sent += 253
             except OSError:
                 refused += 1
-        time.sleep(0.001)
-    first.setblocking(True)
     first.settimeout(5)
-    first.sendall(line("documents.export", '{"collection":"crowd","fd":true}')[len('{"jsonrpc":"2.0",'):])
-    return last_error(read_line(first)), f"{sent} sent, {refused} by the kernel"
+    first.sendall(export[10:])
+    visit.hear_line(first)
+    return f"{sent} sent, {refused} by the kernel"
 
 
-def hoard(path, ready, stop):
+def hoard(visit):
     """64 clients that send 15 MiB of a line each and stop."""
-    guests = [connect(path, wait=False) for _ in range(64)]
-    chunk = b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * (1 << 20)
-    left = {guest: 15 << 20 for guest in guests}
+    guests = [visit.connect(wait=False) for _ in range(64)]
+    chunk = b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * MIB
+    left = {guest: 15 * MIB for guest in guests}
 
     def push():
         for guest in list(left):
-            try:
-                left[guest] -= guest.send(chunk[:left[guest]])
-            except BlockingIOError:
-                continue
-            except ConnectionError:
-                left[guest] = 0
-            if left[guest] <= 0:
+            went = offer(guest, chunk[: left[guest]])
+            left[guest] -= left[guest] if went is None else went
+            if not left[guest]:
                 del left[guest]
     until = time.monotonic() + 1.5
     while left and time.monotonic() < until:
         push()
-    ready()
-    while not stop():
+    visit.begin()
+    while visit.goes_on(0.005):
         push()
-        time.sleep(0.005)
-    text = b""
-    for guest in guests:
-        try:
-            text += guest.recv(65536)
-        except (BlockingIOError, ConnectionError):
-            pass
-    return last_error(text), f"{len(guests) - len(left)} of 64 sent all, {text.count(b'overloaded')} told"
+    text = visit.hear_all(guests)
+    return f"{len(guests) - len(left)} of 64 sent all, {text.count(b'overloaded')} told"
 
 
-def trickle_lines(path, ready, stop):
+def half_lines(visit):
     """10,000 clients that stop in the middle of a line of 20 KiB."""
-    guests = [connect(path) for _ in range(10_000)]
+    guests = [visit.connect() for _ in range(10_000)]
     for guest in guests:
         guest.send(b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * 20_000)
-    ready()
-    while not stop():
-        time.sleep(0.05)
-    text = b""
-    for guest in guests:
-        guest.setblocking(False)
-        try:
-            text += guest.recv(4096)
-        except (BlockingIOError, ConnectionError):
-            pass
-    return last_error(text), f"{text.count(b'overloaded')} told"
+    visit.begin()
+    visit.stopped.wait()
+    return f"{visit.hear_all(guests).count(b'overloaded')} told"
 
 
-def batches(path, ready, stop):
-    """Batches of 1,000 requests."""
-    batch = b"[" + b",".join(
-        line("settings.get", '{"domain":"crowd","key":"k%d"}' % n)[:-1] for n in range(1000)) + b"]\n"
-    return pour(path, ready, stop, [batch])
-
-
-def large_values(path, ready, stop):
-    """Values of 1 MiB, written and read."""
-    put = [line("settings.put", '{"domain":"crowd","key":"large","value":"%s"}' % (letter * ((1 << 20) - 2)))
-           for letter in "ab"]
-    get = line("settings.get", '{"domain":"crowd","key":"large"}')
-    return pour(path, ready, stop, [put[0], get, put[1], get])
-
-
-def large_reads(path, ready, stop):
-    """Values of 1 MiB, read."""
-    return pour(path, ready, stop, [line("settings.get", '{"domain":"crowd","key":"large"}')])
-
-
-def many_keys(path, ready, stop):
-    """getMany of 1,000 keys."""
-    keys = json.dumps([f"k{n}" for n in range(1000)])
-    return pour(path, ready, stop, [line("settings.getMany", '{"domain":"crowd","keys":%s}' % keys)])
-
-
-def lists(path, ready, stop):
-    """Pages of 1,000, of settings and documents, and exports."""
-    texts = [line("settings.list", '{"domain":"crowd","limit":1000}'),
-             line("documents.list", '{"collection":"crowd","limit":1000}'),
-             line("settings.export", '{"domain":"crowd"}')]
-    return pour(path, ready, stop, texts)
-
-
-def long_replies(path, ready, stop):
-    """getMany of 1,000 documents of 256 KiB, more than a reply may have, and of 100, which fit."""
-    with connect(path) as guest:
-        value = "v" * (256 << 10)
-        for n in range(100):
-            guest.sendall(line("documents.put", '{"collection":"long","id":"d%d","value":"%s"}' % (n, value)))
-            read_line(guest)
-    def ask(numbers):
-        return line("documents.getMany", '{"collection":"long","ids":%s}' % json.dumps([f"d{n % 100}" for n in numbers]))
-    return pour(path, ready, stop, [ask(range(1000)), ask(range(100))])
-
-
-def large_lines(path, ready, stop):
-    """Lines of 15 MiB: small objects for a method that is not there, and one long text for one that is."""
-    objects = ",".join(['{"a":1,"b":"xyz","c":[true,null]}'] * ((15 << 20) // 34))
-    return pour(path, ready, stop, [
-        line("no.such", f"[{objects}]"),
-        line("settings.get", '{"domain":"crowd","key":"absent","default":"%s"}' % ("x" * (15 << 20)))])
-
-
-def bulk_writes(path, ready, stop):
-    """putMany of 5,000 documents of 1 KiB, one after the other."""
-    texts = []
-    for letter in "ab":
-        documents = ",".join('{"id":"b%d","value":"%s"}' % (n, letter * 1000) for n in range(5000))
-        texts.append(line("documents.putMany", '{"collection":"bulk","documents":[%s]}' % documents))
-    return pour(path, ready, stop, texts)
-
-
-def pipelining(path, ready, stop):
+def pipelining(visit):
     """One client that pipelines single reads at full speed."""
-    text = line("settings.get", '{"domain":"crowd","key":"k1"}') * 2000
-    guest = connect(path, wait=False)
-    ready()
-    rest, done, begun = b"", 0, time.monotonic()
-    while not stop():
+    text = line("settings.get", domain="crowd", key="k1") * 2000
+    guest = visit.connect(wait=False)
+    visit.begin()
+    rest, done = b"", 0
+    while visit.goes_on():
         readable, writable, _ = select.select([guest], [guest], [], 0.1)
         if writable:
-            try:
-                rest = rest or text
-                rest = rest[guest.send(rest):]
-            except BlockingIOError:
-                pass
+            rest = rest or text
+            rest = rest[offer(guest, rest) :]
         if readable:
-            done += guest.recv(1 << 20).count(b"\n")
-    return "served", f"{done / (time.monotonic() - begun):,.0f}/s"
+            done += guest.recv(MIB).count(b"\n")
+    visit.told["served"] = None
+    return visit.rate(done)
 
 
-def burn(path, ready, stop):
+def long_replies():
+    documents = [line("documents.put", collection="long", id=f"d{n}", value="v" * (256 << 10)) for n in range(100)]
+    ids = [f"d{n}" for n in range(100)]
+    return documents, [line("documents.getMany", collection="long", ids=found) for found in (ids * 10, ids)]
+
+
+def large_lines():
+    objects = ['{"a":1,"b":"xyz","c":[true,null]}'] * (15 * MIB // 34)
+    unknown = b'{"jsonrpc":"2.0","id":1,"method":"no.such","params":[%s]}\n' % ",".join(objects).encode()
+    return [], [unknown, line("settings.get", domain="crowd", key="absent", default="x" * (15 * MIB))]
+
+
+def large_values():
+    puts = [line("settings.put", domain="crowd", key="large", value=letter * (MIB - 2)) for letter in "ab"]
+    return [], [puts[0], LARGE, puts[1], LARGE]
+
+
+def bulk_writes():
+    return [], [line("documents.putMany", collection="bulk", documents=[
+        {"id": f"b{n}", "value": letter * 1000} for n in range(5000)]) for letter in "ab"]
+
+
+def batch(requests):
+    return b"[" + b",".join(one.strip() for one in requests) + b"]\n"
+
+
+def keys():
+    return [f"k{n}" for n in range(1000)]
+
+
+# Guests that send lines in turn and read the reply to each: what they are, and what makes (lines before that, these lines).
+POURS = {
+    "nested": ("Lines of 100,000 nested arrays.", lambda: ([], [b"[" * 100_000 + b"]" * 100_000 + b"\n"])),
+    "members": ("Batches of 1,000,000 members.", lambda: ([], [batch([one] * 1_000_000) for one in (b"1", PING)])),
+    "batches": ("Batches of 1,000 requests.", lambda: (
+        [], [batch(line("settings.get", domain="crowd", key=key) for key in keys())])),
+    "large-reads": ("Values of 1 MiB, read.", lambda: ([], [LARGE])),
+    "large-values": ("Values of 1 MiB, written and read.", large_values),
+    "many-keys": ("getMany of 1,000 keys.", lambda: ([], [line("settings.getMany", domain="crowd", keys=keys())])),
+    "lists": ("Pages of 1,000, of settings and documents, and exports.", lambda: ([], [
+        line("settings.list", domain="crowd", limit=1000), line("documents.list", collection="crowd", limit=1000),
+        line("settings.export", domains=["crowd"])])),
+    "long-replies": ("getMany of 1,000 documents of 256 KiB, more than a reply may have, and of 100, which fit.", long_replies),
+    "large-lines": (
+        "Lines of 15 MiB: small objects for a method that is not there, and one long text for one that is.", large_lines),
+    "bulk-writes": ("putMany of 5,000 documents of 1 KiB, one after the other.", bulk_writes),
+}
+
+
+def pour(what, make):
+    """The scenario of one row of POURS."""
+    def scenario(visit):
+        first, texts = make()
+        with visit.connect() as guest:
+            for text in first:
+                guest.sendall(text)
+                read_line(guest)
+            visit.begin()
+            done = 0
+            while visit.goes_on():
+                guest.sendall(texts[done % len(texts)])
+                visit.hear_line(guest)
+                done += 1
+        return visit.rate(done)
+    scenario.__doc__ = what
+    return scenario
+
+
+def burn(visit):
     """No guest at all: a core is busy."""
-    ready()
-    while not stop():
+    visit.begin()
+    while visit.goes_on():
         for _ in range(10_000):
             pass
-    return "", ""
+    return ""
+
+
+SCENARIOS = {
+    "connections": connections, "connects": connects, "overflow": overflow, "never-reads": never_reads, "one-byte": one_byte,
+    "no-newline": no_newline, "half-closed": half_closed, "mid-request": mid_request, "subscriptions": subscriptions,
+    "descriptors": descriptors, "hoard": hoard, "half-lines": half_lines, "pipelining": pipelining,
+    **{name: pour(*row) for name, row in POURS.items()},
+}

@@ -3,9 +3,6 @@
 import json
 import os
 import resource
-import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -13,81 +10,31 @@ import tempfile
 import threading
 import time
 
-import guests
+from daemon import Daemon
+from guests import SCENARIOS, Visit, burn
 
 BUDGET = 256 << 20
-KEYS = 2000
-
-# name, what it is; rate: the client's rate must stay at 40 %, too.
-SCENARIOS = {
-    "connections": guests.connections, "connects": guests.connects, "overflow": guests.overflow,
-    "never-reads": guests.never_reads, "one-byte": guests.one_byte, "no-newline": guests.no_newline,
-    "nested": guests.nested, "members": guests.members, "half-closed": guests.half_closed,
-    "mid-request": guests.mid_request, "subscriptions": guests.subscriptions, "descriptors": guests.descriptors,
-    "hoard": guests.hoard, "half-lines": guests.trickle_lines, "pipelining": guests.pipelining, "batches": guests.batches,
-    "large-reads": guests.large_reads, "large-values": guests.large_values, "many-keys": guests.many_keys,
-    "lists": guests.lists, "long-replies": guests.long_replies, "large-lines": guests.large_lines,
-    "bulk-writes": guests.bulk_writes,
-}
+# What the daemon is configured with.
+LIMITS = {"connections": 12_000, "subscriptions": 65_536, "stallSeconds": 5}
+DOCUMENT = os.path.join(os.path.dirname(__file__), "../../proto-docs/reliability.md")
 
 
-class Daemon:
-    def __init__(self):
-        self.directory = tempfile.mkdtemp(prefix="kura-crowds-", dir=os.environ.get("TMPDIR", "/var/tmp"))
-        self.socket = os.path.join(self.directory, "s")
-        config = os.path.join(self.directory, "config.json")
-        with open(config, "w") as file:
-            json.dump({"limits": {"connections": 12_000, "subscriptions": 65_536, "stallSeconds": 5}}, file)
-        self.log = os.path.join(self.directory, "log")
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [os.environ["KURAD"], "--data-dir", os.path.join(self.directory, "data"), "--socket", self.socket]
-                + ([] if os.environ.get("PLAIN") else ["--config", config]), stdout=log, stderr=log)
-        for _ in range(1000):
-            try:
-                guests.connect(self.socket).close()
-                break
-            except OSError:
-                time.sleep(0.01)
-
-    def call(self, method, params="{}"):
-        with guests.connect(self.socket) as client:
-            client.sendall(guests.line(method, params))
-            return json.loads(guests.read_line(client))["result"]
-
-    def fill(self):
-        values = {f"k{n}": "v" * 100 for n in range(1000)}
-        self.call("settings.putMany", json.dumps({"domain": "crowd", "values": values}))
-        self.call("documents.putMany", json.dumps(
-            {"collection": "crowd", "documents": [{"id": key, "value": value} for key, value in values.items()]}))
-        with open(os.path.join(self.directory, "export"), "wb") as file, guests.connect(self.socket) as one:
-            # What the daemon opens once and keeps.
-            socket.send_fds(one, [guests.line("documents.export", '{"collection":"crowd","fd":true}')], [file.fileno()])
-            guests.read_line(one)
-        self.call("settings.put", json.dumps({"domain": "crowd", "key": "large", "value": "v" * ((1 << 20) - 2)}))
-
-    def resident(self):
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return next(int(row.split()[1]) << 10 for row in status if row.startswith("VmRSS"))
-
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = "killed"
-        shutil.rmtree(self.directory, ignore_errors=True)
-        return status
+def fill(daemon):
+    """What the guests ask for."""
+    values = {f"k{n}": "v" * 100 for n in range(1000)}
+    documents = [{"id": key, "value": value} for key, value in values.items()]
+    with daemon.connect() as connection, tempfile.TemporaryFile() as file:
+        connection.call("settings.putMany", domain="crowd", values=values)
+        connection.call("settings.put", domain="crowd", key="large", value="v" * ((1 << 20) - 2))
+        connection.call("documents.putMany", collection="crowd", documents=documents)
+        # What the daemon opens once and keeps.
+        connection.call("documents.export", [file.fileno()], collection="crowd", fd=True)
 
 
-def client(daemon, seconds, preload=False):
+def client(daemon, seconds, *options):
     """What a well-behaved client gets: settings.get of random keys, one after the other."""
-    command = [os.environ["KURA_BENCH"], "--target", f"kura:{daemon.socket}", "--mix", "read", "--keys", str(KEYS),
-               "--seconds", str(seconds), "--json"] + (["--preload"] if preload else [])
+    command = [os.environ["KURA_BENCH"], "--target", f"kura:{daemon.socket}", "--mix", "read", "--keys", "2000", "--seconds",
+               str(seconds), "--json", *options]
     result = subprocess.run(command, capture_output=True, text=True)
     # 3: somebody else wrote, which this client does not mind.
     if result.returncode not in (0, 3):
@@ -106,6 +53,7 @@ class Guest:
             raise SystemExit(f"crowds: {name}: {self.process.stderr.read()}")
 
     def end(self):
+        """What it was told, a figure of its own, and the part of a core that it took."""
         try:
             text, errors = self.process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
@@ -116,36 +64,27 @@ class Guest:
         return tuple(json.loads(text.strip().splitlines()[-1]))
 
 
-def run_guest(name, path):
-    stopped = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stopped.set()), daemon=True).start()
-    begun = 0
-
-    def ready():
-        nonlocal begun
-        begun = time.process_time(), time.monotonic()
-        print("ready", flush=True)
-    guest = guests.burn if name == "burn" else SCENARIOS[name]
-    told, figure = guest(path, ready, stopped.is_set)
-    spent, passed = time.process_time() - begun[0], time.monotonic() - begun[1]
-    print(json.dumps([told, figure, spent / passed]), flush=True)
+def be_guest(name, path):
+    visit = Visit(path)
+    threading.Thread(target=lambda: (sys.stdin.read(), visit.stopped.set()), daemon=True).start()
+    figure = SCENARIOS.get(name, burn)(visit)
+    print(json.dumps(["; ".join(visit.told), figure, visit.load()]), flush=True)
     # The kernel closes ten thousand sockets faster than Python does.
     os._exit(0)
 
 
 def run_scenario(name, daemon, seconds, rounds):
-    rows = {"alone": [], "control": [], "crowd": []}
-    told = figure = ""
-    resident = daemon.resident()
-    before = daemon.descriptors()
-    peak = cpu = 0
+    """The row of the table, by column."""
+    rounds_of = {"alone": [], "control": [], "crowd": []}
+    resident, before = daemon.resident(), daemon.descriptors()
+    peak = 0
     for _ in range(rounds):
-        rows["alone"].append(client(daemon, seconds))
-        burn = Guest("burn", daemon)
-        rows["control"].append(client(daemon, seconds))
-        burn.end()
+        rounds_of["alone"].append(client(daemon, seconds))
+        control = Guest("burn", daemon)
+        rounds_of["control"].append(client(daemon, seconds))
+        control.end()
         guest = Guest(name, daemon)
-        rows["crowd"].append(client(daemon, seconds))
+        rounds_of["crowd"].append(client(daemon, seconds))
         peak = max(peak, daemon.resident())
         told, figure, cpu = guest.end()
         time.sleep(0.3)
@@ -153,116 +92,102 @@ def run_scenario(name, daemon, seconds, rounds):
         if daemon.descriptors() <= before and daemon.resident() < resident + (8 << 20):
             break
         time.sleep(0.1)
-    after, left = daemon.resident(), daemon.descriptors()
 
     def median(kind, field):
-        return statistics.median(row[field] for row in rows[kind])
-    alone, control, crowd = (median(kind, "p99Us") for kind in rows)
-    share = median("crowd", "opsPerSecond") / median("alone", "opsPerSecond")
-    short = []
-    if crowd > 2 * max(alone, control):
-        short.append("p99")
-    if share < 0.4 and name == "pipelining":
-        short.append("rate")
-    if peak - resident > BUDGET * 1.25:
-        short.append("memory")
-    if left > before + 4:
-        short.append("descriptors")
-    if not told or told.startswith(("left hanging", "failed")) or " 0 left" not in figure and "left hanging" in figure:
-        short.append("told")
-    return {
-        "name": name, "alone": alone, "control": control, "crowd": crowd, "worst": median("crowd", "maxUs"),
-        "share": share, "resident": resident >> 20,
-        "peak": peak >> 20, "after": after >> 20, "before": before, "left": left, "told": told, "figure": figure,
-        "cpu": cpu, "short": short,
+        return statistics.median(one[field] for one in rounds_of[kind])
+    row = {kind: median(kind, "p99Us") for kind in rounds_of} | {
+        "name": name, "told": told, "figure": figure, "cpu": cpu, "worst": median("crowd", "maxUs") / 1000,
+        "share": median("crowd", "opsPerSecond") / median("alone", "opsPerSecond"), "resident": resident >> 20,
+        "peak": peak >> 20, "after": daemon.resident() >> 20, "before": before, "left": daemon.descriptors()}
+    fails = {
+        "p99": row["crowd"] > 2 * max(row["alone"], row["control"]),
+        # The client's rate must stay at 40 %, too.
+        "rate": name == "pipelining" and row["share"] < 0.4,
+        "memory": peak - resident > BUDGET * 1.25,
+        "descriptors": row["left"] > before + 4,
+        "told": not told or told.startswith(("left hanging", "failed")) or "left hanging" in figure and " 0 left" not in figure,
     }
+    return row | {"short": [what for what, is_short in fails.items() if is_short]}
 
 
-def table(rows, buffers, command, seconds, rounds):
-    """The rows as Markdown, with what they were measured by."""
+def printed(row):
+    verdict = "SHORT " + ",".join(row["short"]) if row["short"] else "within"
+    figure = row["figure"] + ", " if row["figure"] else ""
+    return (f"{row['name']:<14}{row['alone']:>7.0f}{row['control']:>9.0f}{row['crowd']:>9.0f}{row['crowd'] / row['alone']:>7.2f}"
+            f"{row['crowd'] / row['control']:>8.2f}{row['share']:>6.0%}{row['worst']:>8.1f}{row['resident']:>6}{row['peak']:>6}"
+            f"{row['after']:>6}{row['before']:>6}{row['left']:>6}  {figure}{row['cpu']:.0%} CPU: {row['told']}: {verdict}")
+
+
+def written(row):
+    """A row in Markdown."""
+    what = SCENARIOS[row["name"]].__doc__.rstrip(".")
+    figure = f" ({row['figure']})" if row["figure"] else ""
+    share = f", rate {row['share']:.0%} of alone" if row["name"] == "pipelining" else ""
+    verdict = "**short: " + ", ".join(row["short"]) + "**" if row["short"] else "within"
+    return (f"| `{row['name']}`: {what}{figure} | {row['told']} "
+            f"| {row['alone']:.0f}, {row['control']:.0f}, {row['crowd']:.0f} | {row['crowd'] / max(row['alone'], row['control']):.1f} × "
+            f"| {row['worst']:.1f} | {row['resident']}, {row['peak']}, {row['after']} | {verdict}{share} |")
+
+
+def write_table(rows, buffers, command, seconds, rounds):
+    """Puts the rows into the document, between its marks, with what they were measured by."""
     lines = [
         f"`{command}` on {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, medians of {rounds} × {seconds} s each.", "",
         "| guests | told | p99 alone, control, crowd (µs) | of the greater | worst (ms) | memory before, at most, after (MiB) | |",
-        "|---|---|---|---|---|---|---|"]
-    for row in rows:
-        what = " ".join(SCENARIOS[row["name"]].__doc__.split()).rstrip(".")
-        figure = f" ({row['figure']})" if row["figure"] else ""
-        share = f", rate {row['share']:.0%} of alone" if row["name"] == "pipelining" else ""
-        verdict = "**short: " + ", ".join(row["short"]) + "**" if row["short"] else "within"
-        lines.append(
-            f"| `{row['name']}`: {what}{figure} | {row['told']} | {row['alone']:.0f}, {row['control']:.0f}, "
-            f"{row['crowd']:.0f} | {row['crowd'] / max(row['alone'], row['control']):.1f} × | {row['worst'] / 1000:.1f} "
-            f"| {row['resident']}, {row['peak']}, {row['after']} | {verdict}{share} |")
-    if buffers:
-        lines += ["", f"All buffers together held {buffers['peakBytes']:,} bytes at most, of {buffers['limit']:,}; "
-                  f"{buffers['overloaded']:,} requests and lines were refused, {buffers['turnedAway']:,} connections turned "
-                  f"away, {buffers['closed']} closed, {buffers['descriptorsLost']:,} descriptors given up."]
-    return "\n".join(lines) + "\n"
-
-
-def write_table(text):
-    """Puts the table into the document, between its marks."""
-    path = os.path.join(os.path.dirname(__file__), "../../proto-docs/reliability.md")
+        "|---|---|---|---|---|---|---|", *map(written, rows), "",
+        f"All buffers together held {buffers['peakBytes']:,} bytes at most, of {buffers['limit']:,}; {buffers['overloaded']:,} "
+        f"requests and lines were refused, {buffers['turnedAway']:,} connections turned away, {buffers['closed']} closed, "
+        f"{buffers['descriptorsLost']:,} descriptors given up."]
     begin, end = "<!-- crowds: written by scripts/crowds -->\n", "<!-- crowds end -->\n"
-    with open(path) as file:
-        document = file.read()
-    head, rest = document.split(begin)
-    with open(path, "w") as file:
-        file.write(head + begin + text + end + rest.split(end)[1])
+    with open(DOCUMENT) as file:
+        head, rest = file.read().split(begin)
+    with open(DOCUMENT, "w") as file:
+        file.write(head + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1])
 
 
 def main():
     if sys.argv[1:2] == ["--guest"]:
-        return run_guest(sys.argv[2], sys.argv[3])
+        return be_guest(sys.argv[2], sys.argv[3])
     words = [word for word in sys.argv[1:] if word != "--write"]
     mode = words.pop(0) if words and words[0] in ("quick", "full", "list") else "quick"
     unknown = [word for word in words if word not in SCENARIOS]
     if mode == "list" or unknown:
-        for name, guest in SCENARIOS.items():
-            print(f"{name:<14}{guest.__doc__}")
+        for name, scenario in SCENARIOS.items():
+            print(f"{name:<14}{scenario.__doc__}")
         return 2 if unknown else 0
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 13_000:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 13_000:
         raise SystemExit("crowds: needs an open-files limit of 13,000")
     seconds, rounds = (1, 3) if mode == "quick" else (3, 5)
-    daemon = Daemon()
-    failed = 0
-    rows, buffers = [], None
-    try:
-        daemon.fill()
-        client(daemon, seconds, preload=True)
-        print(f"p99 of settings.get, µs, medians of {rounds} × {seconds} s; the worst one in the crowd, ms; "
-              "daemon's memory in MiB\n")
-        print(f"{'scenario':<14}{'alone':>7}{'control':>9}{'crowd':>9}{'ratio':>7}{'of ctrl':>8}{'rate':>6}"
-              f"{'worst':>8}{'RSS':>6}{'peak':>6}{'after':>6}{'fds':>6}{'after':>6}  {'guest':<30} told")
-        for name in words or SCENARIOS:
-            row = run_scenario(name, daemon, seconds, rounds)
-            rows.append(row)
-            verdict = "SHORT " + ",".join(row["short"]) if row["short"] else "within"
-            failed += bool(row["short"])
-            print(f"{name:<14}{row['alone']:>7.0f}{row['control']:>9.0f}{row['crowd']:>9.0f}"
-                  f"{row['crowd'] / row['alone']:>7.2f}{row['crowd'] / row['control']:>8.2f}{row['share']:>6.0%}"
-                  f"{row['worst'] / 1000:>8.1f}{row['resident']:>6}{row['peak']:>6}{row['after']:>6}{row['before']:>6}{row['left']:>6}"
-                  f"  {row['figure'] + ', ' if row['figure'] else ''}{row['cpu']:.0%} CPU: {row['told']}: {verdict}",
-                  flush=True)
-        try:
-            buffers = daemon.call("storage.status")["buffers"]
+    rows, failed = [], 0
+    with tempfile.TemporaryDirectory(prefix="kura-crowds-", dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
+        config = os.path.join(work, "config.json")
+        with open(config, "w") as file:
+            json.dump({"limits": LIMITS}, file)
+        with Daemon(work, options=["--config", config]).start() as daemon:
+            fill(daemon)
+            client(daemon, seconds, "--preload")
+            print(f"p99 of settings.get, µs, medians of {rounds} × {seconds} s; the worst one in the crowd, ms; "
+                  "daemon's memory in MiB\n")
+            print(f"{'scenario':<14}{'alone':>7}{'control':>9}{'crowd':>9}{'ratio':>7}{'of ctrl':>8}{'rate':>6}"
+                  f"{'worst':>8}{'RSS':>6}{'peak':>6}{'after':>6}{'fds':>6}{'after':>6}  {'guest':<30} told")
+            for name in words or SCENARIOS:
+                rows.append(run_scenario(name, daemon, seconds, rounds))
+                print(printed(rows[-1]), flush=True)
+            with daemon.connect() as connection:
+                buffers = connection.call("storage.status")["buffers"]
             print("\nbuffers:", json.dumps(buffers))
             if buffers["peakBytes"] > buffers["limit"]:
                 print("SHORT: the buffers went over their bound")
                 failed += 1
-        except KeyError:
-            pass
-        if os.environ.get("SHOW_LOG"):
-            print(open(daemon.log).read())
-    finally:
-        status = daemon.end()
+            status = daemon.stop(20)
     if status != 0:
-        print(f"SHORT: the daemon ended with {status}")
+        print(f"SHORT: the daemon ended with {'killed' if status is None else status}")
         failed += 1
-    print(f"{len(words or SCENARIOS) - failed} within, {failed} short")
+    within = sum(not row["short"] for row in rows)
+    failed += len(rows) - within
+    print(f"{within} within, {failed} short")
     if "--write" in sys.argv:
-        write_table(table(rows, buffers, "scripts/crowds " + " ".join([mode] + words), seconds, rounds))
+        write_table(rows, buffers, "scripts/crowds " + " ".join([mode] + words), seconds, rounds)
     return 1 if failed else 0
 
 

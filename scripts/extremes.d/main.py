@@ -9,7 +9,8 @@ import tempfile
 
 import requests
 import starts
-from stranger import Found
+from state import FAULTS
+from wire import Raw
 
 
 def main():
@@ -19,14 +20,14 @@ def main():
     work = tempfile.mkdtemp(prefix="kura-extremes.", dir=room)
     try:
         if mode == "try":
-            return requests.again(work, words[0], json.loads(words[1], parse_int=requests.Raw, parse_float=requests.Raw))
+            return requests.again(work, words[0], json.loads(words[1], parse_int=Raw, parse_float=Raw))
         if mode == "try-start":
             return starts.again(work, words[0], words[1])
         seconds = float(words[0]) if words else 60
         seed = words[1] if len(words) > 1 else str(random.SystemRandom().randrange(10**9))
         print(f"seed {seed}", flush=True)
         return (requests if mode == "requests" else starts).run(work, seconds, random.Random(seed), seed)
-    except Found as error:
+    except FAULTS as error:
         print(f"FOUND: {error}")
         return 1
     finally:

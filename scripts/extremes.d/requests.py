@@ -1,7 +1,6 @@
 """The requests: one parameter extreme and all others sane, then two; a death is traced to its request."""
 
 import json
-import os
 import shutil
 import signal
 import time
@@ -9,17 +8,22 @@ from collections import Counter, deque
 
 import contents
 import state
-from stranger import PATIENCE, Connection, Daemon, Ended, Found, Raw, Refused, Unanswered, text
-from values import LARGE, breaks, extremes, size
+from client import Gone, Refused
+from contents import Found
+from state import FAULTS, Tried, is_moment, kind_of
+from values import LARGE, extremes, size
+from wire import Raw, breaks, text
 
 # Errors that every request may meet.
-EVERYWHERE = {"invalidParams", "invalidRequest", "parseError", "forbidden", "overloaded", "lineTooLong", "replyTooLarge", "valueTooLarge"}
-# A request that waits on purpose is cancelled after this.
-WAITING = 0.25
+EVERYWHERE = {"invalidParams", "invalidRequest", "parseError", "forbidden", "overloaded", "lineTooLong", "replyTooLarge",
+              "valueTooLarge"}
 # A run ends with so many findings.
 MOST = 10
 # So many requests back a death is looked for.
 SUSPECTS = 12
+# Parts of a run's time at which all is killed, started and read back; the rest is for what is tried on a daemon of its own.
+REBIRTHS = [0.22, 0.44]
+UNTIL_REQUESTS, UNTIL_ALONE = 0.6, 0.8
 
 
 class Room:
@@ -31,10 +35,11 @@ class Room:
         self.is_ready = False
 
     def ready(self, connection):
+        """Sane parameters for the method, and what they are about is there."""
         while not self.is_ready:
             self.serial += 1
             self.is_ready = True
-            for name, params in state.prepare(self.method, self.scope):
+            for name, params in state.prepare(self.method["name"], self.scope):
                 try:
                     connection.call(name, **params)
                 except Refused as error:
@@ -50,35 +55,40 @@ class Room:
 
 
 class Run:
-    def __init__(self, work, dice):
+    """One daemon after the other, and what is found of them."""
+
+    def __init__(self, work, dice, seed):
         self.work = work
         self.dice = dice
-        self.lives = 0
-        self.kinds = Counter()
-        self.sent = 0
+        self.seed = seed
+        self.lives = self.sent = self.births = self.read = 0
+        self.kinds, self.done = Counter(), Counter()
         self.slowest = (0, "")
         self.suspects = deque(maxlen=SUSPECTS)
+        # (rank, method, params) of single numbers and moments that were taken.
         self.accepted = []
+        self.findings = []
+        # How a finding begins, or the method that has one alone: once is enough.
+        self.seen = set()
+        # (method, parameter) of what has ended a daemon.
+        self.excluded = set()
         self.begin()
 
     def begin(self):
         """A new daemon on a new directory."""
         self.lives += 1
-        self.daemon = Daemon(self.work, f"data{self.lives}").start()
-        with self.daemon.connect() as connection:
-            description = connection.call("rpc.discover")
-        self.description = numbers(description)
-        self.methods = {method["name"]: method for method in self.description["methods"]}
+        self.daemon = Tried(self.work, f"data{self.lives}").start()
+        self.methods = state.methods(self.daemon)
         self.rooms = {name: Room(method) for name, method in self.methods.items()}
         self.suspects.clear()
 
     def cases(self):
-        """Every parameter's extremes, the methods taking turns; what is named by (method, parameter, which)."""
+        """All (method, parameter, value), the methods taking turns."""
         rows = []
         for name, method in sorted(self.methods.items()):
-            row = []
             with self.daemon.connect() as connection:
                 given = self.rooms[name].ready(connection)
+            row = []
             for parameter in method["params"]:
                 known = given.get(parameter["name"], state.PARTS.get(parameter["name"]))
                 found = extremes(parameter["schema"], parameter["description"], known)
@@ -88,42 +98,33 @@ class Run:
             row.sort(key=lambda case: rank(method, case[1], case[2]))
             rows.append(row)
         self.dice.shuffle(rows)
-        while any(rows):
-            for row in rows:
-                if row:
-                    yield row.pop(0)
+        return [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
+
+    def pair(self, cases):
+        """Two extreme parameters of one method, by name."""
+        name, *first = self.dice.choice(cases)
+        others = (self.dice.choice(cases) for _ in range(3000))
+        return name, dict([first, *[one[1:] for one in others if one[0] == name and one[1] != first[0]][:1]])
 
     def one(self, name, changes):
         """One request: its sane parameters but for the changes. Raises Found."""
+        method = self.methods[name]
         with self.daemon.connect() as connection:
             params = self.rooms[name].ready(connection) | changes
             self.suspects.append((name, params))
             self.sent += 1
             begun = time.monotonic()
-            descriptors = [state.descriptor()] if params.get("fd") is True else []
-            identifier = connection.send(name, params, descriptors)
-            for number in descriptors:
-                os.close(number)
-            answer = self.answer(connection, identifier, params)
+            answer = state.exchange(connection, name, params)
             self.slowest = max(self.slowest, (time.monotonic() - begun, name))
             self.judge(name, params, answer)
+            if "result" in answer and method["x-access"] == "write":
+                order = max(rank(method, one, value) for one, value in changes.items())
+                if len(changes) == 1 and order < 2:
+                    self.accepted.append((order, name, params))
+                self.rooms[name].is_ready = False
             if "result" in answer:
-                if len(changes) == 1 and self.methods[name]["x-access"] == "write" and all(
-                        rank(self.methods[name], one, value) < 2 for one, value in changes.items()):
-                    self.accepted.append((name, params, rank(self.methods[name], *next(iter(changes.items())))))
-                if self.methods[name]["x-access"] == "write":
-                    self.rooms[name].is_ready = False
-                for undo, given in state.undo(name, answer["result"]):
-                    contents.told(connection.call, undo, **given)
+                state.carry_out(connection, state.undo(name, answer["result"]))
             connection.call("storage.ping")
-
-    def answer(self, connection, identifier, params):
-        if any(one.endswith("Ms") for one in params):
-            try:
-                return connection.reply(identifier, WAITING)
-            except Unanswered:
-                connection.reply(connection.send("rpc.cancel", {"id": identifier}))
-        return connection.reply(identifier)
 
     def judge(self, name, params, answer):
         method = self.methods[name]
@@ -135,74 +136,97 @@ class Run:
             return
         kind = answer["error"].get("data", {}).get("kind")
         self.kinds[kind] += 1
-        documented = self.documented(method)
+        allowed = EVERYWHERE | documented(method)
         operations = params.get("operations")
         for operation in operations if isinstance(operations, list) else []:
             # A transaction fails as one of its operations does.
             inner = self.methods.get(str(operation.get("method"))) if isinstance(operation, dict) else None
-            documented |= self.documented(inner) if inner else {"methodNotFound"}
-        if kind not in documented | EVERYWHERE:
+            allowed |= documented(inner) if inner else {"methodNotFound"}
+        if kind not in allowed:
             # Once is enough.
             method.setdefault("errors", []).append({"$ref": f"/{kind}"})
             raise Found(f"{shown(name, params)}: {kind} is not documented for it: {json.dumps(answer)[:400]}")
 
-    @staticmethod
-    def documented(method):
-        return {error["$ref"].rsplit("/", 1)[1] for error in method.get("errors", [])}
-
     def alone(self, name, params):
         """A request that was taken, when its store has nothing else, and so no nearer moment."""
-        scope = next((params[one] for one in state.SCOPES if one in params), "s")
+        scope = state.scope_of(params)
         with self.daemon.connect() as connection:
-            state.clear(connection, name, scope)
-            for prepared, given in state.prepare(self.methods[name], scope):
-                contents.told(connection.call, prepared, **given)
+            state.carry_out(connection, state.clear(name, scope) + state.prepare(name, scope))
             self.suspects.append((name, params))
-            contents.told(connection.call, name, **params)
-            for _ in range(3):
-                connection.call("storage.ping")
-                time.sleep(0.002)
-            state.clear(connection, name, scope)
+            connection.ask(name, **params)
+            pings(connection, 0.002)
+            state.carry_out(connection, state.clear(name, scope))
 
-    def reborn(self, how):
-        """Ends the daemon and starts it again; what was there must be there."""
+    def reborn(self):
+        """Ends the daemon by either way and starts it again; what was there must be there."""
+        for how in ("kill -9", "SIGTERM"):
+            self.guarded(lambda how=how: self.reborn_after(how), how)
+            self.births += 1
+
+    def reborn_after(self, how):
         with self.daemon.connect() as connection:
             before, cached = contents.durable(connection), contents.cached(connection)
-        self.daemon.kill() if how == "kill -9" else self.daemon.stop()
+        if how == "kill -9":
+            self.daemon.kill()
+        else:
+            self.daemon.drain()
         self.daemon.start()
         with self.daemon.connect() as connection:
             after, kept = contents.durable(connection), contents.cached(connection)
         self.daemon.alive()
-        for place in before.keys() | after.keys():
-            if contents.fixed(before.get(place)) != contents.fixed(after.get(place)):
-                raise Found(f"after {how} {place} is another: {contents.fixed(before.get(place))[:300]} was, "
-                            f"{contents.fixed(after.get(place))[:300]} is")
-        for place in kept.keys() & cached.keys():
-            if contents.fixed(kept[place]) != contents.fixed(cached[place]):
-                raise Found(f"after {how} {place} of a cache is another")
+        for place in contents.differing(before, after, before.keys() | after.keys()):
+            was, now = contents.fixed(before.get(place))[:300], contents.fixed(after.get(place))[:300]
+            raise Found(f"after {how} {place} is another: {was} was, {now} is")
+        for place in contents.differing(cached, kept, cached.keys() & kept.keys()):
+            raise Found(f"after {how} {place} of a cache is another")
         self.suspects.clear()
-        return len(before)
+        self.read = max(self.read, len(before))
+
+    def guarded(self, action, what, changed=()):
+        """Carries out, and returns whether all was well; a daemon that is gone is replaced by one on a new directory."""
+        try:
+            action()
+            return True
+        except FAULTS as error:
+            said = str(error) or type(error).__name__
+            if said[:40] in self.seen:
+                return False
+            self.seen.add(said[:40])
+            if isinstance(error, (Gone, TimeoutError)) or self.daemon.process.poll() is not None:
+                self.daemon.kill()
+                suspect, outcome = self.trace()
+                if suspect:
+                    said += f"\n  by itself: {shown(*suspect)}\n  {outcome}"
+                    self.excluded.update((suspect[0], name) for name in suspect[1] if name in changed)
+                else:
+                    last = "; ".join(shown(*one)[:200] for one in self.suspects)
+                    said += f"\n  none of the last requests does so alone: {last}"
+                self.begin()
+            self.found(f"{what}: {said}")
+            return False
+
+    def found(self, said):
+        self.findings.append(said)
+        print(f"FOUND with seed {self.seed}: {said}", flush=True)
+
+    def trace(self):
+        """The request that a death comes from, as far as one alone brings it about, and what it does."""
+        for suspect in reversed(self.suspects):
+            outcome = trial(self.work, *suspect)
+            if outcome:
+                return suspect, outcome
+        return None, None
 
 
 def rank(method, name, value):
+    """Which values come first: 0 moments, 1 integers, 2 others, 3 what makes a line that is no JSON."""
     if isinstance(value, Raw) and "\\u" in value:
-        # These make a line that is no JSON.
         return 3
-    kind = next(one["schema"].get("type") for one in method["params"] if one["name"] == name)
-    return 0 if "RFC 3339" in described(method, name) else 1 if kind == "integer" else 2
+    return 0 if is_moment(method, name) else 1 if kind_of(method, name) == "integer" else 2
 
 
-def described(method, name):
-    return next(one["description"] for one in method["params"] if one["name"] == name)
-
-
-def numbers(value):
-    """The description with its numbers as such."""
-    if isinstance(value, Raw):
-        return int(value) if value.lstrip("-").isdigit() else float(value)
-    if isinstance(value, dict):
-        return {name: numbers(part) for name, part in value.items()}
-    return [numbers(part) for part in value] if isinstance(value, list) else value
+def documented(method):
+    return {error["$ref"].rsplit("/", 1)[1] for error in method.get("errors", [])}
 
 
 def shown(name, params):
@@ -210,154 +234,106 @@ def shown(name, params):
     return f"scripts/extremes try {name} '{given}'" if len(given) < 2000 else f"{name} {given[:300]}… ({len(given)} characters)"
 
 
-def trial(work, suspects, is_told=False):
-    """Whether these requests, by themselves, end a new daemon; what happens if so."""
-    daemon = Daemon(work, f"trial-{time.monotonic_ns()}")
+def pings(connection, pause):
+    """Leaves what is done behind the replies some turns of the loop."""
+    for _ in range(3):
+        connection.call("storage.ping")
+        time.sleep(pause)
+
+
+def trial(work, name, params, is_told=False):
+    """What a request does to a new daemon that is killed and started again; None when all is well."""
+    daemon = Tried(work, f"trial-{time.monotonic_ns()}")
     try:
-        daemon.start()
+        methods = state.methods(daemon.start())
         with daemon.connect() as connection:
-            methods = {one["name"]: numbers(one) for one in connection.call("rpc.discover")["methods"]}
-            for name, params in suspects:
-                scope = next((params[one] for one in state.SCOPES if isinstance(params.get(one), str)), "s")
-                for prepared, given in state.prepare(methods[name], scope):
-                    contents.told(connection.call, prepared, **given)
-                if name in state.TAKEN:
-                    taken = state.TAKEN[name][0]
-                    params = params | {taken: state.sane(methods[name], scope, connection)[taken]}
-                descriptors = [state.descriptor()] if params.get("fd") is True else []
-                answer = connection.reply(connection.send(name, params, descriptors))
-                for number in descriptors:
-                    os.close(number)
-                if is_told:
-                    print(f"  {json.dumps(answer)[:300]}")
-            for _ in range(3):
-                connection.call("storage.ping")
-                time.sleep(0.02)
+            scope = state.scope_of(params)
+            state.carry_out(connection, state.prepare(name, scope))
+            if name in state.TAKEN:
+                taken = state.TAKEN[name][0]
+                params = params | {taken: state.sane(methods[name], scope, connection)[taken]}
+            answer = state.exchange(connection, name, params)
+            if is_told:
+                print(f"  {json.dumps(answer)[:300]}")
+            pings(connection, 0.02)
             before = contents.durable(connection)
         daemon.kill()
         daemon.start()
         with daemon.connect() as connection:
-            connection.call("storage.ping")
-            if contents.fixed(sorted(map(str, before.items()))) != contents.fixed(sorted(map(str, contents.durable(connection).items()))):
-                return "something else is there after kill -9"
+            after = contents.durable(connection)
+        if contents.differing(before, after, before.keys() | after.keys()):
+            return "something else is there after kill -9"
         daemon.alive()
-        daemon.stop()
+        daemon.drain()
         return None
-    except Found as error:
-        time.sleep(0.2)
-        code = daemon.process.poll() if daemon.process else None
-        how = f"; it ends by {signal.Signals(-code).name}" if code is not None and code < 0 else ""
-        return f"{error}{how}"
+    except FAULTS as error:
+        code = daemon.wait(0.2) if daemon.process else None
+        return f"{error or type(error).__name__}" + (f"; it ends by {signal.Signals(-code).name}" if code and code < 0 else "")
     finally:
         daemon.kill()
         shutil.rmtree(daemon.data, ignore_errors=True)
 
 
-def trace(run):
-    """The request that a death comes from, as far as one alone brings it about."""
-    for suspect in reversed(run.suspects):
-        outcome = trial(run.work, [suspect])
-        if outcome:
-            return suspect, outcome
-    return None, None
-
-
 def run(work, seconds, dice, seed):
     begun = time.monotonic()
-    state_of = Run(work, dice)
-    cases = list(state_of.cases())
-    moments = sum("RFC 3339" in described(state_of.methods[name], parameter) for name, parameter, _ in cases)
+
+    def is_before(share):
+        return len(run.findings) < MOST and time.monotonic() < begun + seconds * share
+
+    run = Run(work, dice, seed)
+    cases = run.cases()
+    moments = sum(is_moment(run.methods[name], parameter) for name, parameter, _ in cases)
     if len(cases) < 1000 or moments < 30:
         raise Found(f"the description has too little to try: {len(cases)} values, {moments} moments")
-    findings, done, excluded, births = [], Counter(), set(), 0
-    at, slice_ends = 0, begun + seconds / 4.5
-    read = 0
-    # What a finding begins with: once is enough.
-    seen = set()
-
-    def guarded(action, what):
-        """Carries out; a finding is noted, and a daemon that is gone is replaced by one on a new directory."""
-        try:
-            return action()
-        except Found as error:
-            if str(error)[:40] in seen:
-                return None
-            seen.add(str(error)[:40])
-            is_gone = isinstance(error, (Ended, Unanswered)) or state_of.daemon.process is None or state_of.daemon.process.poll() is not None
-            said = f"{error}"
-            if is_gone:
-                suspect, outcome = trace(state_of)
-                if suspect:
-                    said += f"\n  by itself: {shown(*suspect)}\n  {outcome}"
-                    excluded.update((suspect[0], name) for name in suspect[1] if name in changed)
-                else:
-                    said += "\n  none of the last requests does so alone: " + "; ".join(shown(*one)[:200] for one in state_of.suspects)
-                state_of.daemon.kill()
-                state_of.begin()
-            findings.append(f"{what}: {said}")
-            print(f"FOUND with seed {seed}: {findings[-1]}", flush=True)
-            return None
-
-    changed = {}
-    # The rest is for what must be tried on a daemon of its own.
-    while len(findings) < MOST and time.monotonic() < begun + seconds * 0.6:
+    at, rebirths = 0, list(REBIRTHS)
+    while is_before(UNTIL_REQUESTS):
         if at < len(cases):
             name, parameter, value = cases[at]
             changed = {parameter: value}
         else:
             # All have had their turn: two at a time.
-            first = cases[dice.randrange(len(cases))]
-            others = [one for one in (cases[dice.randrange(len(cases))] for _ in range(3000)) if one[0] == first[0] and one[1] != first[1]]
-            name, changed = first[0], {one[1]: one[2] for one in [first, *others[:1]]}
+            name, changed = run.pair(cases)
             if any(size(value) > LARGE for value in changed.values()):
                 continue
         at += 1
-        if any((name, one) in excluded for one in changed):
+        if any((name, one) in run.excluded for one in changed):
             continue
-        done[name] += 1
-        guarded(lambda: state_of.one(name, changed), name)
-        if time.monotonic() > slice_ends:
-            slice_ends += seconds / 4.5
-            births += 2
-            read = max(read, guarded(lambda: state_of.reborn("kill -9"), "kill -9") or 0)
-            read = max(read, guarded(lambda: state_of.reborn("SIGTERM"), "SIGTERM") or 0)
-    if len(findings) < MOST:
-        births += 2
-        read = max(read, guarded(lambda: state_of.reborn("kill -9"), "kill -9") or 0)
-        guarded(lambda: state_of.reborn("SIGTERM"), "SIGTERM")
-    state_of.daemon.kill()
+        run.done[name] += 1
+        run.guarded(lambda: run.one(name, changed), name, changed)
+        if rebirths and not is_before(rebirths[0]):
+            rebirths.pop(0)
+            run.reborn()
+    if len(run.findings) < MOST:
+        run.reborn()
+    run.daemon.kill()
     # The nearest moment hides the others: each that was taken is sent when there is no other, and then started with.
-    dice.shuffle(state_of.accepted)
-    state_of.accepted.sort(key=lambda one: one[2])
-    state_of.begin()
-    alone, born = 0, 0
-    for name, params, _ in state_of.accepted:
-        if len(findings) < MOST and (name, "alone") not in seen and time.monotonic() < begun + seconds * 0.8:
+    dice.shuffle(run.accepted)
+    run.accepted.sort(key=lambda one: one[0])
+    run.begin()
+    alone = 0
+    for _, name, params in run.accepted:
+        if (name, "alone") not in run.seen and is_before(UNTIL_ALONE):
             alone += 1
-            changed = {}
-            if guarded(lambda: state_of.alone(name, params) or True, name) is None:
-                seen.add((name, "alone"))
-    state_of.daemon.kill()
-    for name, params, _ in state_of.accepted:
-        if len(findings) < MOST and (name, "alone") not in seen and time.monotonic() < begun + seconds:
-            born += 1
-            outcome = trial(work, [(name, params)])
+            if not run.guarded(lambda: run.alone(name, params), name):
+                run.seen.add((name, "alone"))
+    run.daemon.kill()
+    for _, name, params in run.accepted:
+        if (name, "alone") not in run.seen and is_before(1):
+            run.births += 2
+            outcome = trial(work, name, params)
             if outcome:
-                seen.add((name, "alone"))
-                findings.append(outcome)
-                print(f"FOUND with seed {seed}: {shown(name, params)}\n  {outcome}", flush=True)
-    silent = sorted(set(state_of.methods) - set(done) - {name for name, one in state_of.methods.items() if not one["params"]})
-    print("answers: " + ", ".join(f"{kind} {count:,}" for kind, count in sorted(state_of.kinds.items())))
-    print(f"slowest: {state_of.slowest[1]} {state_of.slowest[0]:.2f} s" + (f"; not reached: {' '.join(silent)}" if silent else ""))
-    print(f"extremes requests: {state_of.sent:,} requests ({min(at, len(cases)):,} of {len(cases):,} values by themselves) to {len(done)} "
-          f"methods, {alone} of {len(state_of.accepted)} numbers and moments that were taken again alone, {births + 2 * born} starts, {read:,} things read back, {len(findings)} found")
-    return 1 if findings else 0
+                run.seen.add((name, "alone"))
+                run.found(f"{shown(name, params)}\n  {outcome}")
+    silent = sorted(name for name, one in run.methods.items() if one["params"] and name not in run.done)
+    print("answers: " + ", ".join(f"{kind} {count:,}" for kind, count in sorted(run.kinds.items())))
+    print(f"slowest: {run.slowest[1]} {run.slowest[0]:.2f} s" + (f"; not reached: {' '.join(silent)}" if silent else ""))
+    print(f"extremes requests: {run.sent:,} requests ({min(at, len(cases)):,} of {len(cases):,} values by themselves) to "
+          f"{len(run.done)} methods, {alone} of {len(run.accepted)} numbers and moments that were taken again alone, "
+          f"{run.births} starts, {run.read:,} things read back, {len(run.findings)} found")
+    return 1 if run.findings else 0
 
 
 def again(work, method, params):
-    outcome = trial(work, [(method, params)], is_told=True)
+    outcome = trial(work, method, params, is_told=True)
     print(f"FOUND: {outcome}" if outcome else "answered, lives, starts again, and reads back the same")
     return 1 if outcome else 0
-
-
-__all__ = ["Connection", "PATIENCE", "Raw", "again", "run"]

@@ -34,49 +34,40 @@ class ModelKey:
 
 
 class Client:
-    def __init__(self, serial, seed, world, model):
-        self.dice = random.Random(f"{seed}/{serial}")
+    """`world` is the run: what all clients share, and their counters."""
+
+    def __init__(self, serial, world, model):
+        self.dice = random.Random(f"{world.seed}/{serial}")
         self.serial = serial
         self.world = world
         self.model = model
-        self.generator = Generator(self.dice, world.description, world.roots)
+        self.generator = Generator(self.dice, world.description, world.daemon.roots)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.connect(world.path)
+        self.socket.connect(world.daemon.socket)
         self.socket.setblocking(False)
         self.left = self.dice.choice([1, 5, 40, 150])
         # A client with a model key goes on to the end; of the others some leave in the midst of it.
         self.leaves = not model and self.dice.random() < 0.3
         self.reads_late = not model and self.dice.random() < 0.1
+        # (bytes, descriptors) that are still to be sent.
         self.pieces = deque()
         self.input = b""
-        self.ordered = deque()
-        self.loose = {}
+        # The Expectations whose replies come in order, and those that come when they are ready.
+        self.ordered, self.loose = deque(), []
         self.is_ordered = True
-        self.is_half_closed = False
-        self.is_over = False
+        self.is_half_closed = self.is_over = False
         self.moved = time.monotonic()
-        self.reads_from = time.monotonic() + (self.dice.random() * 3 if self.reads_late else 0)
+        self.reads_from = self.moved + (self.dice.random() * 3 if self.reads_late else 0)
+
+    def fail(self, what):
+        raise Violation(f"client {self.serial}: {what}")
 
     # MARK: Sending
 
     def send_more(self):
         """Makes and sends some of what is left."""
         if self.left and not self.pieces and len(self.ordered) + len(self.loose) < MOST_OPEN:
-            text, descriptors = b"", []
-            for _ in range(min(self.left, self.dice.choice([1, 1, 1, 2, 8, 30]))):
-                self.left -= 1
-                line, model = self.model_line() if self.model and self.dice.random() < 0.3 else (None, None)
-                if line is None:
-                    line = self.generator.line(self.world.limits["lineBytes"])
-                    if b"documents." in line and b'"fd"' in line or self.dice.random() < 0.01:
-                        descriptors += [self.descriptor() for _ in range(self.dice.choice([1, 1, 1, 2, 0]))]
-                self.expect(line, model)
-                text += line + b"\n"
-                self.world.lines += 1
-            if not self.left and self.dice.random() < 0.2:
-                # The last line may lack its end.
-                text = text[:-1]
-            self.cut(text, descriptors)
+            self.make_more()
         while self.pieces:
             text, descriptors = self.pieces[0]
             try:
@@ -87,9 +78,8 @@ class Client:
             except (BrokenPipeError, ConnectionResetError):
                 if self.reads_late:
                     return self.end()
-                raise Violation(f"client {self.serial}: the daemon hung up")
-            for descriptor in descriptors:
-                os.close(descriptor)
+                self.fail("the daemon hung up")
+            close_all(descriptors)
             self.moved = time.monotonic()
             self.pieces.popleft()
             if sent < len(text):
@@ -102,20 +92,34 @@ class Client:
             self.is_half_closed = True
             self.socket.shutdown(socket.SHUT_WR)
 
+    def make_more(self):
+        text, descriptors = b"", []
+        for _ in range(min(self.left, self.dice.choice([1, 1, 1, 2, 8, 30]))):
+            self.left -= 1
+            if self.model and self.dice.random() < 0.3:
+                line, model = self.model_line()
+            else:
+                line, model = self.generator.line(self.world.limits["lineBytes"]), None
+                if b"documents." in line and b'"fd"' in line or self.dice.random() < 0.01:
+                    descriptors += [self.descriptor() for _ in range(self.dice.choice([1, 1, 1, 2, 0]))]
+            self.expect(line, model)
+            text += line + b"\n"
+            self.world.lines += 1
+        if not self.left and self.dice.random() < 0.2:
+            # The last line may lack its end.
+            text = text[:-1]
+        self.cut(text, descriptors)
+
     def cut(self, text, descriptors):
         """Puts the text into pieces, and the descriptors in front of some."""
-        dice = self.dice
         start = 0
         while start < len(text):
-            size = len(text) if dice.random() < 0.6 else dice.randrange(1, 200)
-            own = [descriptors.pop(0) for _ in range(dice.randrange(len(descriptors) + 1))]
-            if start + size >= len(text):
-                own += descriptors
-                descriptors = []
-            self.pieces.append((text[start : start + size], own))
+            size = len(text) if self.dice.random() < 0.6 else self.dice.randrange(1, 200)
+            own = self.dice.randrange(len(descriptors) + 1) if start + size < len(text) else len(descriptors)
+            self.pieces.append((text[start : start + size], descriptors[:own]))
+            descriptors = descriptors[own:]
             start += size
-        for descriptor in descriptors:
-            os.close(descriptor)
+        close_all(descriptors)
 
     def descriptor(self):
         kind = self.dice.randrange(5)
@@ -130,7 +134,7 @@ class Client:
             os.close(reader)
             return writer
         if kind == 2:
-            return os.open(self.dice.choice(["/dev/null", "/", "/dev/zero"][:2]), os.O_RDONLY)
+            return os.open(self.dice.choice(["/dev/null", "/"]), os.O_RDONLY)
         memory = os.memfd_create("records")
         os.write(memory, self.generator.records())
         os.lseek(memory, 0, os.SEEK_SET)
@@ -147,30 +151,16 @@ class Client:
         return compact(request | {"method": "settings.get", "params": key}), ("get", None)
 
     def expect(self, line, model):
-        found = expected(line, self.world.limits, self.world.out_of_band)
         if b"outOfOrder" in line:
             # From here on replies may come as they are ready.
             self.is_ordered = False
-            for one in self.ordered:
-                self.loose.setdefault(tuple(one.ids), []).append(one)
+            self.loose += self.ordered
             self.ordered.clear()
-        if not found:
-            return
-        found.model = model
-        found.may_wait = b"changes.wait" in line
-        found.method = self.method_of(line)
-        if self.is_ordered and not found.is_loose:
-            self.ordered.append(found)
-        else:
-            self.loose.setdefault(tuple(found.ids), []).append(found)
-
-    @staticmethod
-    def method_of(line):
-        try:
-            value = read(line.removesuffix(b"\r"))
-        except NotWire:
-            return None
-        return value.get("method") if isinstance(value, dict) and isinstance(value.get("method"), str) else None
+        found = expected(line, self.world.limits, self.world.out_of_band)
+        if found:
+            found.model = model
+            found.may_wait = b"changes.wait" in line
+            (self.ordered if self.is_ordered and not found.is_loose else self.loose).append(found)
 
     # MARK: Receiving
 
@@ -186,7 +176,7 @@ class Client:
         if not data:
             # Who reads late may find that the daemon has stopped waiting.
             if not self.reads_late and (self.input or not self.is_half_closed or self.open_replies()):
-                raise Violation(f"client {self.serial}: hung up with {self.open_replies()} replies open: {self.shown()}")
+                self.fail(f"hung up with {self.open_replies()} replies open: {self.shown()}")
             return self.end()
         self.moved = time.monotonic()
         *lines, self.input = (self.input + data).split(b"\n")
@@ -200,69 +190,61 @@ class Client:
             if one.may_wait:
                 return count
             count += 1
-        return count + sum(not one.may_wait for ones in self.loose.values() for one in ones)
+        return count + sum(not one.may_wait for one in self.loose)
 
     def shown(self):
-        return [one.ids for one in list(self.ordered)[:3]] + list(self.loose)[:3]
+        return [one.ids for one in [*self.ordered][:3] + self.loose[:3]]
 
     def take(self, line):
         self.world.replies += 1
         try:
             value = read(line)
         except NotWire as error:
-            raise Violation(f"client {self.serial}: no JSON ({error}): {line[:300]!r}")
+            self.fail(f"no JSON ({error}): {line[:300]!r}")
         if isinstance(value, dict) and "method" in value:
             if "id" in value or list(value)[0] != "jsonrpc" or not isinstance(value.get("params"), dict):
-                raise Violation(f"client {self.serial}: no notification: {line[:300]!r}")
+                self.fail(f"no notification: {line[:300]!r}")
             self.world.notices += 1
             return
-        replies = value if isinstance(value, list) else [value]
+        is_batch = isinstance(value, list)
+        replies = value if is_batch else [value]
         ids = [identity(reply.get("id")) if isinstance(reply, dict) else NULL for reply in replies]
-        found = self.find_unread(value, line) or self.find(ids, isinstance(value, list))
+        found = self.find_unread(value, line) or self.find(lambda one: one.ids == ids and one.is_batch == is_batch)
         if not found:
-            raise Violation(f"client {self.serial}: nobody waits for {line[:300]!r}, but for {self.shown()}")
+            self.fail(f"nobody waits for {line[:300]!r}, but for {self.shown()}")
         for reply in replies:
             # Under an id that several requests share, none can tell whose result it is.
             is_shared = found.ids[0] in SHARED_IDS or found.is_batch
             fault = self.world.judge.fault(reply, None if is_shared else found.method)
             if fault:
-                raise Violation(f"client {self.serial}: {fault}: {line[:600]!r}")
+                self.fail(f"{fault}: {line[:600]!r}")
         if found.model:
             self.check_model(found.model, value)
 
-    def find(self, ids, is_batch):
-        if self.ordered and self.ordered[0].ids == ids and self.ordered[0].is_batch == is_batch:
+    def find(self, fits):
+        """Takes out and returns what a reply may be for: the next in order, or one of the others; None if it is for none."""
+        if self.ordered and fits(self.ordered[0]):
             return self.ordered.popleft()
-        found = self.loose.get(tuple(ids), [])
-        for one in found:
-            if one.is_batch == is_batch:
-                found.remove(one)
-                if not found:
-                    del self.loose[tuple(ids)]
-                return one
+        for at, one in enumerate(self.loose):
+            if fits(one):
+                return self.loose.pop(at)
         return None
 
     def find_unread(self, reply, line):
         """Who has sent a line that could not be read, but for its id."""
-        if not isinstance(reply, dict) or reply.get("error", {}).get("data", {}).get("kind") not in ("parseError", "lineTooLong"):
+        error = reply.get("error", {}) if isinstance(reply, dict) else {}
+        if error.get("data", {}).get("kind") not in ("parseError", "lineTooLong"):
             return None
         told = line.split(b'"id":', 1)[1].split(b',"error"', 1)[0]
-        waiting = [one for one in [*list(self.ordered)[:1], *self.loose.get((NULL,), [])] if one.ids == [NULL]]
         # Replies under null are all alike: one of them may have been taken for this one's.
-        for one in [*(one for one in waiting if one.unread is not None and told in one.unread), *waiting]:
-            if self.ordered and one is self.ordered[0]:
-                return self.ordered.popleft()
-            self.loose[(NULL,)].remove(one)
-            if not self.loose[(NULL,)]:
-                del self.loose[(NULL,)]
-            return one
-        return None
+        return (self.find(lambda one: one.ids == [NULL] and one.unread is not None and told in one.unread)
+                or self.find(lambda one: one.ids == [NULL]))
 
     def check_model(self, model, reply):
         action, value = model
         if "error" in reply:
             if reply["error"]["data"]["kind"] not in ("overloaded", "noSpace"):
-                raise Violation(f"client {self.serial}: a plain {action} was refused: {reply}")
+                self.fail(f"a plain {action} was refused: {reply}")
             return
         self.world.model_checks += 1
         if action == "put":
@@ -271,14 +253,18 @@ class Client:
                 pass
             self.model.value = value
         elif self.is_ordered and reply["result"].get("value") not in {self.model.value} | self.model.adrift:
-            raise Violation(f"client {self.serial}: {self.model.name} is {self.model.value!r}, read {reply['result']}")
+            self.fail(f"{self.model.name} is {self.model.value!r}, read {reply['result']}")
 
     def end(self):
-        for one in [*self.ordered, *(one for ones in self.loose.values() for one in ones)]:
+        for one in [*self.ordered, *self.loose]:
             if one.model and one.model[0] == "put":
                 self.model.adrift.add(one.model[1])
         for _, descriptors in self.pieces:
-            for descriptor in descriptors:
-                os.close(descriptor)
+            close_all(descriptors)
         self.socket.close()
         self.is_over = True
+
+
+def close_all(descriptors):
+    for descriptor in descriptors:
+        os.close(descriptor)

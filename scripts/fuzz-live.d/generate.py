@@ -6,6 +6,15 @@ TEXTS = ["", "a", "key", "é", "日本", "a/b~c", "x" * 128, "x" * 129, "y" * 51
 NUMBERS = [0, 1, -1, 2, 5, 1000, 1001, 2**31, 2**53 - 1, 2**53, 2**63 - 1, 2**63, -2**63 - 1, 1.0, 0.5, 1e3, 1e300]
 SCOPES = ["alpha", "beta", "gamma"]
 KEYS = [f"k{at}" for at in range(30)]
+# What parameters of these names are given.
+NAMED = {
+    "domain": SCOPES, "collection": SCOPES, "scope": SCOPES, "key": KEYS, "id": KEYS, "prefix": KEYS, "offset": [0, 0, 3, 10**6],
+    "limit": [1, 2, 50], "timeoutMs": [0, 1, 20, 200], "waitMs": [0, 1, 20, 200]}
+# How often a method is called; transfers and what changes a whole room are rarer.
+WEIGHTS = {
+    "rpc.discover": 0.05, "documents.import": 0.3, "documents.export": 0.2, "settings.configure": 0.2, "settings.export": 0.2,
+    "settings.import": 0.3, "changes.list": 0.5, "settings.put": 3, "settings.get": 3, "documents.put": 3, "documents.get": 3,
+    "transaction.apply": 2, "changes.wait": 0.3}
 
 
 def compact(value, dice=None):
@@ -19,11 +28,7 @@ class Generator:
         self.methods = description["methods"]
         self.roots = fuzzed_roots
         self.count = 0
-        # How often each is called; transfers and what changes a whole room are rarer.
-        rare = {"rpc.discover": 0.05, "documents.import": 0.3, "documents.export": 0.2, "settings.configure": 0.2,
-                "settings.export": 0.2, "settings.import": 0.3, "changes.list": 0.5, "settings.put": 3, "settings.get": 3,
-                "documents.put": 3, "documents.get": 3, "transaction.apply": 2, "changes.wait": 0.3}
-        self.weights = [rare.get(method["name"], 1) for method in self.methods]
+        self.weights = [WEIGHTS.get(method["name"], 1) for method in self.methods]
 
     # MARK: Values
 
@@ -52,10 +57,8 @@ class Generator:
     def fitting(self, name, schema):
         """A value that fits a parameter, mostly."""
         dice = self.dice
-        if name in ("domain", "collection", "scope"):
-            return dice.choice(SCOPES)
-        if name in ("key", "id", "prefix"):
-            return dice.choice(KEYS)
+        if name in NAMED:
+            return dice.choice(NAMED[name])
         if name in ("keys", "ids", "delete"):
             return dice.sample(KEYS, dice.randrange(1, 5))
         if name == "requestKey":
@@ -64,8 +67,6 @@ class Generator:
             return self.json_schema() if name == "schema" else {dice.choice(KEYS): self.value()}
         if name == "ifRev":
             return dice.choice([0, dice.randrange(1000)])
-        if name in ("timeoutMs", "waitMs"):
-            return dice.choice([0, 1, 20, 200])
         if name == "operations":
             return [self.operation() for _ in range(dice.randrange(1, 6))]
         if name == "path":
@@ -73,10 +74,6 @@ class Generator:
                                 self.roots + "/../x", self.roots + "/link"])
         if name == "enable":
             return dice.choice([[], ["outOfOrder"], ["unknown"]])
-        if name == "offset":
-            return dice.choice([0, 0, 3, 10**6])
-        if name == "limit":
-            return dice.choice([1, 2, 50])
         if "enum" in schema:
             return dice.choice(schema["enum"])
         kind = schema.get("type")

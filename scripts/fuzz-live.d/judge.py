@@ -1,95 +1,59 @@
 """What a line must be answered with, and whether a reply is well formed."""
 
-import json
-import re
+from dataclasses import dataclass
 
-SURROGATE = re.compile("[\ud800-\udfff]")
+from wire import Raw, breaks, depth, forbidden, parse
+
 MAXIMUM_DEPTH = 128
-
-
-class Number(str):
-    """A number as it is written: ids come back digit by digit."""
+NULL = ("null",)
 
 
 class NotWire(Exception):
     """Not JSON by the wire's grammar."""
 
 
-def members(pairs):
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise NotWire("a repeated name")
-    return result
-
-
-def constant(word):
-    raise NotWire(word)
-
-
-def depth(value):
-    deepest, todo = 0, [(value, 1)]
-    while todo:
-        item, level = todo.pop()
-        if isinstance(item, (dict, list)):
-            deepest = max(deepest, level)
-            todo += [(inner, level + 1) for inner in (item.values() if isinstance(item, dict) else item)]
-    return deepest
-
-
-def strings(value):
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            todo += list(item) + list(item.values())
-        elif isinstance(item, list):
-            todo += item
-        elif isinstance(item, str):
-            yield item
-
-
 def read(line):
     """The value of a line, or NotWire."""
     try:
-        value = json.loads(line.decode(), object_pairs_hook=members, parse_int=Number, parse_float=Number,
-                           parse_constant=constant)
+        value = parse(line)
     except (ValueError, RecursionError) as error:
         raise NotWire(str(error)) from error
-    if depth(value) > MAXIMUM_DEPTH or any(SURROGATE.search(text) for text in strings(value)):
-        raise NotWire("surrogates or depth")
+    why = "depth" if depth(value) > MAXIMUM_DEPTH else forbidden(value)
+    if why:
+        raise NotWire(why)
     return value
-
-
-NULL = ("null",)
 
 
 def identity(value):
     """An id in a form that tells 1 from "1"."""
-    return NULL if value is None else ("number" if isinstance(value, Number) else "string", str(value))
+    return NULL if value is None else ("number" if isinstance(value, Raw) else "string", str(value))
 
 
+@dataclass(eq=False)
 class Expectation:
-    """One output line that must come: a reply under an id, or a batch's replies under theirs.
+    """One output line that must come: a reply under an id, or a batch's replies under theirs."""
 
-    `unread`: a line that the daemon cannot read. It is answered under null, or under the id that stands in it.
-    """
-
-    def __init__(self, ids, is_batch=False, is_loose=False, model=None, unread=None):
-        self.ids = ids
-        self.unread = unread
-        self.is_batch = is_batch
-        self.is_loose = is_loose
-        self.model = model
+    ids: list
+    is_batch: bool = False
+    # Whether it may come before what was sent before it.
+    is_loose: bool = False
+    method: str = ""
+    # A line that the daemon cannot read. It is answered under null, or under the id that stands in it.
+    unread: bytes = None
+    # What is done to a key that the client alone writes: the action, and the value of a put.
+    model: tuple = None
+    may_wait: bool = False
 
 
 def expected(line, limits, out_of_band):
     """The Expectation of a line, or None when nothing may come."""
     if not line.strip(b" \t\r"):
         return None
-    if len(line.removesuffix(b"\r")) > limits["lineBytes"]:
+    line = line.removesuffix(b"\r")
+    if len(line) > limits["lineBytes"]:
         return Expectation([NULL], unread=line)
     try:
-        value = read(line.removesuffix(b"\r"))
+        value = read(line)
     except NotWire:
         return Expectation([NULL], unread=line)
     if isinstance(value, list):
@@ -100,14 +64,16 @@ def expected(line, limits, out_of_band):
     found = reply_id(value)
     if not found:
         return None
-    is_loose = isinstance(value, dict) and is_request(value) and value["method"] in out_of_band
-    return Expectation([found], is_loose=is_loose)
+    method = value["method"] if is_request(value) else ""
+    return Expectation([found], is_loose=method in out_of_band, method=method)
 
 
 def is_request(value):
-    return (type(value.get("jsonrpc")) is str and value["jsonrpc"] == "2.0" and type(value.get("method")) is str
-            and not set(value) - {"jsonrpc", "id", "method", "params"}
-            and isinstance(value.get("params", {}), (dict, list)))
+    def is_text(name):
+        return type(value.get(name)) is str
+
+    return (isinstance(value, dict) and is_text("jsonrpc") and value["jsonrpc"] == "2.0" and is_text("method")
+            and not set(value) - {"jsonrpc", "id", "method", "params"} and isinstance(value.get("params", {}), (dict, list)))
 
 
 def reply_id(value):
@@ -115,20 +81,17 @@ def reply_id(value):
     if not isinstance(value, dict):
         return NULL
     given = value.get("id")
-    if "id" in value and given is not None and not isinstance(given, str):
+    if given is not None and not isinstance(given, str):
         return NULL
-    if is_request(value):
-        return identity(given) if "id" in value else None
-    return identity(given)
+    return None if is_request(value) and "id" not in value else identity(given)
 
 
 class Replies:
-    """Judges single replies by what `rpc.discover` says of them."""
+    """Judges single replies by what `rpc.discover` says of them, and counts them by kind."""
 
     def __init__(self, description):
         self.results = {method["name"]: method["result"]["schema"] for method in description["methods"]}
-        self.kinds = {kind: entry["code"] for kind, entry in
-                      ((name, error) for name, error in description["components"]["errors"].items())}
+        self.codes = {kind: error["code"] for kind, error in description["components"]["errors"].items()}
         self.seen = {}
 
     def fault(self, reply, method=None):
@@ -144,46 +107,10 @@ class Replies:
         if not isinstance(error, dict) or not isinstance(error.get("message"), str):
             return "neither result nor error"
         data = error.get("data")
-        if not isinstance(data, dict) or data.get("kind") not in self.kinds or data.get("retryable") not in (True, False):
+        if not isinstance(data, dict) or data.get("kind") not in self.codes or data.get("retryable") not in (True, False):
             return "an error without its kind"
-        if error.get("code") != str(self.kinds[data["kind"]]):
+        kind = data["kind"]
+        if error.get("code") != str(self.codes[kind]):
             return "another code than its kind's"
-        self.seen[data["kind"]] = self.seen.get(data["kind"], 0) + 1
-        return f"{data['kind']}" if data["kind"] in ("internalError", "outcomeUnknown") else None
-
-
-def breaks(value, schema, place=""):
-    """Where a value breaks a schema of the kinds that the method table has, or None."""
-    kind = schema.get("type")
-    if kind == "integer":
-        if not isinstance(value, Number) or not re.fullmatch(r"-?\d+", value):
-            return f"{place}: no whole number"
-        if not schema.get("minimum", -2**63) <= int(value) <= schema.get("maximum", 2**63):
-            return f"{place}: {value} out of range"
-    elif kind == "boolean" and value not in (True, False):
-        return f"{place}: not true or false"
-    elif kind == "string":
-        if not isinstance(value, str) or isinstance(value, Number):
-            return f"{place}: no string"
-        if len(value.encode()) > schema.get("x-maxBytes", 1 << 30) or "enum" in schema and value not in schema["enum"]:
-            return f"{place}: a string that it may not be"
-        if "pattern" in schema and not re.search(schema["pattern"].removesuffix("$") + r"\Z", value):
-            return f"{place}: a string of another form"
-    elif kind == "array":
-        if not isinstance(value, list) or len(value) > schema.get("maxItems", 1 << 40):
-            return f"{place}: no array, or too long"
-        return next(filter(None, (breaks(item, schema.get("items", {}), f"{place}/{at}") for at, item in enumerate(value))), None)
-    elif kind == "object":
-        if not isinstance(value, dict):
-            return f"{place}: no object"
-        properties, more = schema.get("properties", {}), schema.get("additionalProperties", {})
-        for name in schema.get("required", []):
-            if name not in value:
-                return f"{place}: {name} is missing"
-        for name, item in value.items():
-            if name not in properties and more is False:
-                return f"{place}: {name} is not described"
-            found = breaks(item, properties.get(name, more or {}), f"{place}/{name}")
-            if found:
-                return found
-    return None
+        self.seen[kind] = self.seen.get(kind, 0) + 1
+        return kind if kind in ("internalError", "outcomeUnknown") else None

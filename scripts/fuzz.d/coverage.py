@@ -20,22 +20,15 @@ FILES = [
 
 def main():
     files = json.loads(Path(sys.argv[1]).read_text())["data"][0]["files"]
+    rows = [(entry["filename"].partition("/Sources/")[2], entry["summary"]) for entry in files]
+    rows = [row for wanted in FILES for row in sorted(rows, key=lambda row: row[0]) if row[0].startswith(wanted)]
+    together = {kind: {part: sum(summary[kind][part] for _, summary in rows) for part in ("covered", "count")}
+                for kind in ("lines", "regions")}
     print(f"{'file':45} {'lines':>12} {'regions':>12}")
-    totals = {"lines": [0, 0], "regions": [0, 0]}
-    for wanted in FILES:
-        for entry in sorted(files, key=lambda entry: entry["filename"]):
-            name = entry["filename"].partition("/Sources/")[2]
-            if not name.startswith(wanted):
-                continue
-            shown = []
-            for kind, total in totals.items():
-                covered, count = entry["summary"][kind]["covered"], entry["summary"][kind]["count"]
-                total[0] += covered
-                total[1] += count
-                shown.append(f"{covered}/{count} {100 * covered // max(count, 1):>3}%")
-            print(f"{name:45} {shown[0]:>12} {shown[1]:>12}")
-    shown = [f"{covered}/{count} {100 * covered // max(count, 1):>3}%" for covered, count in totals.values()]
-    print(f"{'together':45} {shown[0]:>12} {shown[1]:>12}")
+    for name, summary in [*rows, ("together", together)]:
+        shares = [f"{one['covered']}/{one['count']} {100 * one['covered'] // max(one['count'], 1):>3}%"
+                  for one in (summary["lines"], summary["regions"])]
+        print(f"{name:45} {shares[0]:>12} {shares[1]:>12}")
 
 
 main()

@@ -7,18 +7,8 @@ import re
 import sys
 
 text = open(sys.argv[1], errors="replace").read()
-
-
-def stat(name):
-    found = re.search(rf"^stat::{name}:\s+(\d+)", text, re.MULTILINE)
-    return int(found.group(1)) if found else 0
-
-
+stats = {name: int(number) for name, number in re.findall(r"^stat::(\w+):\s+(\d+)", text, re.MULTILINE)}
 # The last line of progress: what is covered, and how many inputs it takes.
-progress = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", text)
-seeds = re.search(r"(\d+) files found in .*\n.*?(\d+) files found in", text)
-cover, features, corpus = progress[-1] if progress else ("0", "0", "0")
-print(
-    f"{stat('number_of_executed_units'):,} executions, {stat('average_exec_per_sec'):,}/s, "
-    f"{cover} edges, {features} features, {corpus} inputs, at most {stat('peak_rss_mb')} MB"
-)
+cover, features, corpus = [("0", "0", "0"), *re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", text)][-1]
+print(f"{stats.get('number_of_executed_units', 0):,} executions, {stats.get('average_exec_per_sec', 0):,}/s, "
+      f"{cover} edges, {features} features, {corpus} inputs, at most {stats.get('peak_rss_mb', 0)} MB")

@@ -6,72 +6,23 @@ TOOLS has the programs `reader` and `foundation`. Differences that are meant are
 finding, is shown, and makes the exit code 1.
 """
 
-import json
 import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+from wire import SURROGATE, Members, Raw, depth, forbidden, parse
+
 MAXIMUM_DEPTH = 128
-SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Refused(Exception):
-    """python3 reads it, RFC 8259 does not."""
-
-
-class Members(list):
-    """An object's members in order, repeated ones too."""
-
-
-class Number(str):
-    """A number as it is written."""
-
-
-def no_constant(word):
-    raise Refused(word)
 
 
 def python_reads(text):
-    """The value by RFC 8259, or None."""
+    """The value by RFC 8259 in a tuple, or None."""
     try:
-        return (json.loads(text.decode("utf-8"), object_pairs_hook=Members, parse_int=Number, parse_float=Number,
-                           parse_constant=no_constant),)
-    except (ValueError, Refused, RecursionError):
+        return (parse(text),)
+    except (ValueError, RecursionError):
         return None
-
-
-def depth(value):
-    """Levels of brackets; walked without recursion."""
-    deepest, open_ones = 0, [(value, 0)]
-    while open_ones:
-        item, level = open_ones.pop()
-        if isinstance(item, Members):
-            level += 1
-            open_ones += [(inner, level) for _, inner in item]
-        elif isinstance(item, list):
-            level += 1
-            open_ones += [(inner, level) for inner in item]
-        deepest = max(deepest, level)
-    return deepest
-
-
-def is_wire(value):
-    """No repeated name and no lone surrogate: RFC 7493."""
-    open_ones = [value]
-    while open_ones:
-        item = open_ones.pop()
-        if isinstance(item, Members):
-            names = [name for name, _ in item]
-            if len(set(names)) < len(names):
-                return "duplicateName"
-            open_ones += names + [inner for _, inner in item]
-        elif isinstance(item, list):
-            open_ones += item
-        elif isinstance(item, str) and SURROGATE.search(item):
-            return "loneSurrogate"
-    return None
 
 
 def render(value):
@@ -81,10 +32,10 @@ def render(value):
         return SURROGATE.sub("\ufffd", text).encode().hex()
 
     if isinstance(value, Members):
-        return "{" + "".join(f"{contents(name)}:{render(inner)}," for name, inner in value) + "}"
+        return "{" + "".join(f"{contents(name)}:{render(inner)}," for name, inner in value.pairs) + "}"
     if isinstance(value, list):
         return "[" + "".join(f"{render(inner)}," for inner in value) + "]"
-    if isinstance(value, Number):
+    if isinstance(value, Raw):
         return "#" + value
     if isinstance(value, str):
         return '"' + contents(value)
@@ -96,7 +47,7 @@ def ask(program, texts):
     return subprocess.run([program], input=frames, stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")[:-1]
 
 
-def why_foundation(text, value, ours):
+def why_foundation(text, value):
     """Why Foundation and RFC 8259 part ways, or None."""
     if text[:2] in (b"\xfe\xff", b"\xff\xfe") or text[:3] == b"\xef\xbb\xbf" or b"\0" in text[:4]:
         return "Foundation guesses UTF-16, UTF-32 and byte order marks"
@@ -106,7 +57,7 @@ def why_foundation(text, value, ours):
         except UnicodeDecodeError:
             return "Foundation lets invalid UTF-8 pass"
         return "Foundation lets a comma before a bracket pass" if re.search(rb",\s*[\]}]", text) else None
-    if re.search(r"\\u[dD][89a-fA-F]", text.decode()) and is_wire(value[0]):
+    if re.search(r"\\u[dD][89a-fA-F]", text.decode()) and forbidden(value[0]):
         return "Foundation refuses lone surrogates"
     if depth(value[0]) > 100:
         return "depth is limited differently"
@@ -143,13 +94,13 @@ def main():
         elif expected:
             if form != render(value[0]):
                 findings.append(f"another value: {form[:200]} for {text[:200]!r}")
-            reason = is_wire(value[0])
+            reason = forbidden(value[0])
             if (wire == "1") != (reason is None):
                 findings.append(f"wire: {wire} ({why}), python3: {reason}: {text[:200]!r}")
             elif reason:
                 meant[f"{why}: refused on the wire, python3 takes it"] += 1
         if (foundation == "1") != expected:
-            reason = why_foundation(text, value, loose)
+            reason = why_foundation(text, value)
             if reason:
                 meant[reason] += 1
             else:

@@ -31,6 +31,10 @@ def request(identifier, method, params):
 class Connection:
     """A blocking connection; `timeout` seconds without a byte raise TimeoutError."""
 
+    # How a request becomes a line, and a line a reply: `wire.Exact` keeps numbers as they are written.
+    request = staticmethod(request)
+    decode = staticmethod(json.loads)
+
     def __init__(self, path, timeout=30.0):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
@@ -87,11 +91,11 @@ class Connection:
         An id other than `expected`, where one is, raises AssertionError.
         """
         while True:
-            reply = json.loads(self.line())
+            reply = self.decode(self.line())
             if "method" in reply:
                 continue
             if expected is not None and reply["id"] != expected:
-                raise AssertionError(f"reply {reply['id']} came where {expected} was due")
+                raise AssertionError(f"{reply} came where the reply {expected} was due")
             return reply
 
     def result(self, expected=None):
@@ -102,12 +106,12 @@ class Connection:
 
     def ask(self, method, descriptors=(), **params):
         """The whole reply to one request, an error too."""
-        self.send(request(1, method, params), descriptors)
+        self.send(self.request(1, method, params), descriptors)
         return self.reply(1)
 
     def call(self, method, descriptors=(), **params):
         """The result of one request, or Refused."""
-        self.send(request(1, method, params), descriptors)
+        self.send(self.request(1, method, params), descriptors)
         return self.result(1)
 
     def pipeline(self, calls, window=100):
@@ -117,7 +121,7 @@ class Connection:
             # Half a window at a time: neither side waits for the other, and one write carries many requests.
             if sent < len(calls) and sent - answered <= window // 2:
                 part = calls[sent : answered + window]
-                self.send(b"".join(request(sent + at, method, params) for at, (method, params) in enumerate(part)))
+                self.send(b"".join(self.request(sent + at, method, params) for at, (method, params) in enumerate(part)))
                 sent += len(part)
             yield self.result(answered)
 

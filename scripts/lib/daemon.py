@@ -1,5 +1,6 @@
 """The daemon as a child process, on a directory of its own. `$KURAD` is the program."""
 
+import atexit
 import os
 import signal
 import subprocess
@@ -12,12 +13,19 @@ class StartFailed(Exception):
     """The daemon did not become ready."""
 
 
+def ending(code):
+    """An exit status in words."""
+    return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit {code}"
+
+
 class Daemon:
     """One data directory's daemon, started and stopped as often as is needed.
 
     `work` gets the socket, the log and the list of process ids; `data` may lie elsewhere. `options` are words of kurad's
     command line, `prefix` words before it (`faketime`), `environment` what it finds in its environment besides.
     """
+
+    connection = Connection
 
     def __init__(self, work, data=None, options=(), prefix=(), environment=None):
         self.work = work
@@ -29,6 +37,8 @@ class Daemon:
         self.prefix = list(prefix)
         self.environment = dict(environment or {})
         self.process = None
+        # Whatever ends the script leaves no daemon behind.
+        atexit.register(self.kill)
         # Seconds that each start took.
         self.starts = []
 
@@ -43,9 +53,9 @@ class Daemon:
         environment = {**os.environ, **self.environment, "KURA_FAULTS": faults}
         command = [*self.prefix, os.environ["KURAD"], "--data-dir", self.data, "--socket", self.socket, *self.options]
         with open(self.log, "ab") as log:
-            self.logged = log.tell()
             log.write(f"--- start {faults}\n".encode())
             log.flush()
+            self.logged = log.tell()
             # In a group of its own: Ctrl-C is for the script, which then stops it.
             self.process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
@@ -54,27 +64,33 @@ class Daemon:
         with open(os.path.join(self.work, "pids"), "a") as pids:
             pids.write(f"{self.pid}\n")
 
-    def start(self, faults="", timeout=30.0):
-        """Starts the process and waits until it answers a ping; returns itself."""
+    def settle(self, timeout=30.0):
+        """Waits until the process answers a ping, which gives None, or has ended, which gives its exit status."""
         begun = time.monotonic()
-        self.launch(faults)
-        while True:
-            if self.process.poll() is not None:
-                raise StartFailed(f"exit {self.process.returncode}: {self.last_words()}")
+        while self.process.poll() is None:
             if time.monotonic() - begun > timeout:
                 raise StartFailed(f"not ready in {timeout} s: {self.last_words()}")
             try:
                 with self.connect(timeout) as connection:
                     connection.call("storage.ping")
-                self.starts.append(time.monotonic() - begun)
-                return self
+                return None
             except Gone:
                 time.sleep(0.002)
             except TimeoutError as error:
                 raise StartFailed(f"no answer to ping in {timeout} s: {self.last_words()}") from error
+        return self.process.returncode
+
+    def start(self, faults="", timeout=30.0):
+        """Starts the process and waits until it answers a ping; returns itself."""
+        begun = time.monotonic()
+        self.launch(faults)
+        if self.settle(timeout) is not None:
+            raise StartFailed(f"{ending(self.process.returncode)}: {self.last_words()}")
+        self.starts.append(time.monotonic() - begun)
+        return self
 
     def connect(self, timeout=30.0):
-        return Connection(self.socket, timeout)
+        return self.connection(self.socket, timeout)
 
     def call(self, method, **params):
         """The result of one request, over a connection of its own."""
@@ -112,11 +128,14 @@ class Daemon:
         """How many descriptors it has open."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
-    def lines(self):
+    def words(self):
         """What it has logged since its last start."""
         with open(self.log, "rb") as log:
             log.seek(self.logged)
-            return log.read().decode(errors="replace").splitlines()
+            return log.read().decode(errors="replace")
+
+    def lines(self):
+        return self.words().splitlines()
 
     def last_words(self, count=4):
         with open(self.log, "rb") as log:

@@ -4,8 +4,9 @@ import os
 import socket
 import stat
 
-from starting import Spoilt
-from stranger import Found
+from contents import Found
+from spoilt import Spoilt
+from stranger import Daemon
 
 CANARY = b"nobody writes here"
 
@@ -75,7 +76,7 @@ DIRECTORIES = [file, link, fifo, listener, gone, forbidden, open_to_all]
 
 
 def kinds(run):
-    spoilt = Spoilt(run.room("kinds"))
+    spoilt = Spoilt(run.room("kinds"), Daemon)
     more = [foreign] if os.geteuid() == 0 else []
     cases = [(path, kind) for path in spoilt.paths() for kind in FILES + more]
     cases += [(path, kind) for path in spoilt.paths(is_file=False) for kind in DIRECTORIES + more]
@@ -109,7 +110,7 @@ def kinds(run):
 
 
 def headers(run):
-    spoilt = Spoilt(run.room("headers"))
+    spoilt = Spoilt(run.room("headers"), Daemon)
     paths = [path for path in spoilt.paths() if os.path.getsize(os.path.join(spoilt.origin, path))]
     cases = []
     for path in paths:

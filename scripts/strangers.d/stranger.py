@@ -1,4 +1,4 @@
-"""A daemon as a process, and a connection to it: for scripts/strangers and scripts/extremes alone; no fault is shared with the tests."""
+"""A daemon as a process, and a connection to it: for scripts/strangers alone; no fault is shared with other scripts."""
 
 import array
 import atexit
@@ -9,12 +9,10 @@ import socket
 import subprocess
 import time
 
+from contents import Found
+
 # How long a busy machine may take for what takes moments.
 PATIENCE = 60
-
-
-class Found(Exception):
-    """The daemon, or a program, did what it must not do."""
 
 
 class Ended(Found):
@@ -113,9 +111,13 @@ class Connection:
             raise Ended("the daemon hung up")
         return data
 
+    def ask(self, method, /, **params):
+        """The whole answer."""
+        return self.reply(self.send(method, params))
+
     def call(self, method, /, **params):
         """The result, or Refused."""
-        answer = self.reply(self.send(method, params))
+        answer = self.ask(method, **params)
         if "error" in answer:
             raise Refused(answer["error"])
         return answer["result"]
@@ -184,7 +186,7 @@ class Daemon:
             self.process = None
 
     def stop(self):
-        """SIGTERM: it must drain, and exit with 0."""
+        """SIGTERM: it must drain, and exit with 0, which is returned."""
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(PATIENCE)
@@ -193,6 +195,7 @@ class Daemon:
         self.process = None
         if code != 0:
             raise Ended(f"drains with {ending(code)}: {self.words()}")
+        return code
 
     def alive(self):
         if self.process.poll() is not None:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -54,9 +53,15 @@ def start(*command):
 
 
 def finish(process, timeout=120):
+    """What one of the commands.py that was started has said."""
     output, errors = process.communicate(timeout=timeout)
     if process.returncode != 0:
         raise Failed(f"{' '.join(process.args)}: exit {process.returncode}\n{output[-2000:]}{errors[-4000:]}")
+    return said(output)
+
+
+def said(output):
+    """The line of JSON of one of the commands.py."""
     return json.loads(output.strip().splitlines()[-1])
 
 
@@ -75,6 +80,3 @@ def wait_for(what, condition, seconds=60):
     raise Failed(f"not within {seconds} s: {what}")
 
 
-def stop(message):
-    print(f"test-docker: {message}", file=sys.stderr)
-    sys.exit(2)

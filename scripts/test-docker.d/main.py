@@ -10,7 +10,7 @@ import section_compose
 import section_image
 import section_package
 import section_systemd
-from engine import Failed, Tally, docker, run
+from engine import Failed, Tally, docker
 
 SECTIONS = {"image": section_image.test, "compose": section_compose.test, "package": section_package.test,
             "systemd": section_systemd.test}
@@ -39,7 +39,7 @@ def main():
                     traceback.print_exc()
                 tally.check(f"{name} to its end", False, failure)
         if os.environ.get("KURA_KEEP") != "1":
-            run("docker", "image", "rm", "-f", "kura:test", "kura-notes:test", "kura-client:test", "kura-systemd:test", check=False)
+            docker("image", "rm", "-f", "kura:test", "kura-notes:test", "kura-client:test", "kura-systemd:test", check=False)
     print(f"\n{tally.passed} passed, {len(tally.failed)} failed in {time.monotonic() - begun:.0f} s")
     for name in tally.failed:
         print(f"  failed: {name}")

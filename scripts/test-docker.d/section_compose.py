@@ -6,7 +6,7 @@ import re
 import signal
 import time
 
-from engine import docker, finish, inspect, run, start, wait_for
+from engine import docker, finish, inspect, run, said, start, wait_for
 
 PROJECT = "kura-test"
 APP = "/run/kura/app/kura.sock"
@@ -40,6 +40,15 @@ class Sidecar:
     def admin(self, *words):
         return json.loads(docker("exec", self.name, "kura", "--socket", ADMIN, *words, "--json"))
 
+    def notes(self):
+        """How many there are, all of the bash client."""
+        return sum(scope["count"] for scope in self.admin("docs", "scopes")["scopes"] if scope["collection"] == "notes")
+
+    @staticmethod
+    def seen():
+        """How many of them the watcher has told of."""
+        return docker("logs", f"{PROJECT}-watcher-1").count('"note ')
+
 
 def command(user, *arguments, volume="app"):
     return ("docker", "run", "--rm", "--network", "none", "--cap-drop", "ALL", "--user", user,
@@ -48,11 +57,12 @@ def command(user, *arguments, volume="app"):
 
 def client(*arguments, user="20001:10001", volume="app"):
     """A client in a container of its own."""
-    return json.loads(run(*command(user, *arguments, volume=volume)).stdout.strip().splitlines()[-1])
+    return said(run(*command(user, *arguments, volume=volume)).stdout)
 
 
 def kind(outcome):
-    return outcome.get("error", {}).get("data", {}).get("kind", str(outcome)[:200])
+    """The kind of an error, or why there was no connection."""
+    return outcome.get("gone") or outcome.get("error", {}).get("data", {}).get("kind", str(outcome)[:200])
 
 
 def most_memory(pid):
@@ -117,26 +127,24 @@ def exchanges(sidecar, tally):
     client("call", APP, "secrets.put", '{"service":"mail","account":"ada","secret":"s3cret"}')
     answer = client("call", APP, "secrets.get", '{"service":"mail","account":"ada"}')
     tally.check("a secret goes in and comes out", answer["result"].get("secret") == "s3cret")
-    count = lambda: sum(scope["count"] for scope in sidecar.admin("docs", "scopes")["scopes"] if scope["collection"] == "notes")
-    wait_for("notes", lambda: count() >= 3)
-    tally.check("the bash client writes", True, f"{count()} notes")
-    seen = lambda: docker("logs", f"{PROJECT}-watcher-1").count('"note ')
-    wait_for("the watcher to see them", lambda: seen() >= 2)
-    tally.check("the Swift client hears of it", True, f"{seen()} changes")
+    wait_for("notes", lambda: sidecar.notes() >= 3)
+    tally.check("the bash client writes", True, f"{sidecar.notes()} notes")
+    wait_for("the watcher to see them", lambda: sidecar.seen() >= 2)
+    tally.check("the Swift client hears of it", True, f"{sidecar.seen()} changes")
 
 
 def strangers(sidecar, tally):
-    outcome = client("call", APP, "secrets.slots")
-    tally.check("what the role app may not is refused", kind(outcome) == "forbidden", kind(outcome))
-    outcome = client("call", APP, "storage.backup", '{"name":"mine"}')
-    tally.check("a backup over the app's socket too", kind(outcome) == "forbidden", kind(outcome))
-    outcome = client("call", APP, "storage.ping", user="20002:20002")
-    tally.check("another group does not get in", outcome.get("gone") == "connect: Permission denied", outcome.get("gone"))
-    outcome = client("call", APP, "storage.ping", user="65534:10001")
-    tally.check("uid 65534 is nobody", kind(outcome) == "forbidden", kind(outcome))
+    for what, user, method, expected in (
+            ("what the role app may not is refused", "20001:10001", "secrets.slots", "forbidden"),
+            ("a backup over the app's socket too", "20001:10001", "storage.backup", "forbidden"),
+            ("another group does not get in", "20002:20002", "storage.ping", "Permission denied"),
+            ("uid 65534 is nobody", "65534:10001", "storage.ping", "forbidden")):
+        outcome = client("call", APP, method, *(['{"name":"mine"}'] if method == "storage.backup" else []), user=user)
+        tally.check(what, kind(outcome) == expected, kind(outcome))
     watcher = ("docker", "exec", "-e", "KURA_PEER_UID=20001", f"{PROJECT}-watcher-1", "kura", "--socket", APP, "ping")
     refused = run(*watcher, check=False)
-    tally.check("a client sends nothing to whom it does not expect", refused.returncode == 3 and "user 10001 listens" in refused.stderr,
+    tally.check("a client sends nothing to whom it does not expect",
+                refused.returncode == 3 and "user 10001 listens" in refused.stderr,
                 refused.stderr.strip().split("\n")[0])
     tally.check("and is served by whom compose.yml names", run(*watcher[:2], *watcher[4:], check=False).returncode == 0)
 
@@ -188,16 +196,15 @@ def killed(sidecar, tally):
         wait_for("the next one", lambda: sidecar.pid() not in (0, pid))
     told = finish(writing)
     wait_for("health", sidecar.is_healthy)
-    outcome = client("verify", APP, "kill", json.dumps(told))
-    tally.check("kill -9 loses nothing that was acknowledged", outcome["lost"] == 0 and outcome["twice"] == 0 and not told["errors"],
+    outcome = client("verify", APP, json.dumps(told))
+    tally.check("kill -9 loses nothing that was acknowledged",
+                outcome["lost"] == 0 and outcome["twice"] == 0 and not told["errors"],
                 f"{sidecar.restarts() - before} kills, {outcome['acknowledged']} transactions, {outcome['lost']} lost, "
                 f"{outcome['twice']} done twice")
     tally.check("and clients connect again", told["reconnections"] >= 3 and outcome["acknowledged"] > 100,
                 f"{told['reconnections']} reconnections")
-    notes = lambda: sum(scope["count"] for scope in sidecar.admin("docs", "scopes")["scopes"] if scope["collection"] == "notes")
-    seen = lambda: docker("logs", f"{PROJECT}-watcher-1").count('"note ')
-    notes_before, seen_before = notes(), seen()
-    wait_for("notes and watcher", lambda: notes() > notes_before + 1 and seen() > seen_before, 120)
+    notes, seen = sidecar.notes(), sidecar.seen()
+    wait_for("notes and watcher", lambda: sidecar.notes() > notes + 1 and sidecar.seen() > seen, 120)
     tally.check("the composed clients too", True)
 
 
@@ -209,7 +216,8 @@ def memory(sidecar, tally):
     tally.check("the memory limit holds under load",
                 counts["puts"] > 100 and not state["OOMKilled"] and sidecar.restarts() == before and state["Running"],
                 f"{counts['puts']} MiB put, {counts['reads'] * 8} replies of 8 MiB asked for; limit {LIMIT >> 20} MiB, "
-                f"resident at most {resident(pid) >> 20 if pid else '?'} MiB, group with file pages {most_memory(pid) >> 20 if pid else '?'} MiB")
+                f"resident at most {resident(pid) >> 20 if pid else '?'} MiB, group with file pages "
+                f"{most_memory(pid) >> 20 if pid else '?'} MiB")
     wait_for("health after it", sidecar.is_healthy)
 
 
@@ -224,6 +232,7 @@ def stopped(sidecar, tally):
     docker("start", sidecar.name)
     wait_for("health", sidecar.is_healthy)
     told = finish(writing)
-    outcome = client("verify", APP, "stop", json.dumps(told))
-    tally.check("and keeps what was acknowledged", outcome["lost"] == 0 and outcome["twice"] == 0 and outcome["acknowledged"] > 100,
+    outcome = client("verify", APP, json.dumps(told))
+    tally.check("and keeps what was acknowledged",
+                outcome["lost"] == 0 and outcome["twice"] == 0 and outcome["acknowledged"] > 100,
                 f"{outcome['acknowledged']} transactions")

@@ -23,7 +23,7 @@ def build(work, tally):
         tally.note(f"the stage `build` is stood in for by {source}")
     docker(*arguments, ".", timeout=3600)
     docker("build", "--network", "host", "-f", "docker/clients/Dockerfile", "-t", "kura-notes:test", ".")
-    docker("build", "--network", "host", "-t", "kura-client:test", "scripts/test-docker.d")
+    docker("build", "--network", "host", "-f", "scripts/test-docker.d/Dockerfile", "-t", "kura-client:test", "scripts")
 
 
 def test(work, tally):
@@ -34,7 +34,8 @@ def test(work, tally):
                 f"{size / 1e6:.1f} MB, of which debian:bookworm-slim {base / 1e6:.1f} MB and Kura {(size - base) / 1e6:.1f} MB")
     config = json.loads(inspect("kura:test", ".Config"))
     tally.check("a user of its own", config["User"] == "10001:10001", config["User"])
-    tally.check("no shell in what it starts", config["Entrypoint"] == ["/usr/bin/kurad"] and config["Healthcheck"]["Test"][0] == "CMD")
+    tally.check("no shell in what it starts",
+                config["Entrypoint"] == ["/usr/bin/kurad"] and config["Healthcheck"]["Test"][0] == "CMD")
     tally.check("labels", config["Labels"].get("org.opencontainers.image.title") == "kura",
                 config["Labels"].get("org.opencontainers.image.version"))
     tally.check("starts", docker("run", "--rm", "--network", "none", "kura:test", "--version").startswith("kurad "))
@@ -84,8 +85,8 @@ def as_a_pod(work, tally):
     name, volume = "kura-test-pod", "kura-test-pod"
     docker("volume", "create", volume)
     try:
-        docker("run", "--rm", "--user", "0:0", "--network", "none", "--entrypoint", "/bin/sh", "-v", f"{volume}:/mnt", "kura-client:test",
-               "-c", "chgrp 10001 /mnt && chmod 2777 /mnt")
+        docker("run", "--rm", "--user", "0:0", "--network", "none", "--entrypoint", "/bin/sh", "-v", f"{volume}:/mnt",
+               "kura-client:test", "-c", "chgrp 10001 /mnt && chmod 2777 /mnt")
         docker("run", "-d", "--name", name, "--network", "none", "--read-only", "--cap-drop", "ALL", "--user", "10001:10001",
                "--security-opt", "no-new-privileges", "-v", f"{volume}:/var/lib/kura:nocopy",
                "--tmpfs", "/run/kura/app:mode=2777,gid=10001", "--tmpfs", "/run/kura/admin:mode=2777,gid=10001",
@@ -97,8 +98,10 @@ def as_a_pod(work, tally):
         kura = ("exec", name, "kura", "--socket", "/run/kura/admin/socket/kura.sock")
         slots = json.loads(docker(*kura, "secrets", "slots", "--json"))
         tally.check("its key came from the mounted secret", [slot["kind"] for slot in slots["slots"]] == ["credential"])
-        modes = docker("exec", name, "stat", "-c", "%a %g", "/run/kura/app/socket", "/run/kura/app/socket/kura.sock", "/var/lib/kura/data")
-        tally.check("sockets and data have directories of their own", modes.split("\n")[1] == "660 10001", modes.replace("\n", "; "))
+        modes = docker("exec", name, "stat", "-c", "%a %g", "/run/kura/app/socket", "/run/kura/app/socket/kura.sock",
+                       "/var/lib/kura/data")
+        tally.check("sockets and data have directories of their own", modes.split("\n")[1] == "660 10001",
+                    modes.replace("\n", "; "))
     except Failed:
         print(run("docker", "logs", name, check=False).stderr[-2000:])
         raise

@@ -67,22 +67,27 @@ runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.s
 for _ in $(seq 100); do kura --socket /tmp/kura-test.sock ping -q 2>/dev/null && break; sleep 0.1; done
 kura() { command kura --socket /tmp/kura-test.sock "$@"; }
 """
+# The directory of its data, as the unit would make it.
+OWN = "install -d -o kura -g kura -m 700 /var/lib/kura; "
+PURGE_ALL = "echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura"
+INSTALL = "apt-get install -y -qq --no-install-recommends "
 END = "\nkill $(pgrep -x kurad); wait $pid || true"
 
 
 def installed(tally):
-    there("apt-get update -qq && apt-get install -y -qq --no-install-recommends /package/first.deb")
+    there("apt-get update -qq && " + INSTALL + "/package/first.deb")
     tally.check("apt install in a fresh container", there("command -v kurad kura") != "", there(
         "dpkg-query -W -f '${Package} ${Version} ${Status}' kura"))
     tally.check("a user of its own", there("id kura") != "", there("id kura"))
-    there("apt-get install -y -qq --no-install-recommends procps man-db bash-completion >/dev/null")
+    there(INSTALL + "procps man-db bash-completion >/dev/null")
     tally.check("man pages", "--without-secrets" in there("zcat /usr/share/man/man8/kurad.8.gz | sed 's/\\\\-/-/g'")
-                and there("for page in /usr/share/man/man[18]/kura*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done 2>&1 >/dev/null") == ""
+                and there("for page in /usr/share/man/man[18]/kura*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done "
+                          "2>&1 >/dev/null") == ""
                 and "docs find COLLECTION" in there("zcat /usr/share/man/man1/kura-docs.1.gz"),
                 there("ls /usr/share/man/man[18]/kura* | wc -l") + " pages")
     tally.check("completions", "kura" in there(
-        "source /usr/share/bash-completion/bash_completion; source /usr/share/bash-completion/completions/kura; complete -p kura"))
-    there("install -d -o kura -g kura -m 700 /var/lib/kura")
+        "cd /usr/share/bash-completion; source bash_completion; source completions/kura; complete -p kura"))
+    there(OWN)
     there(SERVE + "kura settings put app theme dark && echo s3cret | kura secrets put mail ada --secret" + END)
     there("echo '{\"logLevel\": \"debug\"}' >/etc/kura/kura.json")
     there("apt-get install -y -qq /package/next.deb")
@@ -95,51 +100,54 @@ def installed(tally):
     there("apt-get purge -y -qq kura")
     tally.check("purging keeps it when nobody answers",
                 there("test -d /var/lib/kura/data && ! test -e /etc/kura && echo kept") == "kept")
-    there("apt-get install -y -qq --no-install-recommends /package/first.deb")
+    there(INSTALL + "/package/first.deb")
     kept = there(SERVE + "kura settings get app theme" + END)
     tally.check("installed again, it goes on with it", "dark" in kept)
-    there("echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura")
+    there(PURGE_ALL)
     tally.check("purging removes it when told to", there("test -e /var/lib/kura || echo gone") == "gone")
 
 
 def formats(tally):
     """Data of earlier releases, and of a later one, under the package's daemon."""
-    there("apt-get install -y -qq --no-install-recommends /package/first.deb")
+    there(INSTALL + "/package/first.deb")
     for path in sorted(glob.glob(os.path.join(ROOT, "Tests/Fixtures/*.tar.gz"))):
         name = os.path.basename(path)
-        there(f"rm -rf /var/lib/kura && install -d -o kura -g kura -m 700 /var/lib/kura && tar -xzf /fixtures/{name} -C /var/lib/kura"
-              " && chown -R kura:kura /var/lib/kura")
+        there(f"rm -rf /var/lib/kura; {OWN} tar -xzf /fixtures/{name} -C /var/lib/kura; chown -R kura:kura /var/lib/kura")
         kept = there(SERVE + "kura settings get app theme; kura docs get fresh f --json; kura doctor --json || true" + END)
         tally.check(f"data of {name.removesuffix('.tar.gz')}", "light" in kept and '"two"' in kept)
-    before = there("cd /var/lib/kura && printf '\\0\\0\\0\\11' | dd of=data/durable/kura.sqlite bs=1 seek=60 conv=notrunc status=none;"
+    before = there("cd /var/lib/kura;"
+                   " printf '\\0\\0\\0\\11' | dd of=data/durable/kura.sqlite bs=1 seek=60 conv=notrunc status=none;"
                    # The second place that has the number.
                    " echo '{\"format\":1,\"from\":9,\"to\":9,\"check\":-655380}' >data/durable/layout;"
                    " find data -type f | sort | xargs sha256sum")
-    outcome = there("timeout 30 runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.sock 2>&1 || echo status $?")
+    outcome = there("timeout 30 runuser -u kura -- kurad --data-dir /var/lib/kura/data --socket /tmp/kura-test.sock 2>&1 "
+                    "|| echo status $?")
     tally.check("data of a newer release is refused with its version, exit status 2",
                 "kura.sqlite has layout 9" in outcome and outcome.endswith("status 2"), outcome.splitlines()[0][:200])
     tally.check("and not a byte of it is changed",
                 there("cd /var/lib/kura && find data -type f | sort | xargs sha256sum") == before)
-    there("echo 'kura kura/remove-data boolean true' | debconf-set-selections && apt-get purge -y -qq kura")
+    there(PURGE_ALL)
 
 
 def client_of_python(tally):
-    there("apt-get install -y -qq --no-install-recommends /package/first.deb python3-venv >/dev/null")
-    there("install -d -o kura -g kura -m 700 /var/lib/kura; python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index /package/*.whl")
+    there(INSTALL + "/package/first.deb python3-venv >/dev/null")
+    there(OWN + "python3 -m venv /tmp/venv && /tmp/venv/bin/pip install -q --no-index /package/*.whl")
     said = there(SERVE + """/tmp/venv/bin/python - <<'CODE'
 import kura
 client = kura.connect("/tmp/kura-test.sock")
 client.settings["app"]["theme"] = "dark"
 print(client.settings["app"]["theme"], client.session.hello()["protocol"])
 CODE""" + END)
-    tally.check("the wheel, installed by pip without a network, speaks with the daemon", said.splitlines()[-1] == "dark 1", said[-100:])
+    tally.check("the wheel, installed by pip without a network, speaks with the daemon", said.splitlines()[-1] == "dark 1",
+                said[-100:])
     there("apt-get purge -y -qq kura")
 
 
 def looked_at(tally):
-    there("apt-get install -y -qq --no-install-recommends lintian >/dev/null")
+    there(INSTALL + "lintian >/dev/null")
     text = there("lintian --allow-root --tag-display-limit 0 --fail-on none /package/first.deb 2>&1", check=False)
     errors = [line for line in text.splitlines() if line.startswith("E:")]
-    tally.check("lintian without errors", not errors, f"{sum(line.startswith('W:') for line in text.splitlines())} warnings")
+    warnings = sum(line.startswith("W:") for line in text.splitlines())
+    tally.check("lintian without errors", not errors, f"{warnings} warnings")
     for line in text.splitlines():
         tally.note(line)

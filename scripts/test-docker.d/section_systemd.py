@@ -3,23 +3,15 @@
 import json
 import os
 import re
-import shutil
 import time
 
 import section_package
-from engine import HERE, docker, finish, run, start, wait_for
+from engine import docker, finish, run, said, start, wait_for
 
 HOST = "kura-test-systemd"
 SOCKET = "/run/kura/kura.sock"
 RESTARTS = 20
 CLIENTS = 1000
-
-
-def build(work):
-    context = os.path.join(work, "systemd")
-    os.makedirs(context)
-    shutil.copy(os.path.join(HERE, "client.py"), context)
-    docker("build", "--network", "host", "-f", os.path.join(HERE, "systemd.Dockerfile"), "-t", "kura-systemd:test", context)
 
 
 def there(*words, user=None, check=True):
@@ -29,7 +21,20 @@ def there(*words, user=None, check=True):
 
 
 def client(*arguments, user=None):
-    return json.loads(there("python3", "/client.py", *arguments, user=user).stdout.strip().splitlines()[-1])
+    return said(there("python3", "/commands.py", *arguments, user=user).stdout)
+
+
+def begin(*arguments):
+    """A client that goes on beside the tests."""
+    return start("docker", "exec", HOST, "python3", "/commands.py", *arguments)
+
+
+def install(package):
+    there("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", f"/package/{package}")
+
+
+def journal():
+    return there("journalctl", "-u", "kura.service", "--no-pager", "-o", "cat").stdout
 
 
 def show(name, unit="kura.service"):
@@ -42,7 +47,7 @@ def is_active(unit):
 
 def test(work, tally):
     tally.section("systemd")
-    build(work)
+    docker("build", "--network", "host", "-f", "scripts/test-docker.d/systemd.Dockerfile", "-t", "kura-systemd:test", "scripts")
     package = section_package.build(work)
     # A control group file system of its own kind, which systemd mounts for itself, whatever the machine has.
     docker("run", "-d", "--name", HOST, "--privileged", "--network", "none", "--cgroupns", "private",
@@ -53,19 +58,11 @@ def test(work, tally):
             "systemctl", "is-system-running", check=False).stdout.strip() in ("running", "degraded"))
         version = there("systemctl", "--version").stdout.split("\n")[0]
         tally.check("process 1", there("cat", "/proc/1/comm").stdout.strip() == "systemd", version)
-        there("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "/package/first.deb")
+        install("first.deb")
         there("usermod", "-aG", "kura", "bob")
-        statically(tally)
-        activation(tally)
-        confinement(tally)
-        access(tally)
-        restarts(tally)
-        upgrade(tally)
-        reload(tally)
-        watchdog(tally)
-        killed(tally)
-        of_a_user(tally)
-        socket_activate(tally)
+        for part in (statically, activation, confinement, access, restarts, upgrade, reload, watchdog, killed, of_a_user,
+                     socket_activate):
+            part(tally)
     except Exception:
         print(there("journalctl", "-u", "kura.service", "-u", "kura.socket", "-n", "40", "--no-pager", check=False).stdout)
         raise
@@ -89,8 +86,8 @@ def activation(tally):
     tally.check("before the first client there is a socket and no daemon",
                 is_active("kura.socket") == "active" and is_active("kura.service") == "inactive")
     answer = client("call", SOCKET, "session.hello")
-    tally.check("the first client starts the daemon", is_active("kura.service") == "active" and answer["result"]["role"] == "admin",
-                show("StatusText"))
+    tally.check("the first client starts the daemon",
+                is_active("kura.service") == "active" and answer["result"]["role"] == "admin", show("StatusText"))
     slots = client("call", SOCKET, "secrets.slots")["result"]["slots"]
     tally.check("the key came from LoadCredentialEncrypted", [slot["kind"] for slot in slots] == ["credential"])
     client("call", SOCKET, "secrets.put", '{"service":"mail","account":"ada","secret":"s3cret"}')
@@ -119,18 +116,19 @@ def confinement(tally):
                      check=False).stdout.split()
     tally.check("its file system is read-only but for its own places", not set(writable) - {"/var/tmp"}, " ".join(writable))
     classes = there("sh", "-c", f"for t in /proc/{pid}/task/*; do awk '{{print $41}}' $t/stat; done").stdout.split()
-    tally.check("threads behind the loop have their low priority", len(set(classes)) > 1, f"scheduling policies {sorted(set(classes))}")
+    tally.check("threads behind the loop have their low priority", len(set(classes)) > 1,
+                f"scheduling policies {sorted(set(classes))}")
 
 
 def access(tally):
     outcome = client("call", SOCKET, "storage.ping", user="bob")
     tally.check("a member of the group kura gets in", "result" in outcome)
     outcome = client("call", SOCKET, "storage.ping", user="mallory")
-    tally.check("another user does not", outcome.get("gone") == "connect: Permission denied", outcome.get("gone"))
+    tally.check("another user does not", outcome.get("gone") == "Permission denied", outcome.get("gone"))
 
 
 def restarts(tally):
-    herd = start("docker", "exec", HOST, "python3", "/client.py", "herd", SOCKET, str(CLIENTS), "/tmp/stop")
+    herd = begin("herd", SOCKET, str(CLIENTS), "/tmp/stop")
     time.sleep(3)
     pids = {show("MainPID")}
     longest = 0.0
@@ -145,31 +143,31 @@ def restarts(tally):
     met = finish(herd)
     tally.check(f"{CLIENTS} clients during {RESTARTS} restarts: none refused",
                 met["refused"] == 0 and met["errors"] == 0 and len(pids) == RESTARTS + 1,
-                f"{met['served']} requests served, {met['refused']} refused, {met['errors']} errors, {len(pids)} daemons; a restart "
-                f"took {longest:.2f} s at most, a client waited {met['longestMilliseconds']} ms at most")
+                f"{met['served']} requests served, {met['refused']} refused, {met['errors']} errors, {len(pids)} daemons; "
+                f"a restart took {longest:.2f} s at most, a client waited {met['longestMilliseconds']} ms at most")
     tally.check("each request was done once", met["lostOrTwice"] == 0 and met["served"] > CLIENTS,
-                f"{met['closedWhileIdle']} open connections were closed between two requests, {met['cutOff']} new ones before their "
-                f"request had come, {met['shuttingDown']} requests told shuttingDown: sent again under the same request key")
+                f"{met['closedWhileIdle']} open connections were closed between two requests, {met['cutOff']} new ones before "
+                f"their request had come, {met['shuttingDown']} requests told shuttingDown: sent again under the same request key")
 
 
 def upgrade(tally):
     there("rm", "/tmp/stop")
     pid = show("MainPID")
-    herd = start("docker", "exec", HOST, "python3", "/client.py", "herd", SOCKET, "100", "/tmp/stop", "upgrade")
+    herd = begin("herd", SOCKET, "100", "/tmp/stop", "upgrade")
     time.sleep(1)
-    there("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq", "/package/next.deb")
+    install("next.deb")
     time.sleep(1)
     there("touch", "/tmp/stop")
     met = finish(herd)
-    tally.check("an upgrade of the package refuses nobody", met["refused"] == 0 and met["lostOrTwice"] == 0 and show("MainPID") != pid,
+    tally.check("an upgrade of the package refuses nobody",
+                met["refused"] == 0 and met["lostOrTwice"] == 0 and show("MainPID") != pid,
                 f"{met['served']} requests of 100 clients meanwhile, another daemon")
 
 
 def reload(tally):
     pid = show("MainPID")
     there("systemctl", "reload", "kura.service")
-    log = lambda: there("journalctl", "-u", "kura.service", "--no-pager", "-o", "cat").stdout
-    wait_for("the configuration to be read again", lambda: "configuration" in log())
+    wait_for("the configuration to be read again", lambda: "configuration" in journal())
     tally.check("systemctl reload", is_active("kura.service") == "active" and show("MainPID") == pid)
 
 
@@ -188,8 +186,7 @@ def watchdog(tally):
         # It was let in by the one that hung.
         answer = client("call", SOCKET, "settings.get", '{"domain":"w","key":"k"}')
     took = time.monotonic() - begun
-    log = there("journalctl", "-u", "kura.service", "--no-pager", "-o", "cat").stdout
-    line = next((line for line in log.splitlines() if "Watchdog timeout" in line), "")
+    line = next((line for line in journal().splitlines() if "Watchdog timeout" in line), "")
     tally.check("the watchdog trips on a stopped loop", show("MainPID") != pid and show("NRestarts") == "1" and line != "",
                 f"{show('NRestarts')} restarts, {line}")
     tally.check("the client that came meanwhile is answered by the next daemon", answer.get("result", {}).get("rev") == rev,
@@ -199,15 +196,16 @@ def watchdog(tally):
 
 def killed(tally):
     before = int(show("NRestarts"))
-    writing = start("docker", "exec", HOST, "python3", "/client.py", "write", SOCKET, "kill", "6", "4")
+    writing = begin("write", SOCKET, "kill", "6", "4")
     for _ in range(2):
         time.sleep(2)
         there("systemctl", "kill", "-s", "KILL", "kura.service")
     told = finish(writing)
-    outcome = client("verify", SOCKET, "kill", json.dumps(told))
+    outcome = client("verify", SOCKET, json.dumps(told))
     # A client would start it as well: this is the unit's own restart.
     restarted = int(show("NRestarts")) - before
-    tally.check("kill -9, and it is back by itself", restarted == 2 and outcome["lost"] == 0 and outcome["twice"] == 0 and outcome["acknowledged"] > 100,
+    tally.check("kill -9, and it is back by itself",
+                restarted == 2 and outcome["lost"] == 0 and outcome["twice"] == 0 and outcome["acknowledged"] > 100,
                 f"{restarted} restarts, {outcome['acknowledged']} transactions, {outcome['lost']} lost")
     there("systemctl", "stop", "kura.service")
     answer = client("call", SOCKET, "secrets.get", '{"service":"mail","account":"ada"}')
@@ -224,9 +222,10 @@ def of_a_user(tally):
     answer = client("call", path, "settings.increment", '{"domain":"a","key":"b"}', user="alice")
     wait_for("the user's daemon", lambda: control("is-active", "kura.service", check=False) == "active")
     data = there("stat", "-c", "%U %a", "/home/alice/.local/state/kura", check=False).stdout.strip()
-    tally.check("a desktop user's own daemon", "result" in answer and data == "alice 700", control("show", "--value", "-p", "StatusText", "kura.service"))
+    tally.check("a desktop user's own daemon", "result" in answer and data == "alice 700",
+                control("show", "--value", "-p", "StatusText", "kura.service"))
     outcome = client("call", path, "storage.ping", user="bob")
-    tally.check("which is nobody else's", outcome.get("gone") == "connect: Permission denied", outcome.get("gone"))
+    tally.check("which is nobody else's", outcome.get("gone") == "Permission denied", outcome.get("gone"))
 
 
 def socket_activate(tally):

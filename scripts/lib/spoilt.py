@@ -6,16 +6,18 @@ import stat
 from collections import Counter
 
 import contents
-from stranger import Daemon, Ended, Found, ending
+from contents import Found
+from daemon import ending
 
 
 class Spoilt:
-    """A directory with something of everything, copied for each start."""
+    """A directory with something of everything, copied for each start; `daemon` is the class of what starts on it."""
 
-    def __init__(self, work, options=()):
+    def __init__(self, work, daemon, options=()):
         self.work = work
+        self.daemon = daemon
         self.options = options
-        origin = Daemon(work, "origin")
+        origin = daemon(work, os.path.join(work, "origin"))
         self.before = contents.fill(origin)
         self.origin = origin.data
         self.serial = 0
@@ -32,7 +34,7 @@ class Spoilt:
     def start(self, spoil, limit=60):
         """What comes of a start once `spoil(path of a copy)` has been there: whole, told, refused. Raises Found."""
         self.serial += 1
-        daemon = Daemon(self.work, f"copy{self.serial}", self.options)
+        daemon = self.daemon(self.work, os.path.join(self.work, f"copy{self.serial}"), self.options)
         daemon.log = os.path.join(self.work, "log-of-copies")
         copy(self.origin, daemon.data)
         try:
@@ -55,14 +57,14 @@ class Spoilt:
                 break
         if code is not None:
             if code not in (1, 2) or not words.strip():
-                raise Ended(f"the start ends with {ending(code)}: {words}")
+                raise Found(f"the start ends with {ending(code)}: {words}")
             return f"refused ({code})"
         with daemon.connect() as connection:
             after = contents.durable(connection)
-        daemon.alive()
         words = daemon.words()
-        daemon.stop()
-        missing = [place for place, value in self.before.items() if contents.fixed(after.get(place)) != contents.fixed(value)]
+        if daemon.process.poll() is not None or daemon.stop() != 0:
+            raise Found(f"it does not go on until it is stopped, or drains with an error: {words[-800:]}")
+        missing = contents.differing(self.before, after, self.before)
         if not missing:
             return "whole"
         if not any(f'"level":"{level}"' in words for level in ("warning", "error")):

@@ -1,9 +1,14 @@
-"""What a daemon holds, read back whole; and a directory that has something of everything."""
+"""What a daemon holds, read back whole; and a directory that has something of everything.
+
+For any connection with `call` and `ask`: `scripts/strangers` has one of its own.
+"""
 
 import json
 import time
 
-from stranger import Refused
+
+class Found(Exception):
+    """The daemon, or a program, did what it must not do."""
 
 
 def pages(connection, method, member, **params):
@@ -18,17 +23,15 @@ def pages(connection, method, member, **params):
         params["cursor"] = result["cursor"]
 
 
-def told(call, *arguments, **named):
+def told(connection, method, **params):
     """A result, or the kind of the refusal."""
-    try:
-        return call(*arguments, **named)
-    except Refused as error:
-        return f"refused: {error.kind}"
+    reply = connection.ask(method, **params)
+    return reply["result"] if "result" in reply else f"refused: {reply['error']['data']['kind']}"
 
 
 # What depends on the moment, or is done behind the replies.
-FLEETING = {"state", "done", "total", "entries", "bytes", "conflict", "migration", "search", "ageMs", "rewrapping", "tombstones", "head",
-            "attachmentBytes"}
+FLEETING = {"state", "done", "total", "entries", "bytes", "conflict", "migration", "search", "ageMs", "rewrapping", "tombstones",
+            "head", "attachmentBytes"}
 
 
 def lasting(value):
@@ -49,17 +52,18 @@ def durable(connection):
         for one in pages(connection, "documents.list", "documents", collection=collection):
             found["documents", collection, one["id"]] = one
         found["documents.describe", collection] = described(connection, collection)
-        found["attachment", collection] = told(connection.call, "documents.attachment", collection=collection, id="7", name="front.png")
-    scopes = told(connection.call, "secrets.scopes")
+        found["attachment", collection] = told(
+            connection, "documents.attachment", collection=collection, id="7", name="front.png")
+    scopes = told(connection, "secrets.scopes")
     found["secrets"] = scopes if isinstance(scopes, str) else scopes["scopes"]
     if not isinstance(scopes, str):
         for scope in scopes["scopes"]:
             service = scope["service"]
-            found["secrets.describe", service] = lasting(told(connection.call, "secrets.describe", service=service))
+            found["secrets.describe", service] = lasting(told(connection, "secrets.describe", service=service))
             for one in pages(connection, "secrets.list", "items", service=service):
                 name = {part: one[part] for part in ("service", "account", "accessGroup") if part in one}
                 found["secret", service, json.dumps(name)] = (
-                    one, told(connection.call, "secrets.get", **name), told(connection.call, "secrets.versions", **name))
+                    one, told(connection, "secrets.get", **name), told(connection, "secrets.versions", **name))
     return found
 
 
@@ -93,6 +97,11 @@ def fixed(value):
     return json.dumps(value, sort_keys=True)
 
 
+def differing(before, after, places):
+    """Those of the places at which two readings are not the same."""
+    return [place for place in places if fixed(before.get(place)) != fixed(after.get(place))]
+
+
 KEPT = [
     ("settings.putMany", {"domain": "app", "values": {"theme": "dark", "size": 12, "list": [1, 2.50, None]}}),
     ("settings.register", {"domain": "app", "defaults": {"font": "serif"}}),
@@ -123,7 +132,8 @@ def fill(daemon):
     daemon.start()
     with daemon.connect() as connection:
         for at in range(10):
-            connection.call("documents.put", collection="notes", id=f"{at}", value={"mail": f"n{at}@example.org", "text": f"note {at}", "rank": at})
+            value = {"mail": f"n{at}@example.org", "text": f"note {at}", "rank": at}
+            connection.call("documents.put", collection="notes", id=f"{at}", value=value)
         for method, params in KEPT:
             connection.call(method, **params)
     daemon.stop()
