@@ -62,3 +62,10 @@ program() {
     }
     export "$1=$path"
 }
+
+# Sets and exports KURAD to a daemon that is built, release or debug, unless it is set; ends unless it is there.
+any_kurad() {
+    [[ ${KURAD:-} || ! -x $root/.build/release/kurad ]] || KURAD=$root/.build/release/kurad
+    program KURAD debug kurad
+    KURAD=$(realpath "$KURAD")
+}
