@@ -7,7 +7,7 @@ bound (`copying:`, `copyingUTF8:`).
 
 import re
 
-from tree import code, judged_wrong
+from tree import by_file
 
 BEGIN = re.compile(r"\.withBytes\s*\{")
 BIND = re.compile(r"\.bind\([^\n]*\b(?:bytes|utf8): ")
@@ -27,17 +27,11 @@ def faults(name, text):
             yield f"{name}:{line}: bytes are bound where they are lent, and used behind that: bind a copy, or run it there"
 
 
-def check(tree):
-    found = [fault for name in tree.names(r"Sources/.*\.swift") for fault in faults(name, code(tree.text(name)))]
-    return found, "what is bound lives until its statement has run"
-
-
-def self_test(_):
-    return judged_wrong(
-        faults,
-        wrong=[
-            "try key.withBytes { (key) throws(E) in try insert.bind(1, bytes: key) }\ntry insert.run()",
-            "a.withBytes { (a) in\n b.withBytes { (b) in\n try s.bind(2, utf8: b)\n }\n }\n s.step()"],
-        right=[
-            "try key.withBytes { (key) throws(E) in\n try insert.bind(1, bytes: key)\n try insert.run()\n}",
-            "try insert.bind(1, copying: key)", "key.withBytes { hash.update($0) }"])
+check, self_test = by_file(
+    faults, r"Sources/.*\.swift", "what is bound lives until its statement has run",
+    wrong=[
+        "try key.withBytes { (key) throws(E) in try insert.bind(1, bytes: key) }\ntry insert.run()",
+        "a.withBytes { (a) in\n b.withBytes { (b) in\n try s.bind(2, utf8: b)\n }\n }\n s.step()"],
+    right=[
+        "try key.withBytes { (key) throws(E) in\n try insert.bind(1, bytes: key)\n try insert.run()\n}",
+        "try insert.bind(1, copying: key)", "key.withBytes { hash.update($0) }"])

@@ -6,7 +6,7 @@ A backup's manifest once set the terminal's title, and a hostile daemon moved it
 
 import re
 
-from tree import code, judged_wrong
+from tree import by_file
 
 # Swift's and C's own ways to print, and a write to one of the two descriptors.
 PRINT = re.compile(
@@ -31,18 +31,11 @@ def faults(name, text):
                 yield f"{name}:{number}: prints by itself: use Console or ProgramOutput"
 
 
-def check(tree):
-    names = [name for name in tree.names(LOOKED_AT) if name not in ALLOWED]
-    found = [fault for name in names for fault in faults(name, code(tree.text(name)))]
-    return found, "everything is printed by Console and ProgramOutput"
-
-
-def self_test(_):
-    return judged_wrong(
-        faults,
-        wrong=[
-            "print(text)", "fputs(text, stderr)", "_ = write(STDOUT_FILENO, a, n)", "Glibc.write(2, a, n)",
-            "FileHandle.standardError.write(data)", "send(bytes, to: STDERR_FILENO)", "debugPrint(value)"],
-        right=[
-            "console.print(text)", "func print(_ text: String)", "// print(text)", '"print(text)"', "footprint(size)",
-            "ProgramOutput.print(a, to: STDERR_FILENO)", "write(descriptor, a, n)"])
+check, self_test = by_file(
+    faults, LOOKED_AT, "everything is printed by Console and ProgramOutput",
+    wrong=[
+        "print(text)", "fputs(text, stderr)", "_ = write(STDOUT_FILENO, a, n)", "Glibc.write(2, a, n)",
+        "FileHandle.standardError.write(data)", "send(bytes, to: STDERR_FILENO)", "debugPrint(value)"],
+    right=[
+        "console.print(text)", "func print(_ text: String)", "// print(text)", '"print(text)"', "footprint(size)",
+        "ProgramOutput.print(a, to: STDERR_FILENO)", "write(descriptor, a, n)"], allowed=ALLOWED)

@@ -6,7 +6,7 @@ A date in the year 9999 was once multiplied to nanoseconds, and ended the daemon
 
 import re
 
-from tree import code, judged_wrong
+from tree import by_file
 
 # A variable times a million or a billion, either way round, and seconds or a moment times a thousand.
 PRODUCT = re.compile(
@@ -36,19 +36,12 @@ def faults(name, text):
             yield f"{name}:{number}: a product that can trap: use {INSTEAD}"
 
 
-def check(tree):
-    names = [name for name in tree.names(LOOKED_AT) if name not in ALLOWED]
-    found = [fault for name in names for fault in faults(name, code(tree.text(name)))]
-    return found, "no products or clocks outside of their place"
-
-
-def self_test(_):
-    return judged_wrong(
-        faults,
-        wrong=[
-            "let a = UInt64(at - now) * 1_000_000", "let a = seconds * 1000", "let a = 1_000_000_000 * seconds",
-            "let a = list[0] * 1_000_000_000", "clock_gettime(CLOCK_REALTIME, &time)", "let a = b! * 1_000_000 + 5 * 1_000",
-            "let a = Int64(ttl) * 1000"],
-        right=[
-            "let a = 5 * 1_000_000", "let a: UInt64 = 600_000_000_000", "// seconds * 1000", 'print("a * 1000")',
-            "let a = b / 1_000_000", "let a = count * 1000"])
+check, self_test = by_file(
+    faults, LOOKED_AT, "no products or clocks outside of their place",
+    wrong=[
+        "let a = UInt64(at - now) * 1_000_000", "let a = seconds * 1000", "let a = 1_000_000_000 * seconds",
+        "let a = list[0] * 1_000_000_000", "clock_gettime(CLOCK_REALTIME, &time)", "let a = b! * 1_000_000 + 5 * 1_000",
+        "let a = Int64(ttl) * 1000"],
+    right=[
+        "let a = 5 * 1_000_000", "let a: UInt64 = 600_000_000_000", "// seconds * 1000", 'print("a * 1000")',
+        "let a = b / 1_000_000", "let a = count * 1000"], allowed=ALLOWED)

@@ -89,8 +89,16 @@ def passed_over(check, tree, mistakes):
     return missed
 
 
-def judged_wrong(faults, wrong, right):
-    """The pieces of code that `faults(name, code)` judges wrong, and how many there are."""
-    missed = [text for text in wrong if not list(faults("piece", code(text)))]
-    missed += [text for text in right if list(faults("piece", code(text)))]
-    return [f"judged wrong: {text}" for text in missed], len(wrong) + len(right)
+def by_file(faults, looked_at, words, wrong, right, allowed=()):
+    """The two functions of a check that judges each file by itself, with `faults(name, code)`; `wrong` and `right` are pieces."""
+
+    def check(tree):
+        names = [name for name in tree.names(looked_at) if name not in allowed]
+        return [fault for name in names for fault in faults(name, code(tree.text(name)))], words
+
+    def self_test(_):
+        missed = [text for text in wrong if not list(faults("piece", code(text)))]
+        missed += [text for text in right if list(faults("piece", code(text)))]
+        return [f"judged wrong: {text}" for text in missed], len(wrong) + len(right)
+
+    return check, self_test

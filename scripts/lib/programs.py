@@ -31,4 +31,5 @@ def built(name, variable):
     for path in [Path(os.environ[variable])] if os.environ.get(variable) else places:
         if os.access(path, os.X_OK):
             return path.resolve()
-    sys.exit(f"{os.path.basename(sys.argv[0])}: no {name} is built; build it with: swift build --product {name}")
+    print(f"{os.path.basename(sys.argv[0])}: no {name} is built; build it with: swift build --product {name}", file=sys.stderr)
+    sys.exit(2)
