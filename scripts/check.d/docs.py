@@ -1,4 +1,4 @@
-"""Checks that what `scripts/docs` generates in proto-docs and clients/python is fresh, and README.md's session the recorded one."""
+"""Checks that what `scripts/docs` generates in proto-docs and clients/python is fresh, and README.md's session as recorded."""
 
 import functools
 import os

@@ -18,4 +18,5 @@ def check(tree):
 
 
 def self_test(tree):
-    return passed_over(check, tree, [("Sources/kurad/Answer.swift", "", "let   answer = 42\n", "Sources/kurad/Answer.swift:2")]), 1
+    mistake = ("Sources/kurad/Answer.swift", "", "let   answer = 42\n", "Sources/kurad/Answer.swift:2")
+    return passed_over(check, tree, [mistake]), 1

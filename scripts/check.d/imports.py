@@ -19,10 +19,10 @@ PRODUCT = "KuraClient"
 LIBRARIES = {"Glibc": "canImport(Glibc)", "Musl": "canImport(Musl)", "Darwin": "canImport(Darwin)"}
 LINUX = re.compile(
     r"\b(?:epoll_\w+|EPOLL\w+|accept4|pipe2|dup3|SOCK_CLOEXEC|SOCK_NONBLOCK|MSG_NOSIGNAL|MSG_CMSG_CLOEXEC|SO_PEERCRED"
-    r"|SO_PEERGROUPS|SO_DOMAIN|memfd_create|MFD_\w+|eventfd\w*|EFD_\w+|signalfd\w*|SFD_\w+|timerfd_\w+|inotify_\w+|gettid|O_TMPFILE"
-    r"|O_PATH|openat2|getrandom|prctl|PR_\w+|explicit_bzero|mremap|MREMAP_\w+|ppoll|sendmmsg|recvmmsg|splice|fallocate"
-    r"|sync_file_range|fdatasync|malloc_trim|mallopt|M_MMAP_THRESHOLD|SCHED_BATCH|SCHED_IDLE|CLOCK_BOOTTIME|CLOCK_MONOTONIC_COARSE"
-    r"|F_ADD_SEALS|F_SETPIPE_SZ|F_GETPIPE_SZ|program_invocation_name|secure_getenv|linux/\w+|malloc\.h"
+    r"|SO_PEERGROUPS|SO_DOMAIN|memfd_create|MFD_\w+|eventfd\w*|EFD_\w+|signalfd\w*|SFD_\w+|timerfd_\w+|inotify_\w+|gettid"
+    r"|O_TMPFILE|O_PATH|openat2|getrandom|prctl|PR_\w+|explicit_bzero|mremap|MREMAP_\w+|ppoll|sendmmsg|recvmmsg|splice|fallocate"
+    r"|sync_file_range|fdatasync|malloc_trim|mallopt|M_MMAP_THRESHOLD|SCHED_BATCH|SCHED_IDLE|CLOCK_BOOTTIME"
+    r"|CLOCK_MONOTONIC_COARSE|F_ADD_SEALS|F_SETPIPE_SZ|F_GETPIPE_SZ|program_invocation_name|secure_getenv|linux/\w+|malloc\.h"
     r"|sys/(?:epoll|eventfd|prctl|signalfd|timerfd|timex|vfs)\.h)")
 IMPORT = re.compile(
     r"^\s*(?:@\w+\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?import\s+(?:\w+\s+)?(Glibc|Musl|Darwin)\b")
@@ -150,7 +150,8 @@ MISTAKES = [
     ("Sources/KuraSocket/Socket.swift", "", "let flags = MSG_NOSIGNAL\n", "MSG_NOSIGNAL is Linux's"),
     ("Sources/KuraSocket/Socket.swift", "", "let event = csys_eventfd()\n", "csys_eventfd is declared for Linux alone"),
     ("Sources/KuraSocket/Socket.swift", "", BRANCHES, "SO_PEERCRED is Linux's"),
-    ("Sources/CSyscalls/CSyscalls.c", "#include <errno.h>", "#include <errno.h>\n#include <sys/epoll.h>", "sys/epoll.h is Linux's"),
+    ("Sources/CSyscalls/CSyscalls.c", "#include <errno.h>", "#include <errno.h>\n#include <sys/epoll.h>",
+     "sys/epoll.h is Linux's"),
     ("Sources/CSyscalls/CSyscalls.c", "SOCK_STREAM, 0)", "SOCK_STREAM | SOCK_CLOEXEC, 0)", "SOCK_CLOEXEC is Linux's"),
     (HEADER, "#ifdef __linux__", "#if 1", "too few to be true"),
     ("Package.swift", 'module("KuraSocket", [', 'module("KuraSocket", ["CSodium", ', "needs CSodium, which is no module of ours"),

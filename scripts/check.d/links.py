@@ -1,4 +1,4 @@
-"""Checks the links of all pages: that files are there, that anchors are headings, that README.md leads to each page of proto-docs.
+"""Checks the links of all pages: files are there, anchors are headings, README.md leads to each page of proto-docs.
 
 Looks at relative links and pictures of Markdown, outside of code. Anchors are made of headings as GitHub makes them. Addresses
 elsewhere are not asked for.
