@@ -1,14 +1,8 @@
-"""Checks that the arrows between the modules run one way, by what each file imports and names.
-
-usage: layers.py ROOT             exit code 1 when an arrow runs the wrong way
-       layers.py --self-test ROOT breaks a copy in each known way: every mistake must be found
-"""
+"""Checks that the arrows between the modules run one way, by what each file imports and names."""
 
 import re
-import shutil
-import sys
-import tempfile
-from pathlib import Path
+
+from tree import code, passed_over
 
 # Which of our modules a module may import. Whoever adds a module adds its line.
 ARROWS = {
@@ -36,8 +30,8 @@ ARROWS = {
     "kura-bench": set(),
     "Examples": {"KuraClient"},
 }
-# What one folder of a module alone may import: the storage knows the wire's grammar and bounds where records of files are held against
-# them, and nowhere else.
+# What one folder of a module alone may import: the storage knows the wire's grammar and bounds where records of files are held
+# against them, and nowhere else.
 ONE_FOLDER = {
     ("KuraStorage", "KuraProtocol"): "Sources/KuraStorage/Guard",
     ("KuraStorage", "JSONSchema"): "Sources/KuraStorage/Guard",
@@ -49,7 +43,8 @@ SYSTEM = {"Glibc", "Musl", "Darwin", "Observation", "Synchronization"}
 # Applications that somebody starts from may use what applications use, and one module is there for those that do.
 APPLICATIONS = {"Examples": {"Foundation", "FoundationNetworking"}, "KuraFoundation": {"Foundation"}}
 # The server looks at the bytes written, arms faults, and uses the lock that ThreadSanitizer sees; databases are the storage's.
-SERVER_MAY_NAME = {"Guarded", "CountingScope", "CountingVFS", "WriteCounts", "FileRole", "FilePart", "FaultPoints", "FaultPoint", "FaultAction"}
+SERVER_MAY_NAME = {
+    "Guarded", "CountingScope", "CountingVFS", "WriteCounts", "FileRole", "FilePart", "FaultPoints", "FaultPoint", "FaultAction"}
 
 IMPORT = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?import\s+"
@@ -58,69 +53,60 @@ IMPORT = re.compile(
 TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private|final|indirect)\s+)*"
     r"(?:class|struct|enum|actor|protocol|typealias)\s+(\w+)", re.MULTILINE)
-COMMENT_OR_TEXT = re.compile(r'"""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?s:.*?)\*/')
 
 
-def code_of(path):
-    """The file without comments and strings, which may name anything."""
-    return COMMENT_OR_TEXT.sub('""', path.read_text())
+def types_in(codes):
+    return {name for text in codes.values() for name in TYPE.findall(text)}
 
 
-def types_in(files):
-    return {name for code in files.values() for name in TYPE.findall(code)}
-
-
-def faults_of(root):
-    sources = {path: code_of(path) for path in sorted((root / "Sources").rglob("*.swift"))}
+def check(tree):
+    sources = {name: code(tree.text(name)) for name in tree.names(r"Sources/.*\.swift")}
+    modules = {name: name.split("/")[1] for name in sources}
     faults = []
-
-    def fault(path, what):
-        faults.append(f"{path.relative_to(root)}: {what}")
-
-    def module_of(path):
-        return path.relative_to(root / "Sources").parts[0]
-
-    for path, code in sources.items():
-        module = module_of(path)
+    for name, text in sources.items():
+        module, folder = modules[name], name.rpartition("/")[0]
         if module not in ARROWS:
-            fault(path, f"no arrows are written down for the module {module} (scripts/check.d/layers.py)")
+            faults.append(f"{name}: no arrows are written down for the module {module} (scripts/check.d/layers.py)")
             continue
-        for imported in IMPORT.findall(code):
+        for imported in IMPORT.findall(text):
             if imported not in ARROWS[module] | SYSTEM | APPLICATIONS.get(module, set()):
-                fault(path, f"{module} must not import {imported}")
-            elif str(path.parent.relative_to(root)) != ONE_FOLDER.get((module, imported), str(path.parent.relative_to(root))):
-                fault(path, f"{module} must not import {imported}: that is for {ONE_FOLDER[module, imported]} alone")
-            elif str(path.relative_to(root)) != ONE_FILE.get(imported, str(path.relative_to(root))):
-                fault(path, f"only {ONE_FILE[imported]} may import {imported}")
+                faults.append(f"{name}: {module} must not import {imported}")
+            elif folder != ONE_FOLDER.get((module, imported), folder):
+                only = ONE_FOLDER[module, imported]
+                faults.append(f"{name}: {module} must not import {imported}: that is for {only} alone")
+            elif name != ONE_FILE.get(imported, name):
+                faults.append(f"{name}: only {ONE_FILE[imported]} may import {imported}")
 
-    wrapper = types_in({path: code for path, code in sources.items() if module_of(path) == "SQLite"})
-    server = {path: code for path, code in sources.items() if module_of(path) == "KuraServer"}
-    hidden = wrapper - SERVER_MAY_NAME - types_in(server)
-    for path, code in server.items():
-        if "SQLite" in IMPORT.findall(code):
-            for name in sorted(hidden & set(re.findall(r"\w+", code))):
-                fault(path, f"KuraServer must not use SQLite's {name}")
+    def of_module(module):
+        return {name: text for name, text in sources.items() if modules[name] == module}
+
+    server = of_module("KuraServer")
+    hidden = types_in(of_module("SQLite")) - SERVER_MAY_NAME - types_in(server)
+    for name, text in server.items():
+        if "SQLite" in IMPORT.findall(text):
+            faults += [f"{name}: KuraServer must not use SQLite's {type_}" for type_ in named(hidden, text)]
 
     # A room is a folder of KuraStorage with a store in it.
-    rooms = {}
-    for path, code in sources.items():
-        if module_of(path) == "KuraStorage" and len(path.relative_to(root / "Sources").parts) > 2:
-            rooms.setdefault(path.parent.name, {})[path] = code
-    rooms = {name: files for name, files in rooms.items() if f"{name}Store" in types_in(files)}
+    folders = {}
+    for name, text in of_module("KuraStorage").items():
+        if name.count("/") > 2:
+            folders.setdefault(name.split("/")[-2], {})[name] = text
+    rooms = {room: files for room, files in folders.items() if f"{room}Store" in types_in(files)}
     for room, files in rooms.items():
-        for other, others in rooms.items():
-            if other == room:
-                continue
-            foreign = types_in(others) - types_in(files)
-            for path, code in files.items():
-                for name in sorted(foreign & set(re.findall(r"\w+", code))):
-                    fault(path, f"the room {room} names {name} of the room {other}")
+        for other in sorted(rooms.keys() - {room}):
+            foreign = types_in(rooms[other]) - types_in(files)
+            for name, text in files.items():
+                faults += [f"{name}: the room {room} names {type_} of the room {other}" for type_ in named(foreign, text)]
     if len(rooms) < 2:
         faults.append(f"rooms found: {sorted(rooms)}; there should be two at least")
-    return faults, len(sources), len(rooms)
+    return faults, f"{len(sources)} files, {len(ARROWS)} modules, {len(rooms)} rooms: every arrow runs one way"
 
 
-# (file, what is added to it, what the fault must say)
+def named(types, text):
+    return sorted(types & set(re.findall(r"\w+", text)))
+
+
+# (file, what is added to it, how the fault of that file begins)
 MISTAKES = [
     ("Sources/KuraStorage/Ledger.swift", "import CSQLite\n", "KuraStorage must not import CSQLite"),
     ("Sources/KuraStorage/Ledger.swift", "import CSodium\n", "KuraStorage must not import CSodium"),
@@ -133,9 +119,9 @@ MISTAKES = [
     ("Sources/KuraTransport/EventLoop.swift", "import KuraProtocol\n", "KuraTransport must not import KuraProtocol"),
     ("Sources/KuraSocket/Socket.swift", "import KuraTransport\n", "KuraSocket must not import KuraTransport"),
     ("Sources/KuraServer/Server.swift", "import Foundation\n", "KuraServer must not import Foundation"),
-    ("Sources/KuraServer/Server.swift", "import SQLite\nlet m: Migrator? = nil\n", "must not use SQLite's Migrator"),
-    ("Sources/KuraStorage/Settings/SettingsStore.swift", "let d: DocumentsStore? = nil\n", "names DocumentsStore"),
-    ("Sources/KuraStorage/Documents/DocumentsStore.swift", "let s: SettingsStore? = nil\n", "names SettingsStore"),
+    ("Sources/KuraServer/Server.swift", "import SQLite\nlet m: Migrator? = nil\n", "KuraServer must not use SQLite's Migrator"),
+    ("Sources/KuraStorage/Settings/SettingsStore.swift", "let d: DocumentsStore?\n", "the room Settings names DocumentsStore"),
+    ("Sources/KuraStorage/Documents/DocumentsStore.swift", "let s: SettingsStore?\n", "the room Documents names SettingsStore"),
     ("Sources/KuraTesting/InMemoryDaemon.swift", "import KuraStorage\n", "KuraTesting must not import KuraStorage"),
     ("Sources/KuraClient/Client.swift", "import KuraServer\n", "KuraClient must not import KuraServer"),
     ("Sources/KuraClient/Client.swift", "import Foundation\n", "KuraClient must not import Foundation"),
@@ -146,40 +132,9 @@ MISTAKES = [
 ]
 
 
-def self_test(root):
-    missed = 0
-    for name, text, expected in MISTAKES:
-        with tempfile.TemporaryDirectory() as directory:
-            copy = Path(directory)
-            shutil.copytree(root / "Sources", copy / "Sources")
-            path = copy / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text((path.read_text() if path.exists() else "") + "\n" + text)
-            found = [line for line in faults_of(copy)[0] if expected in line and line.startswith(name)]
-            if not found:
-                missed += 1
-                print(f"self-test: not found: {text.strip()!r} in {name}")
-    with tempfile.TemporaryDirectory() as directory:
-        copy = Path(directory)
-        shutil.copytree(root / "Sources", copy / "Sources")
-        with open(copy / "Sources/KuraStorage/Settings/SettingsStore.swift", "a") as file:
-            file.write('\n// import Foundation\nlet note = "DocumentsStore"\n')
-        if faults_of(copy)[0] != faults_of(root)[0]:
-            missed += 1
-            print("self-test: a comment or a string was taken for code")
-    print(f"self-test: {len(MISTAKES) - missed} of {len(MISTAKES)} wrong arrows were found")
-    return missed == 0
-
-
-def main():
-    if sys.argv[1:2] == ["--self-test"]:
-        sys.exit(0 if self_test(Path(sys.argv[2])) else 1)
-    faults, files, rooms = faults_of(Path(sys.argv[1]))
-    for line in faults:
-        print(line)
-    if faults:
-        sys.exit(1)
-    print(f"layers: {files} files, {len(ARROWS)} modules, {rooms} rooms: every arrow runs one way")
-
-
-main()
+def self_test(tree):
+    missed = passed_over(check, tree, [(name, "", text, f"{name}: {fault}") for name, text, fault in MISTAKES])
+    no_code = '// import Foundation\nlet note = "DocumentsStore"\n'
+    if check(tree.changed("Sources/KuraStorage/Settings/SettingsStore.swift", "", no_code)) != check(tree):
+        missed.append("a comment or a string was taken for code")
+    return missed, len(MISTAKES) + 1

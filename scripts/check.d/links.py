@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
-"""Checks the links of all pages: that files are there, that anchors are headings, that README.md leads to each page of proto-docs.
-
-usage: links.py ROOT [--self-test]
+"""Checks the links of all pages: files are there, anchors are headings, README.md leads to each page of proto-docs.
 
 Looks at relative links and pictures of Markdown, outside of code. Anchors are made of headings as GitHub makes them. Addresses
 elsewhere are not asked for.
@@ -9,10 +6,8 @@ elsewhere are not asked for.
 
 import os
 import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+
+from tree import Tree
 
 LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^()\s]+(?:\([^()\s]*\))?)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -35,8 +30,8 @@ def anchors(text):
         heading = re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
         if heading:
             words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).replace("`", "").lower()
-            name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-            number, first = 0, name
+            name = first = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            number = 0
             while name in found:
                 number += 1
                 name = f"{first}-{number}"
@@ -53,59 +48,39 @@ def targets(text):
                 yield number, target
 
 
-def pages_of(root):
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True)
-    if listed.returncode == 0:
-        return [name for name in listed.stdout.split("\n") if name and (Path(root) / name).is_file()]
-    return [str(path.relative_to(root)) for path in Path(root).rglob("*.md") if ".build" not in path.parts]
-
-
-def check(root):
-    root = Path(root).resolve()
-    texts = {name: (root / name).read_text("utf-8") for name in pages_of(str(root))}
-    known = {}
-    problems, count, reached = [], 0, {}
-    for page, text in sorted(texts.items()):
+def check(tree):
+    pages = {name: tree.text(name) for name in tree.names(r".*\.md")}
+    faults, count, led_to = [], 0, set()
+    for page, text in pages.items():
         for number, target in targets(text):
             count += 1
             path, _, anchor = target.partition("#")
             name = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
-            reached.setdefault(page, set()).add(name)
-            if name.startswith("..") or not (root / name).exists():
-                problems.append(f"{page}:{number}: there is no {name}")
-            elif anchor and name.endswith(".md"):
-                if name not in known:
-                    known[name] = anchors((root / name).read_text("utf-8"))
-                if anchor not in known[name]:
-                    problems.append(f"{page}:{number}: {name} has no heading #{anchor}")
-    for page in sorted(texts):
-        if page.startswith("proto-docs/") and page not in reached.get("README.md", set()):
-            problems.append(f"README.md does not lead to {page}")
-    return problems, count, len(texts)
+            if page == "README.md":
+                led_to.add(name)
+            if name not in tree:
+                faults.append(f"{page}:{number}: there is no {name}")
+            elif anchor and name in pages and anchor not in anchors(pages[name]):
+                faults.append(f"{page}:{number}: {name} has no heading #{anchor}")
+    faults += [f"README.md does not lead to {page}" for page in tree.names(r"proto-docs/.*\.md") if page not in led_to]
+    return faults, f"{count} in {len(pages)} pages, {len(faults)} lead nowhere"
 
 
-def self_test():
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "proto-docs").mkdir()
-        (root / "README.md").write_text(
-            "# A `b.c` and *d*\n## A\n## A\n[1](proto-docs/a.md) [2](#a-bc-and-d) [3](#a-1) [`4`](proto-docs/a.md#its-own)\n"
-            "[5](gone.md) [6](#a-2) [7](proto-docs/a.md#its) <img src=\"no.svg\"> [8](../out) [9](https://example.org/x)\n"
-            "`[10](code.md)`\n```\n[11](code.md)\n```\n")
-        (root / "proto-docs/a.md").write_text("## It's own\n[1](../README.md#a)\n")
-        (root / "proto-docs/b.md").write_text("nobody comes here\n")
-        problems, count, _ = check(folder)
-        # Five links lead nowhere, and one page is not led to.
-        if len(problems) != 6 or count != 10:
-            print("\n".join(problems))
-            sys.exit(f"links: self-test: 6 problems of 10 links were expected, not {len(problems)} of {count}")
-    print("self-test: links finds files, anchors and pages that are not there")
+README = """# A `b.c` and *d*
+## A
+## A
+[1](proto-docs/a.md) [2](#a-bc-and-d) [3](#a-1) [`4`](proto-docs/a.md#its-own)
+[5](gone.md) [6](#a-2) [7](proto-docs/a.md#its) <img src="no.svg"> [8](../out) [9](https://example.org/x)
+`[10](code.md)`
+```
+[11](code.md)
+```
+"""
 
 
-if __name__ == "__main__":
-    if "--self-test" in sys.argv:
-        self_test()
-    else:
-        found, links, pages = check(sys.argv[1])
-        print("\n".join([*found, f"links: {links} in {pages} pages, {len(found)} lead nowhere"]))
-        sys.exit(1 if found else 0)
+def self_test(_):
+    # Five links lead nowhere, and one page is not led to.
+    faults, words = check(Tree({
+        "README.md": README, "proto-docs/a.md": "## It's own\n[1](../README.md#a)\n", "proto-docs/b.md": "nobody comes here\n"}))
+    is_right = len(faults) == 6 and words.startswith("10 in")
+    return [] if is_right else [f"6 faults of 10 links were expected, not {len(faults)}: {words}", *faults], 6

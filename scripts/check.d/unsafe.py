@@ -3,126 +3,76 @@
 The compiler has everything marked that it cannot prove safe (`.strictMemorySafety()`, SE-0458). This check has every mark
 stand under a comment `Safety: …`: in front of it in its own block, or above the declaration, the type or the extension that
 it is in, or at the head of a file that is a C boundary as a whole.
-
-usage: unsafe.py ROOT              exit code 1 when a reason is missing
-       unsafe.py --self-test ROOT  takes reasons away and adds marks: every mistake must be found
 """
 
 import re
-import sys
-from pathlib import Path
+
+from tree import code
 
 MARK = re.compile(r"\bunsafe\b|@safe\b")
-STRING = re.compile(r'"""(?s:.*?)"""|"(?:\\.|[^"\\\n])*"')
-COMMENT = re.compile(r"^\s*(///?|\*)")
-TYPE = re.compile(r"^\s*(?:@\S+\s+)*(?:(?:public|package|internal|fileprivate|private|final|indirect)\s+)*"
+COMMENT = re.compile(r"\s*(?://|\*)")
+IMPORT = re.compile(r"\s*(?:@\w+\s+)*(?:\w+\s+)?import ")
+TYPE = re.compile(r"\s*(?:@\S+\s+)*(?:(?:public|package|internal|fileprivate|private|final|indirect)\s+)*"
                   r"(?:struct|class|enum|actor|protocol|extension)\b")
-ATTRIBUTE = re.compile(r"^\s*@\w+")
+ATTRIBUTES = re.compile(r"\s*(?:@\w+(?:\([^)]*\))?\s*)+$")
+# The end of a header of several lines or of a block; a condition of the compiler.
+GOES_ON = re.compile(r"\s*[)\]}#]")
 REASON = "Safety:"
 
 
-def indent_of(line):
-    return len(line) - len(line.lstrip())
-
-
-def reasons_above(lines, at):
-    """Whether the comment that belongs to the declaration at a line holds a reason."""
-    at -= 1
-    while at >= 0 and (COMMENT.match(lines[at]) or ATTRIBUTE.match(lines[at])):
-        if REASON in lines[at]:
-            return True
-        at -= 1
+def head_has_reason(lines):
+    """Whether a reason stands among the comments `//` at the head of a file, imports passed over."""
+    for line in lines:
+        if line.strip() and not IMPORT.match(line):
+            if not COMMENT.match(line):
+                return False
+            if REASON in line and not line.lstrip().startswith("///"):
+                return True
     return False
 
 
-def head_of(lines):
-    """The comments at the head of a file, imports passed over, up to the first code or the first declaration's own comment."""
-    head = []
-    for position, line in enumerate(lines):
-        if not line.strip() or re.match(r"\s*(?:@\w+\s+)*(?:\w+\s+)?import ", line):
-            continue
-        if not COMMENT.match(line):
-            break
-        head.append(position)
-    # A comment that touches code belongs to that code, and only `//` ones are a file's.
-    return [position for position in head if not lines[position].lstrip().startswith("///")]
-
-
-def headers_of(lines, at):
-    """The lines that open the blocks around a line, innermost first."""
-    headers = []
-    depth = indent_of(lines[at])
-    for position in range(at - 1, -1, -1):
-        line = lines[position]
-        if not line.strip() or COMMENT.match(line) or line.lstrip().startswith("#"):
-            continue
-        if indent_of(line) < depth:
-            depth = indent_of(line)
-            # The end of a header that takes several lines: its beginning stands at the same depth.
-            while re.match(r"\s*[)\]}]", lines[position]) and position > 0:
-                position -= 1
-                while not lines[position].strip() or indent_of(lines[position]) > depth:
-                    position -= 1
-            headers.append(position)
-    return headers
-
-
-def has_reason(lines, at):
-    if any(REASON in lines[position] for position in head_of(lines)):
-        return True
-    chain = [at] + headers_of(lines, at)
-    declaration = at
-    for position in chain:
-        if TYPE.match(lines[position]):
-            if reasons_above(lines, position):
-                return True
-        else:
-            declaration = position
-    if reasons_above(lines, declaration) or REASON in lines[at]:
-        return True
-    lowest = indent_of(lines[at])
-    for position in range(at - 1, declaration, -1):
-        line = lines[position]
-        if not line.strip():
-            continue
-        if COMMENT.match(line):
-            if REASON in line and indent_of(line) <= lowest:
-                return True
-        else:
-            lowest = min(lowest, indent_of(line))
-    return False
-
-
-def faults_of(path, text):
-    # Strings may say anything; what stands for them keeps the lines.
-    code = STRING.sub(lambda match: '"' + "\n" * match.group().count("\n") + '"', text)
+def faults_of(name, text):
+    """How many marks there are, and a fault for each line of them that has no reason."""
     lines = text.split("\n")
-    marks = 0
-    faults = []
-    for position, line in enumerate(code.split("\n")):
-        if COMMENT.match(line):
+    if head_has_reason(lines):
+        return len(MARK.findall(code(text))), []
+    marks, faults = 0, []
+    # Depths of the lines that the blocks around this one began with, and whether each is a type's.
+    blocks = []
+    # Depths of the comments whose reason holds here, and whether each holds for one declaration, and has met it.
+    reasons = []
+    for number, (line, bare) in enumerate(zip(lines, code(text).split("\n")), 1):
+        depth = len(line) - len(line.lstrip())
+        if not bare.strip():
+            if COMMENT.match(line) and REASON in line:
+                reasons.append([depth, all(is_type for at, is_type in blocks if at < depth), False])
+            elif not line.strip():
+                # A blank line parts a comment from the declaration below.
+                reasons = [reason for reason in reasons if not reason[1] or reason[2]]
             continue
-        found = len(MARK.findall(line.split("//")[0]))
-        if found == 0:
-            continue
+        if not GOES_ON.match(bare):
+            begins = not ATTRIBUTES.match(bare)
+            reasons = [[at, is_for_one, has_met or begins] for at, is_for_one, has_met in reasons
+                       if at < depth or (at == depth and not (is_for_one and has_met))]
+            if begins:
+                blocks = [block for block in blocks if block[0] < depth] + [(depth, bool(TYPE.match(bare)))]
+        reasons = [reason for reason in reasons if reason[0] <= depth]
+        found = len(MARK.findall(bare))
         marks += found
-        if not has_reason(lines, position):
-            faults.append(f"{path}:{position + 1}: no comment says why this holds (`// Safety: …`): {line.strip()[:60]}")
+        if found and not reasons and REASON not in line:
+            faults.append(f"{name}:{number}: no comment says why this holds (`// Safety: …`): {line.strip()[:60]}")
     return marks, faults
 
 
-def check(root):
-    counts = {}
-    faults = []
-    for path in sorted((root / "Sources").rglob("*.swift")):
-        name = path.relative_to(root)
-        marks, found = faults_of(name, path.read_text())
+def check(tree):
+    counts, faults = {}, []
+    for name in tree.names(r"Sources/.*\.swift"):
+        marks, found = faults_of(name, tree.text(name))
         faults += found
         if marks:
-            module = name.parts[1]
-            total, files = counts.get(module, (0, 0))
-            counts[module] = (total + marks, files + 1)
-    return counts, faults
+            counts.setdefault(name.split("/")[1], []).append(marks)
+    words = ", ".join(f"{module} {sum(marks)} in {len(marks)}" for module, marks in sorted(counts.items()))
+    return faults, f"marks and files by module: {words or 'none'}: every one says why it holds"
 
 
 REASONED = '''import Glibc
@@ -156,42 +106,24 @@ struct Second {
 '''
 # (what is taken out or put in, how many faults that makes)
 MISTAKES = [
-    (("    /// Safety: it is there.\n", ""), 1),
-    (("        // Safety: it is ours.\n", ""), 1),
-    (("/// Safety: checked.\n", ""), 2),
-    (("        return 0\n", "        return unsafe peek(0)\n"), 0),
-    (('        let text = "unsafe"\n', "    }\n\n    func third() {\n        unsafe poke(2)\n"), 1),
-    (("    let address", "    }\n}\n\nstruct Third {\n    let address"), 1),
-    (("import Glibc\n", "import Glibc\n\n// Safety: all of it is a boundary.\n"), 0),
+    ("", "", 0),
+    ("    /// Safety: it is there.\n", "", 1),
+    ("        // Safety: it is ours.\n", "", 1),
+    ("/// Safety: checked.\n", "", 2),
+    ("        return 0\n", "        return unsafe peek(0)\n", 0),
+    ('        let text = "unsafe"\n', "    }\n\n    func third() {\n        unsafe poke(2)\n", 1),
+    ("    let address", "    }\n}\n\nstruct Third {\n    let address", 1),
+    ("import Glibc\n", "import Glibc\n\n// Safety: all of it is a boundary.\n", 0),
 ]
 
 
-def self_test():
-    missed = 0
-    if faults_of("Reasoned.swift", REASONED) != (4, []):
-        print(f"self-test: {faults_of('Reasoned.swift', REASONED)}")
-        missed += 1
-    for (old, new), expected in MISTAKES:
+def self_test(_):
+    missed = []
+    for old, new, expected in MISTAKES:
         assert old in REASONED
         found = len(faults_of("Broken.swift", REASONED.replace(old, new, 1))[1])
         if found != expected:
-            print(f"self-test: {found} faults instead of {expected} with {new!r} for {old!r}")
-            missed += 1
-    print(f"self-test: {len(MISTAKES) + 1 - missed} of {len(MISTAKES) + 1} reasons and their absence were found")
-    return missed == 0
-
-
-def main():
-    if sys.argv[1:2] == ["--self-test"]:
-        sys.exit(0 if self_test() else 1)
-    counts, faults = check(Path(sys.argv[1]))
-    for line in faults:
-        print(line)
-    if faults:
-        sys.exit(1)
-    words = ", ".join(f"{module} {marks} in {files}" for module, (marks, files) in sorted(counts.items()))
-    print(f"unsafe: marks and files by module: {words or 'none'}: every one says why it holds")
-
-
-if __name__ == "__main__":
-    main()
+            missed.append(f"{found} faults instead of {expected} with {new!r} for {old!r}")
+    if faults_of("Reasoned.swift", REASONED)[0] != 4:
+        missed.append(f"{faults_of('Reasoned.swift', REASONED)[0]} marks instead of 4")
+    return missed, len(MISTAKES)

@@ -1,8 +1,8 @@
-// What KuraClient and its modules use of Darwin's C library, declared as Swift sees it there (POSIX.1-2017 and the public headers of xnu,
-// libpthread and Libc: sizes are Int, SHUT_RDWR and the like are Int32, pthread_t is a pointer). `scripts/check imports` compiles them
-// against this module, and so finds a name that is Linux's alone. Whoever needs one more looks it up there.
+// What KuraClient and its modules use of Darwin's C library, declared as Swift sees it there (POSIX.1-2017 and the public headers of
+// xnu, libpthread and Libc: sizes are Int, SHUT_RDWR and the like are Int32, pthread_t is a pointer). `scripts/check imports` compiles
+// them against this module, and so finds a name that is Linux's alone. Whoever needs one more looks it up there.
 //
-// Nothing of this ever runs: only types matter.
+// Nothing of this ever runs: only types matter, so nobody is told of results that are not used.
 
 public typealias ssize_t = Int
 public typealias mode_t = UInt16
@@ -12,105 +12,63 @@ public typealias uid_t = UInt32
 public typealias useconds_t = UInt32
 
 // errno.h
-public var errno: Int32 {
-    get { 0 }
-    set {}
-}
-public var EPERM: Int32 { 1 }
-public var ENOENT: Int32 { 2 }
-public var EINTR: Int32 { 4 }
-public var EACCES: Int32 { 13 }
-public var ENOTDIR: Int32 { 20 }
-public var EAGAIN: Int32 { 35 }
-public var ENOTSOCK: Int32 { 38 }
-public var EPROTOTYPE: Int32 { 41 }
-public var ELOOP: Int32 { 62 }
-public var EINVAL: Int32 { 22 }
-public var ECONNREFUSED: Int32 { 61 }
-public var ENAMETOOLONG: Int32 { 63 }
+public var errno: Int32 { get { 0 } set {} }
+public let EPERM: Int32 = 1, ENOENT: Int32 = 2, EINTR: Int32 = 4, EACCES: Int32 = 13, ENOTDIR: Int32 = 20, EINVAL: Int32 = 22
+public let EAGAIN: Int32 = 35, ENOTSOCK: Int32 = 38, EPROTOTYPE: Int32 = 41, ECONNREFUSED: Int32 = 61, ELOOP: Int32 = 62
+public let ENAMETOOLONG: Int32 = 63
 
 // stdlib.h, string.h
 public func malloc(_ size: Int) -> UnsafeMutableRawPointer! { nil }
 public func realloc(_ memory: UnsafeMutableRawPointer!, _ size: Int) -> UnsafeMutableRawPointer! { nil }
 public func free(_ memory: UnsafeMutableRawPointer!) {}
 public func getenv(_ name: UnsafePointer<CChar>!) -> UnsafeMutablePointer<CChar>! { nil }
-@discardableResult public func mkstemp(_ template: UnsafeMutablePointer<CChar>!) -> Int32 { -1 }
-@discardableResult
+public func mkstemp(_ template: UnsafeMutablePointer<CChar>!) -> Int32 { -1 }
 public func memcmp(_ left: UnsafeRawPointer!, _ right: UnsafeRawPointer!, _ count: Int) -> Int32 { 0 }
-@discardableResult
 public func memchr(_ start: UnsafeRawPointer!, _ byte: Int32, _ count: Int) -> UnsafeMutableRawPointer! { nil }
-@discardableResult
-public func memmove(
-    _ to: UnsafeMutableRawPointer!, _ from: UnsafeRawPointer!, _ count: Int
-) -> UnsafeMutableRawPointer! { nil }
-@discardableResult
-public func memset(
-    _ start: UnsafeMutableRawPointer!, _ byte: Int32, _ count: Int
-) -> UnsafeMutableRawPointer! { nil }
-@discardableResult
+public func memmove(_ to: UnsafeMutableRawPointer!, _ from: UnsafeRawPointer!, _ count: Int) -> UnsafeMutableRawPointer! { nil }
+public func memset(_ start: UnsafeMutableRawPointer!, _ byte: Int32, _ count: Int) -> UnsafeMutableRawPointer! { nil }
 public func strerror_r(_ code: Int32, _ buffer: UnsafeMutablePointer<CChar>!, _ count: Int) -> Int32 { 0 }
 
 // time.h
 public struct timespec {
-    public var tv_sec = 0
-    public var tv_nsec = 0
+    public var tv_sec = 0, tv_nsec = 0
     public init() {}
 }
-public struct clockid_t {}
-public var CLOCK_MONOTONIC: clockid_t { clockid_t() }
-public var CLOCK_REALTIME: clockid_t { clockid_t() }
-@discardableResult
+public struct clockid_t: Sendable {}
+public let CLOCK_MONOTONIC = clockid_t(), CLOCK_REALTIME = clockid_t()
 public func clock_gettime(_ clock: clockid_t, _ time: UnsafeMutablePointer<timespec>!) -> Int32 { -1 }
 
 // unistd.h, fcntl.h
-public var FD_CLOEXEC: Int32 { 1 }
-public var F_SETFD: Int32 { 2 }
-public var F_SETFL: Int32 { 4 }
-public var F_DUPFD_CLOEXEC: Int32 { 67 }
-public var O_NONBLOCK: Int32 { 4 }
-@discardableResult public func usleep(_ microseconds: useconds_t) -> Int32 { -1 }
+public let FD_CLOEXEC: Int32 = 1, F_SETFD: Int32 = 2, F_SETFL: Int32 = 4, F_DUPFD_CLOEXEC: Int32 = 67, O_NONBLOCK: Int32 = 4
+public func usleep(_ microseconds: useconds_t) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { -1 }
 public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { -1 }
-@discardableResult public func close(_ descriptor: Int32) -> Int32 { -1 }
-@discardableResult
+public func close(_ descriptor: Int32) -> Int32 { -1 }
 public func read(_ descriptor: Int32, _ to: UnsafeMutableRawPointer!, _ count: Int) -> Int { -1 }
-@discardableResult public func write(_ descriptor: Int32, _ from: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
-@discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { -1 }
-@discardableResult public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
+public func write(_ descriptor: Int32, _ from: UnsafeRawPointer!, _ count: Int) -> Int { -1 }
+public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { -1 }
+public func unlink(_ path: UnsafePointer<CChar>!) -> Int32 { -1 }
 public func geteuid() -> uid_t { 0 }
 public func getpagesize() -> Int32 { 16384 }
 
 // sys/stat.h, sys/mman.h
-public var S_IFMT: mode_t { 0o170000 }
-public var S_IFREG: mode_t { 0o100000 }
+public let S_IFMT: mode_t = 0o170000, S_IFREG: mode_t = 0o100000
 public struct stat {
-    public var st_mode: mode_t = 0
-    public var st_size: off_t = 0
+    public var st_mode: mode_t = 0, st_size: off_t = 0
     public init() {}
 }
-@discardableResult public func fstat(_ descriptor: Int32, _ information: UnsafeMutablePointer<stat>!) -> Int32 { -1 }
-public var PROT_READ: Int32 { 1 }
-public var MAP_PRIVATE: Int32 { 2 }
+public func fstat(_ descriptor: Int32, _ information: UnsafeMutablePointer<stat>!) -> Int32 { -1 }
+public let PROT_READ: Int32 = 1, MAP_PRIVATE: Int32 = 2
 public func mmap(
     _ at: UnsafeMutableRawPointer!, _ count: Int, _ rights: Int32, _ flags: Int32, _ descriptor: Int32, _ from: off_t
 ) -> UnsafeMutableRawPointer! { nil }
-@discardableResult public func munmap(_ start: UnsafeMutableRawPointer!, _ count: Int) -> Int32 { -1 }
+public func munmap(_ start: UnsafeMutableRawPointer!, _ count: Int) -> Int32 { -1 }
 
 // sys/socket.h, poll.h
-public var SHUT_WR: Int32 { 1 }
-public var SHUT_RDWR: Int32 { 2 }
-public var MSG_CTRUNC: Int32 { 0x20 }
-public var POLLIN: Int32 { 1 }
-public var POLLOUT: Int32 { 4 }
+public let SHUT_WR: Int32 = 1, SHUT_RDWR: Int32 = 2, MSG_CTRUNC: Int32 = 0x20, POLLIN: Int32 = 1, POLLOUT: Int32 = 4
 public struct pollfd {
-    public var fd: Int32
-    public var events: Int16
-    public var revents: Int16
-    public init(fd: Int32, events: Int16, revents: Int16) {
-        self.fd = fd
-        self.events = events
-        self.revents = revents
-    }
+    public var fd: Int32, events: Int16, revents: Int16
+    public init(fd: Int32, events: Int16, revents: Int16) { (self.fd, self.events, self.revents) = (fd, events, revents) }
 }
 public func poll(_ waits: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ milliseconds: Int32) -> Int32 { -1 }
 
@@ -122,11 +80,8 @@ public func pthread_create(
     _ thread: UnsafeMutablePointer<pthread_t?>, _ attributes: UnsafePointer<pthread_attr_t>?,
     _ body: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?, _ argument: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
-@discardableResult public func pthread_detach(_ thread: pthread_t) -> Int32 { -1 }
+public func pthread_detach(_ thread: pthread_t) -> Int32 { -1 }
 public typealias sigset_t = UInt32
-public var SIG_BLOCK: Int32 { 1 }
-@discardableResult public func sigfillset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
-@discardableResult
-public func pthread_sigmask(
-    _ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
-) -> Int32 { 0 }
+public let SIG_BLOCK: Int32 = 1
+public func sigfillset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
+public func pthread_sigmask(_ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }

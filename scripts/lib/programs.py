@@ -1,0 +1,35 @@
+"""Programs that a script needs: installed ones, as in common.sh, and built ones."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def _common(*words):
+    name = os.path.basename(sys.argv[0])
+    done = subprocess.run(["bash", "-c", f'. "{ROOT}/scripts/lib/common.sh"; "$@"', name, *words])
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def needs(words, *things):
+    """Ends with the words of `scripts/bootstrap` that help unless all these programs, headers or files are there."""
+    _common("needs", words, *things)
+
+
+def needs_to_build():
+    """The same for all that a build needs."""
+    _common("needs_to_build")
+
+
+def built(name, variable):
+    """The path of a built program: $`variable`, else of .build/release, else of .build/debug; ends when there is none."""
+    places = [ROOT / ".build/release" / name, ROOT / ".build/debug" / name]
+    for path in [Path(os.environ[variable])] if os.environ.get(variable) else places:
+        if os.access(path, os.X_OK):
+            return path.resolve()
+    print(f"{os.path.basename(sys.argv[0])}: no {name} is built; build it with: swift build --product {name}", file=sys.stderr)
+    sys.exit(2)
