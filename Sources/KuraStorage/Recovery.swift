@@ -96,7 +96,8 @@ struct Recovery {
         digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment
-        if let pristine = found.pristine, pristine.number >= highest {
+        // One that has more than any segment would never be full.
+        if let pristine = found.pristine, pristine.number >= highest, pristine.capacity <= Segment.mostBytes {
             active = pristine
         } else {
             if let pristine = found.pristine { try Segment.remove(pristine.number, in: directory) }

@@ -195,7 +195,8 @@ struct LogScrub {
         var buffer = ByteBuffer(capacity: 64 << 10)
         var pacing = PacedWriting()
         var offset = start
-        while offset < size {
+        while let data = FileSystem.data(descriptor, from: offset), data < size {
+            offset = data
             let length = min(zeros.count, size - offset)
             buffer.removeAll()
             let count = try FileSystem.read(descriptor, atMost: length, at: offset, into: &buffer, path: path)

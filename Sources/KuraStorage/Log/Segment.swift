@@ -181,6 +181,10 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         }
         CountingVFS.count(role: .log, part: .wal, writes: 2, bytesWritten: 1024)
         var offset = Int(lseek(descriptor, 0, SEEK_END))
+        // Somebody has made more of a file that is used again than any segment has: it would never be full.
+        if offset > Self.mostBytes {
+            guard ftruncate(descriptor, off_t(capacity)) == 0 else { throw FileSystem.fail("ftruncate", path) }
+        }
         page.removeAll()
         for _ in 0..<4096 { page.append(0) }
         // A page at a time: one large write would lie in large folios of the page cache, each of which the kernel counts as
