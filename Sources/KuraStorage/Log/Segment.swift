@@ -62,10 +62,10 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     }
 
     /// The number in a segment file's name; nil for other files.
-    static func number(ofFile name: String) -> Int? { number(ofFile: name, ending) }
+    static func number(ofFile name: String) -> Int? { spelled(name, ending) }
 
     /// Nil for a name that no daemon has written: a number is spelled in one way.
-    static func number(ofFile name: String, _ ending: String) -> Int? {
+    static func spelled(_ name: String, _ ending: String) -> Int? {
         guard name.hasSuffix(ending), let number = Int(name.dropLast(ending.count)), numbers ~= number,
             name == Self.name(number, ending)
         else { return nil }
@@ -73,7 +73,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     }
 
     /// Whether a file is a segment that was being made.
-    static func isDraft(_ name: String) -> Bool { number(ofFile: name, draftEnding) != nil }
+    static func isDraft(_ name: String) -> Bool { spelled(name, draftEnding) != nil }
 
     /// Makes a segment: head and zeros, synced, the directory too. Before that it has not its name.
     /// `recycled`: a retired segment's file to use again instead of writing zeros; it is renamed.
