@@ -10,12 +10,13 @@ import Testing
     private let harness: BootHarness
 
     init() throws {
-        harness = try BootHarness()
+        let harness = try BootHarness()
         try harness.start { recovery, _ in
             try harness.put(recovery, 0..<20)
             try harness.fold(recovery)
             try harness.put(recovery, 20..<30)
         }
+        self.harness = harness
     }
 
     private var newest: String {
