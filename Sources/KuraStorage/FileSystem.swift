@@ -183,6 +183,13 @@ enum FileSystem {
         return unsafe stat(path, &information) == 0 ? Int(information.st_size) : 0
     }
 
+    /// Bytes of the disk that a file takes, and a copy of it would: its holes take none.
+    static func occupied(_ path: String) -> Int {
+        var information = stat()
+        return unsafe stat(path, &information) == 0
+            ? min(Int(information.st_size), Int(information.st_blocks) * 512) : 0
+    }
+
     /// Whether it is a directory of its own, and no link to one.
     static func isDirectory(_ path: String) -> Bool {
         var information = stat()

@@ -64,6 +64,12 @@ struct Recovery {
         let foldedRev = ledger.foldedRev
         var closed = tables.segments
         let directory = configuration.logDirectory
+        let strays = try LogFiles.strays(in: directory)
+        if let first = strays.first {
+            report(
+                "log/\(first) is no file of the daemon's" + DirectoryExamination.more(strays.count - 1)
+                    + ": it stays where it is, and nobody reads it")
+        }
         let found = try Self.openUnlisted(configuration, closed: closed, foldedRev: foldedRev)
         let listed = closed.last?.number ?? 0
         closed.removeAll { listed in found.leftovers.contains { $0.number == listed.number } }
@@ -90,7 +96,8 @@ struct Recovery {
         digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment
-        if let pristine = found.pristine, pristine.number >= highest {
+        // One that has more than any segment would never be full.
+        if let pristine = found.pristine, pristine.number >= highest, pristine.capacity <= Segment.mostBytes {
             active = pristine
         } else {
             if let pristine = found.pristine { try Segment.remove(pristine.number, in: directory) }
@@ -174,9 +181,10 @@ struct Recovery {
     private static func removeOrphans(
         _ names: [String], _ numbers: [Int], _ closed: [Log.Closed], _ foldedRev: UInt64, _ directory: String
     ) throws(StorageFault) {
-        for name in names where name.hasSuffix("-wal") || name.hasSuffix("-journal") || name.hasSuffix("-shm") {
+        for name in names {
+            guard let end = ["-wal", "-journal", "-shm"].first(where: { name.hasSuffix($0) }) else { continue }
             let path = directory + "/" + name
-            let stem = name.split(separator: "-").first.map(String.init) ?? name
+            let stem = String(name.dropLast(end.count))
             guard let number = SQLiteSegment.number(ofFile: stem) else {
                 if name == "spare-wal" { try FileSystem.remove(path) }
                 continue

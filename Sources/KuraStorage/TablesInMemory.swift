@@ -94,7 +94,7 @@ struct TablesInMemory {
         if try AcknowledgedNote.read(configuration.acknowledgedPath) ?? 0 > 0 { return true }
         for name in try FileSystem.names(in: configuration.logDirectory) {
             let path = configuration.logDirectory + "/" + name
-            if name.hasSuffix("-wal"), try !WALCommits(path: path).ends.isEmpty { return true }
+            if name.hasSuffix("-wal"), LogFiles.isOurs(name), try !WALCommits(path: path).ends.isEmpty { return true }
             guard let number = Segment.number(ofFile: name) else { continue }
             // What does not even begin as a segment is none that was never written.
             guard try Segment.head(path) != nil else { return true }

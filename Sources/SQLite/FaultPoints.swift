@@ -54,6 +54,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case scrubLog = "scrub.log"
     case scrubSegment = "scrub.segment"
     case scrubZeros = "scrub.zeros"
+    case scrubLetGo = "scrub.letGo"
     case scrubDone = "scrub.done"
     case bootLock = "boot.lock"
     case bootMove = "boot.move"

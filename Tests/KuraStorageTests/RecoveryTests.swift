@@ -247,6 +247,29 @@ import Testing
         #expect(names.allSatisfy { Segment.number(ofFile: $0) != nil })
     }
 
+    @Test(arguments: [
+        "0.log", "-1.log", "12.log", "9223372036854775807.log", "0.sqlite", "9223372036854775807.sqlite", "notes.new",
+        "notes-wal", "1.sqlite-x-wal",
+    ])
+    func `a file of another name in the log is left where it is, told, and in nobody's way`(name: String) throws {
+        try run { try put($0, 0..<5, "1") }
+        let path = configuration.logDirectory + "/" + name
+        close(creat(path, 0o600))
+        var reports: [String] = []
+        for round in 0..<3 {
+            let housekeeper = Housekeeper()
+            defer { housekeeper.stop() }
+            let recovery = try Recovery(configuration, housekeeper: housekeeper) { reports.append($0) }
+            try expect(recovery, 0..<5 + round, "1")
+            #expect(recovery.log.active.number < 10)
+            try put(recovery, 5 + round..<6 + round, "1")
+        }
+        #expect(FileSystem.exists(path) && reports.count == 3)
+        #expect(reports.allSatisfy { $0.hasPrefix("log/\(name) is no file of the daemon's") }, "\(reports)")
+        let findings = DirectoryExamination.run(configuration).filter { $0.check == "places" }
+        #expect(findings.contains { $0.severity == .warning && $0.message.contains("/\(name) is no file") })
+    }
+
     @Test func `a segment made in advance is gone on with, two are one too many`() throws {
         try run { try put($0, 0..<5, "1") }
         let log = configuration.logDirectory

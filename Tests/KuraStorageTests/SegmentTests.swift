@@ -129,12 +129,22 @@ import Testing
     @Test(
         arguments: [
             ("000012.log", 12), ("1234567.log", 1_234_567), ("x.log", nil), ("000012.new", nil), ("spare", nil),
+            ("000001.log", 1), ("1099511627776.log", 1 << 40), ("1099511627777.log", nil), ("000000.log", nil),
+            ("0.log", nil), ("-1.log", nil), ("-00001.log", nil), ("+00012.log", nil), ("12.log", nil), (".log", nil),
+            ("0000012.log", nil), ("9223372036854775807.log", nil), ("9223372036854775808.log", nil),
         ] as [(String, Int?)])
     func `a segment's number is in its name`(name: String, number: Int?) {
         #expect(Segment.number(ofFile: name) == number)
         if let number { #expect(Segment.path("d", number) == "d/" + name) }
         #expect(LogFiles.number(ofFile: "000012.sqlite") == 12)
-        #expect(LogFiles.number(ofFile: "000012.sqlite-wal") == nil)
+        #expect(LogFiles.number(ofFile: "000012.sqlite-wal") == nil && LogFiles.isOurs("000012.sqlite-wal"))
+        for other in ["12.sqlite", "notes.new", "notes-wal", "1.sqlite-wal"] { #expect(!LogFiles.isOurs(other)) }
+    }
+
+    @Test func `no segment is made whose name would not be one`() throws {
+        let fault = #expect(throws: StorageFault.self) { try make(1 << 40 + 1) }
+        #expect(fault?.description.contains("1099511627776.log") == true)
+        #expect(try FileSystem.names(in: directory.path).isEmpty)
     }
 
     @Test func `a head is believed only as it was written, at either of its places`() throws {

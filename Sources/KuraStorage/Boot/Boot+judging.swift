@@ -14,27 +14,27 @@ extension Boot {
         return !isTried
     }
 
-    /// What has become of the last start, by what it has left.
+    /// What has become of the last start, by what it has left. Tables and log are held to be damaged where something says so: an error that a start
+    /// has read, or a trap that it has noted. An end without either is a kill or the power's, and counts as nothing, however often.
     static func judge(_ last: BootRecord, _ trap: TrapNote? = nil) -> BootRecord {
         var record = last
         record.openingCache = ""
         record.readingCaches = []
-        if last.phase.isDurable {
-            record.durableFailures += 1
+        if let trap, last.phase.isDurable || trap.countsAsFailedStart {
+            if last.phase.isDurable { record.durableFailures += 1 }
             record.failedPhase = last.phase.rawValue
-            record.reason = "the process ended while it was in phase \(last.phase.rawValue)"
+            record.reason = trap.line
         }
         if let trap, trap.countsAsFailedStart {
             record.trapFailures = trap.rev ?? 0 == last.trapRev ? last.trapFailures + 1 : 1
             record.trapRev = trap.rev ?? 0
-            record.failedPhase = last.phase.rawValue
-            record.reason = trap.line
         } else {
             (record.trapFailures, record.trapRev) = (0, 0)
         }
         if last.phase == .serving { record.isUnclean = true }
         record.isSeeding = false
-        if last.isSeeding { record.seedFailures += 1 }
+        // The cache may begin empty; tables and log may not for a kill.
+        if last.isSeeding, last.phase != .bundle || trap != nil { record.seedFailures += 1 }
         // What has trapped at what lasts has not done so for what caches hold.
         let isElsewhere = trap.map { $0.work != .other } ?? false
         if !isElsewhere, !last.openingCache.isEmpty || !last.readingCaches.isEmpty {

@@ -6,9 +6,9 @@ import Synchronization
 /// A start, phase by phase, held against those before it, so that starting succeeds in the end.
 ///
 /// boot.json says how far a start has come, and DATA/trap whether the process has ended by a fault of its own (`TrapNote`). Whoever finds another phase there than `ended` knows that the start before it did not
-/// outlive that phase. Caches are dropped after `bootAttempts` such starts; tables and log are set aside after two that failed in a phase
-/// of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons counts as nothing and moves
-/// nothing.
+/// outlive that phase. Caches are dropped after `bootAttempts` such starts. Tables and log are set aside after two that have met damage or
+/// trapped in a phase of theirs (`Quarantine`), and what can be saved of them is (`Rebuilding`). What fails for other reasons, and whatever is
+/// killed, counts as nothing and moves nothing.
 ///
 /// The loop's, but for what is told of caches, which their thread does.
 public final class Boot: Sendable {
@@ -35,7 +35,7 @@ public final class Boot: Sendable {
     private let seedStatus: Guarded<SeedStatus?>
     private let remark: @Sendable (String) -> Void
 
-    /// Failed starts in a phase of tables and log after which these are set aside.
+    /// Starts that have met damage or trapped in a phase of tables and log, after which these are set aside.
     static let durableAttempts = 2
 
     /// After the lock has been taken.
@@ -70,13 +70,22 @@ public final class Boot: Sendable {
             state.notices = notices
             state.lastTrap = trap
         }
+        // Before it is counted: a kill in between must not have it counted twice.
+        var untold: StorageFault?
+        do throws(StorageFault) { try trapFile.begin() } catch { untold = error }
         // What the next starts act on is durable before anything is done about it.
         let hasFailed =
             record.durableFailures != last.durableFailures || record.cacheFailures != last.cacheFailures
             || record.trapFailures > last.trapFailures
         note(isDurable: hasFailed) { $0.phase = .lock }
         if let trap { report("THE LAST RUN ENDED IN A TRAP: \(trap.line)") }
-        do throws(StorageFault) { try trapFile.begin() } catch { report("traps are not noted: \(error)") }
+        if let untold { report("traps are not noted: \(untold)") }
+        if trap == nil, last.phase.isDurable {
+            report(
+                "the last start was ended in phase \(last.phase.rawValue), by a kill or the power and by no fault of its own: "
+                    + "that counts as nothing, and nothing is set aside for it. This is start \(record.attempts) since the "
+                    + "daemon served last")
+        }
         try strike(.lock)
         if let limit = cacheLimit(last), record.cacheFailures >= limit { try dropCaches(last) }
         if notices.contains(where: { $0.step != .done }) {
@@ -425,8 +434,8 @@ public final class Boot: Sendable {
             try Quarantine.setAside(notice, configuration)
             notice.step = .rebuilding
             try keep(notice)
-        } else if last.phase.isDurable {
-            if let rev = lastTrap?.rev, !notice.without.contains(rev) {
+        } else if last.phase.isDurable, let trap = lastTrap {
+            if let rev = trap.rev, !notice.without.contains(rev) {
                 notice.without.append(rev)
                 try keep(notice)
             } else {
@@ -450,7 +459,7 @@ public final class Boot: Sendable {
     }
 
     /// A start has failed with what had been saved.
-    /// `isSure`: it would fail again; else the process has ended, for whatever reason, and the same is tried once more.
+    /// `isSure`: it would fail again; else the process has trapped, and the same is tried once more.
     private func noteFailedRecovery(isSure: Bool) {
         guard var notice = pending, notice.step == .rebuilding else { return }
         notice.failures += 1

@@ -13,7 +13,7 @@ struct BootRecord: Equatable, Sendable {
     var checkProblems = 0
     /// A file in which a read has met damage since, below the data directory; empty when none has.
     var damagedFile = ""
-    /// Failed starts in a phase of tables and log, one after the other.
+    /// Starts that have met damage or trapped in a phase of tables and log, since one came to serve.
     var durableFailures = 0
     /// Starts that a trap has ended soon, one after the other, and the change that was at work each time; 0 when it was none in particular.
     var trapFailures = 0

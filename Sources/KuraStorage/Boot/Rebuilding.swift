@@ -41,9 +41,9 @@ struct Rebuilding {
     static func checkRoom(_ configuration: StorageConfiguration) throws(StorageFault) {
         // A copy, or what is read of them when they are damaged and a copy of that.
         var needed =
-            2 * (FileSystem.size(configuration.tablesPath) + FileSystem.size(configuration.tablesPath + "-wal"))
+            2 * (FileSystem.occupied(configuration.tablesPath) + FileSystem.occupied(configuration.tablesPath + "-wal"))
         for name in try FileSystem.names(in: configuration.logDirectory) {
-            needed += 2 * FileSystem.size(configuration.logDirectory + "/" + name)
+            needed += 2 * FileSystem.occupied(configuration.logDirectory + "/" + name)
         }
         guard FileSystem.free(configuration.dataDirectory) >= needed else {
             throw .system(
@@ -278,7 +278,7 @@ extension FileSystem {
         defer { close(source) }
         let target = try open(to, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW)
         defer { close(target) }
-        guard DiskLimit.admits(target, size(from), at: 0) else { throw fail("write", to) }
+        guard DiskLimit.admits(target, occupied(from), at: 0) else { throw fail("write", to) }
         if csys_clone_file(source, target) != 0 {
             try copyData(source, from, target, to)
         }
@@ -292,14 +292,9 @@ extension FileSystem {
     ) throws(StorageFault) {
         var buffer = ByteBuffer(capacity: 256 << 10)
         var offset = 0
-        copying: while true {
-            let start = Int(csys_data_at(source, Int64(offset)))
-            // Behind the last data there is a hole, or the end.
-            if start < 0, errno == ENXIO { break }
-            offset = max(offset, start)
-            let hole = Int(csys_hole_at(source, Int64(offset)))
-            // Where nobody tells of holes everything is data.
-            let end = start < 0 || hole <= offset ? Int.max : hole
+        copying: while let start = data(source, from: offset) {
+            offset = start
+            let end = endOfData(source, from: start)
             while offset < end {
                 buffer.removeAll()
                 let most = min(256 << 10, end - offset)
@@ -313,15 +308,26 @@ extension FileSystem {
         guard size <= offset || ftruncate(target, off_t(size)) == 0 else { throw fail("ftruncate", to) }
     }
 
+    /// Where data begins at `offset` or behind it; nil behind the last. Where nobody tells of holes everything is data.
+    static func data(_ descriptor: Int32, from offset: Int) -> Int? {
+        let start = Int(csys_data_at(descriptor, Int64(offset)))
+        if start < 0, errno == ENXIO { return nil }
+        return max(offset, start)
+    }
+
+    /// Where the data that lies at `offset` ends; `.max` where nobody tells of holes.
+    static func endOfData(_ descriptor: Int32, from offset: Int) -> Int {
+        let hole = Int(csys_hole_at(descriptor, Int64(offset)))
+        return hole > offset ? hole : .max
+    }
+
     /// Where the last data of a file ends; nil where nobody tells of holes.
-    private static func dataEnd(_ descriptor: Int32) -> Int? {
+    static func dataEnd(_ descriptor: Int32) -> Int? {
         var end = 0
-        while true {
-            let start = csys_data_at(descriptor, Int64(end))
-            guard start >= 0 else { return errno == ENXIO ? end : nil }
-            let hole = csys_hole_at(descriptor, start)
-            guard hole > start else { return nil }
-            end = Int(hole)
+        while let start = data(descriptor, from: end) {
+            end = endOfData(descriptor, from: start)
+            if end == .max { return nil }
         }
+        return end
     }
 }

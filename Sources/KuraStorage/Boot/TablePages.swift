@@ -52,7 +52,8 @@ final class TablePages {
         walPages = commits.pages
         file = try FileSystem.openRegular(path)
         wal = commits.pages.isEmpty ? -1 : try FileSystem.openRegular(path + "-wal")
-        let size = FileSystem.size(path) / Self.pageSize
+        // A hole at the end has no rows, however long it is.
+        let size = min(FileSystem.size(path), FileSystem.dataEnd(file) ?? .max) / Self.pageSize
         count = commits.pageCount > 0 ? commits.pageCount : size
         // Any page tells: the first may be the damaged one.
         var page = ByteBuffer(capacity: Self.pageSize)

@@ -196,14 +196,7 @@ extension StorageCheck {
                 "durable", configuration.durableDirectory,
                 { $0 == "attachments" || $0 == "layout" || $0.hasPrefix("kura.sqlite") }
             ),
-            (
-                "log", configuration.logDirectory,
-                { name in
-                    let end = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) } ?? ""
-                    return name == "spare" || name.hasSuffix(".new")
-                        || LogFiles.number(ofFile: String(name.dropLast(end.count))) != nil
-                }
-            ),
+            ("log", configuration.logDirectory, { LogFiles.isOurs($0) }),
             (
                 "cache", configuration.cacheDirectory,
                 { name in

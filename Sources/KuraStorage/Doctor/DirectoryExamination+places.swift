@@ -17,6 +17,13 @@ extension DirectoryExamination {
                 add(.warning, "places", keeper.line(fault), advice: "the next start sets it aside, and begins without")
             }
         }
+        let log = configuration.logDirectory
+        let strays = FileSystem.isDirectory(log) ? (try? LogFiles.strays(in: log)) ?? [] : []
+        if let first = strays.first {
+            add(
+                .warning, "places", "\(log)/\(first) is no file of the daemon's" + Self.more(strays.count - 1),
+                advice: "move it away: nobody reads it, and no start minds it")
+        }
     }
 
     /// What is inside is kept from others by the directory itself; what is open all the same was changed by somebody.

@@ -145,6 +145,13 @@ public struct DirectoryExamination {
                     .warning, "starts",
                     "\(failures) failed starts, the last in phase \(record.failedPhase.isEmpty ? record.phase.rawValue : record.failedPhase): \(record.reason)",
                     advice: "look at the daemon's log; after two the next start sets tables and log aside")
+            } else if record.phase.isDurable, record.attempts > 1 {
+                add(
+                    .warning, "starts",
+                    "\(record.attempts) starts have not come to serve, and the last came to phase \(record.phase.rawValue)",
+                    advice:
+                        "kills count as nothing, and nothing is set aside for them: look at who ends it, for want of time or of memory"
+                )
             } else {
                 add(.ok, "starts", "the last start came to phase \(record.phase.rawValue)")
             }

@@ -202,6 +202,7 @@ final class Log {
             let directory = configuration.logDirectory
             let spare = configuration.sparePath
             let reader = self.reader
+            let temporary = configuration.temporaryDirectory
             let mayRecycle = !isScrubbing
             housekeeper.submit {
                 reader.forget(oldest.number)
@@ -211,7 +212,7 @@ final class Log {
                     FileSystem.tryToRename(path, spare)
                 }
                 for path in LogFiles.paths(oldest.number, in: directory) {
-                    if mayRecycle { FileSystem.tryToRemove(path) } else { try? LogScrub.erase(path) }
+                    if mayRecycle { FileSystem.tryToRemove(path) } else { try? LogScrub.letGo(path, to: temporary) }
                 }
             }
         }
@@ -262,9 +263,10 @@ extension Log {
     private func discard(_ segment: Segment?) {
         guard let segment else { return }
         let path = segment.path
+        let temporary = configuration.temporaryDirectory
         housekeeper.submit {
             withExtendedLifetime(segment) {}
-            try? LogScrub.erase(path)
+            try? LogScrub.letGo(path, to: temporary)
         }
     }
 

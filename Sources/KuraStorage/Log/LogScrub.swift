@@ -141,6 +141,25 @@ struct LogScrub {
 
     // MARK: Zeros
 
+    /// Erases one of the log's files, which loses its name there first, durably. A kill in between leaves a file that awaits its zeros, and these
+    /// the next start writes; under its own name it would be a damaged segment.
+    /// `temporary`: DATA/tmp.
+    static func letGo(_ path: String, to temporary: String) throws(StorageFault) {
+        let leftover = temporary + "/" + leftoverPrefix + (path.split(separator: "/").last ?? "")
+        do throws(StorageFault) {
+            try erase(leftover)
+            try FileSystem.rename(path, leftover)
+            for moved in [path, leftover] {
+                try FileSystem.syncDirectory(String(moved[..<(moved.lastIndex(of: "/") ?? moved.endIndex)]))
+            }
+        } catch {
+            // Somebody has mounted something there, or there is no room for a name. What has got there is the next start's.
+            return try erase(path)
+        }
+        _ = FaultPoints.hit(.scrubLetGo)
+        try erase(leftover)
+    }
+
     /// Overwrites a file with zeros and takes it away, unless it has another name still: then only the name goes. One that is not there is fine.
     static func erase(_ path: String) throws(StorageFault) {
         // A link goes, and what it leads to stays as it is.
@@ -176,7 +195,8 @@ struct LogScrub {
         var buffer = ByteBuffer(capacity: 64 << 10)
         var pacing = PacedWriting()
         var offset = start
-        while offset < size {
+        while let data = FileSystem.data(descriptor, from: offset), data < size {
+            offset = data
             let length = min(zeros.count, size - offset)
             buffer.removeAll()
             let count = try FileSystem.read(descriptor, atMost: length, at: offset, into: &buffer, path: path)

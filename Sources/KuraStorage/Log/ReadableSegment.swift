@@ -46,6 +46,18 @@ enum LogFiles {
         Segment.number(ofFile: name) ?? SQLiteSegment.number(ofFile: name)
     }
 
+    /// Whether a name in the directory is one of the daemon's.
+    static func isOurs(_ name: String) -> Bool {
+        if name == "spare" || name == "spare-wal" || Segment.isDraft(name) { return true }
+        let end = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) } ?? ""
+        return number(ofFile: String(name.dropLast(end.count))) != nil
+    }
+
+    /// What is none of the daemon's: nobody reads it, and it stays where it is.
+    static func strays(in directory: String) throws(StorageFault) -> [String] {
+        try FileSystem.names(in: directory).filter { !isOurs($0) }.sorted()
+    }
+
     static func exists(_ number: Int, in directory: String) -> Bool {
         FileSystem.exists(Segment.path(directory, number)) || SQLiteSegment.exists(number, in: directory)
     }

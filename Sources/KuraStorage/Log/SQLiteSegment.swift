@@ -30,10 +30,7 @@ final class SQLiteSegment: ReadableSegment {
     }
 
     /// The number in a segment file's name; nil for other files.
-    static func number(ofFile name: String) -> Int? {
-        guard name.hasSuffix(".sqlite") else { return nil }
-        return Int(name.dropLast(7))
-    }
+    static func number(ofFile name: String) -> Int? { Segment.spelled(name, ".sqlite") }
 
     static func exists(_ number: Int, in directory: String) -> Bool { FileSystem.exists(path(directory, number)) }
 

@@ -50,19 +50,30 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     private static let draftEnding = ".new"
     private static let placeBytes = 256 << 10
 
-    static func path(_ directory: String, _ number: Int) -> String {
+    /// Numbers that segments have. One a millisecond would take 34 years to use them up.
+    static let numbers = 1...1 << 40
+
+    static func path(_ directory: String, _ number: Int) -> String { directory + "/" + name(number, ending) }
+
+    /// Six digits at least.
+    private static func name(_ number: Int, _ ending: String) -> String {
         let digits = String(number)
-        return directory + "/" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ending
+        return String(repeating: "0", count: max(0, 6 - digits.count)) + digits + ending
     }
 
     /// The number in a segment file's name; nil for other files.
-    static func number(ofFile name: String) -> Int? {
-        guard name.hasSuffix(ending) else { return nil }
-        return Int(name.dropLast(ending.count))
+    static func number(ofFile name: String) -> Int? { spelled(name, ending) }
+
+    /// Nil for a name that no daemon has written: a number is spelled in one way.
+    static func spelled(_ name: String, _ ending: String) -> Int? {
+        guard name.hasSuffix(ending), let number = Int(name.dropLast(ending.count)), numbers ~= number,
+            name == Self.name(number, ending)
+        else { return nil }
+        return number
     }
 
     /// Whether a file is a segment that was being made.
-    static func isDraft(_ name: String) -> Bool { name.hasSuffix(draftEnding) }
+    static func isDraft(_ name: String) -> Bool { spelled(name, draftEnding) != nil }
 
     /// Makes a segment: head and zeros, synced, the directory too. Before that it has not its name.
     /// `recycled`: a retired segment's file to use again instead of writing zeros; it is renamed.
@@ -72,6 +83,11 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         creating number: Int, in directory: String, capacity: Int, recycled: String?, synced: UInt64 = 0
     ) throws(StorageFault) {
         let path = Self.path(directory, number)
+        guard Self.numbers ~= number else {
+            throw .refused(
+                "no segment may follow \(Self.path(directory, number - 1)), whose number no daemon has come to: "
+                    + "move it away")
+        }
         if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
             throw .system(errno: code, call: "prepare", path: path)
         }
@@ -165,6 +181,10 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         }
         CountingVFS.count(role: .log, part: .wal, writes: 2, bytesWritten: 1024)
         var offset = Int(lseek(descriptor, 0, SEEK_END))
+        // Somebody has made more of a file that is used again than any segment has: it would never be full.
+        if offset > Self.mostBytes {
+            guard ftruncate(descriptor, off_t(capacity)) == 0 else { throw FileSystem.fail("ftruncate", path) }
+        }
         page.removeAll()
         for _ in 0..<4096 { page.append(0) }
         // A page at a time: one large write would lie in large folios of the page cache, each of which the kernel counts as

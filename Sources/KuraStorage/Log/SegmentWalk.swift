@@ -131,7 +131,9 @@ struct SegmentWalk: ~Copyable {
         from start: Int, _ ends: [RowFrame.End]
     ) throws(StorageFault) -> (offset: Int, frame: RowFrame, end: RowFrame.End)? {
         var place = start
-        while try load(place, SegmentFormat.frameLength) {
+        // No frame begins in a hole, and nobody reads the terabyte that one may have.
+        while let data = FileSystem.data(descriptor, from: place), try load(data, SegmentFormat.frameLength) {
+            place = data
             let bytes = window.bytes
             var position = place - windowStart
             while position + SegmentFormat.frameLength <= bytes.count {
@@ -194,12 +196,15 @@ struct SegmentWalk: ~Copyable {
         return damage
     }
 
-    /// Looks for records byte by byte.
+    /// Looks for records byte by byte. None reaches over a hole: nothing in one is zeros for as long.
     private mutating func salvage(_ damage: inout SegmentDamage, upTo limit: UInt64) throws(StorageFault) {
         var found = RecordSalvage(after: lastRev, upTo: limit, salt: salt)
-        guard try load(damage.bytes.lowerBound, damage.bytes.count) else { return }
-        let start = damage.bytes.lowerBound - windowStart
-        found.look(through: window.bytes(start..<start + damage.bytes.count))
+        var place = damage.bytes.lowerBound
+        while let start = FileSystem.data(descriptor, from: place), start < damage.bytes.upperBound {
+            place = min(FileSystem.endOfData(descriptor, from: start), damage.bytes.upperBound)
+            guard try load(start, place - start) else { break }
+            found.look(through: window.bytes(start - windowStart..<place - windowStart), at: start)
+        }
         damage.saved = found.joined
         damage.lost = found.lost
     }
@@ -237,7 +242,8 @@ private struct RecordSalvage {
         (self.after, self.limit, self.salt) = (after, limit, salt)
     }
 
-    mutating func look(through bytes: Bytes) {
+    /// `start`: where the bytes lie in the file.
+    mutating func look(through bytes: Bytes, at start: Int) {
         var position = 0
         while position + SegmentFormat.checkLength + LogRecord.headLength <= bytes.count {
             guard let found = SealedRecord(bytes, at: position, salt: salt), found.bounds.rev > after,
@@ -248,7 +254,7 @@ private struct RecordSalvage {
             }
             let body = position + SegmentFormat.checkLength
             let end = body + found.bounds.length
-            take(found, bytes.extracting(body..<end), at: position, end)
+            take(found, bytes.extracting(body..<end), at: start + position, start + end)
             position = found.isWhole ? end : body + found.bounds.namesEnd
         }
     }

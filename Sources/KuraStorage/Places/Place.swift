@@ -67,10 +67,9 @@ struct Place: Equatable, Sendable {
             return Place(name: path, kind: .file, stake: .none)
         }
         switch directory {
-        // Segments begin with their number; what is kept to make the next one of begins with a letter.
-        case "log" where name.utf8.first.map { $0 >= 0x30 && $0 <= 0x39 } == true:
-            return Place(name: path, kind: .file, stake: .data)
+        // Kept to make the next segment of.
         case "log" where name.hasPrefix("spare"): return Place(name: path, kind: .file, stake: .none)
+        case "log" where LogFiles.isOurs(name): return Place(name: path, kind: .file, stake: .data)
         case "cache" where [".sqlite", "-wal", "-shm", "-journal"].contains { name.hasSuffix($0) }:
             return Place(name: path, kind: .file, stake: .none)
         default: return nil

@@ -30,12 +30,18 @@ import Testing
         #expect(daemon.wait() == 128 + SIGKILL, "\(faults): \(daemon.log)")
     }
 
+    /// Starts a daemon that meets damage.
+    private func expectDamage(_ daemon: TemporaryDaemon, _ phase: String) throws {
+        try daemon.launch(faults: "boot.\(phase):fail")
+        #expect(daemon.wait() == 1, "\(phase): \(daemon.log)")
+    }
+
     private func quarantined(_ daemon: TemporaryDaemon) -> [String] {
         TemporaryDaemon.names(daemon.data + "/quarantine") ?? []
     }
 
     @Test(arguments: ["open", "migrate", "integrity", "tables", "log"])
-    func `kill -9 twice in a phase of tables and log: the third start serves everything from a copy`(
+    func `damage twice in a phase of tables and log: the third start serves everything from a copy`(
         phase: String
     ) throws {
         let daemon = try TemporaryDaemon()
@@ -44,7 +50,7 @@ import Testing
         // What is looked through is looked through after an unclean stop alone.
         if phase == "integrity" { daemon.kill() } else { #expect(daemon.terminate() == 0) }
         for _ in 0..<2 {
-            try expectKill(daemon, "boot.\(phase):kill")
+            try expectDamage(daemon, phase)
             #expect(quarantined(daemon) == [])
         }
         let key = TemporaryDaemon.contents(daemon.data + "/keys/root.key")
@@ -82,12 +88,13 @@ import Testing
         try Self.expectAll(daemon)
     }
 
-    @Test(arguments: ["lock", "keys", "caches", "listen"])
-    func `kill -9 in any other phase moves nothing, however often`(phase: String) throws {
+    @Test(arguments: ["lock", "open", "migrate", "integrity", "tables", "log", "keys", "caches", "listen"])
+    func `kill -9 in a phase moves nothing, however often`(phase: String) throws {
         let daemon = try TemporaryDaemon()
         try Self.fill(daemon)
-        #expect(daemon.terminate() == 0)
-        for _ in 0..<5 { try expectKill(daemon, "boot.\(phase):kill") }
+        // What is looked through is looked through after an unclean stop alone.
+        if phase == "integrity" { daemon.kill() } else { #expect(daemon.terminate() == 0) }
+        for _ in 0..<20 { try expectKill(daemon, "boot.\(phase):kill") }
         try daemon.start()
         try Self.expectAll(daemon)
         // While it listens, caches are being read already.
@@ -342,14 +349,17 @@ import Testing
             let daemon = try TemporaryDaemon()
             try Self.fill(daemon)
             daemon.kill()
-            for _ in 0..<2 { try expectKill(daemon, "boot.open:kill") }
+            for _ in 0..<2 { try expectDamage(daemon, "open") }
             try expectKill(daemon, "boot.move:kill:\(step)")
-            try expectKill(daemon, "boot.rebuild:kill")
+            for phase in ["rebuild", "open", "log"] {
+                for _ in 0..<6 { try expectKill(daemon, "boot.\(phase):kill") }
+            }
             try daemon.start()
             try Self.expectAll(daemon)
             #expect(quarantined(daemon).count == 1)
             let status = try daemon.connect().result("storage.status")
             #expect(status["recovered"]?.elements.count == 1, "move \(step): \(status) \(daemon.log)")
+            #expect(status["recovered"]?[0]?["startedFrom"]?.text == "tables", "move \(step): \(status)")
         }
     }
 }

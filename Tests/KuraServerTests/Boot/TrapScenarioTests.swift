@@ -204,6 +204,28 @@ import Testing
         #expect(quarantined.count == 1)
     }
 
+    @Test(arguments: ["open", "log"])
+    func `two traps in a phase of tables and log have these set aside, and kills between them count as nothing`(
+        phase: String
+    ) throws {
+        try daemon.start()
+        _ = try fill()
+        daemon.kill()
+        for _ in 0..<2 {
+            try expectTrap("boot.\(phase):trap")
+            for _ in 0..<3 {
+                #expect(quarantined == [])
+                try daemon.launch(faults: "boot.lock:kill")
+                #expect(daemon.wait() == 128 + SIGKILL)
+            }
+        }
+        try daemon.start()
+        try expectAll()
+        let notice = try #require(try daemon.connect().result("storage.status")["recovered"]?[0])
+        #expect(notice["startedFrom"]?.text == "tables" && notice["phase"]?.text == phase, "\(notice)")
+        #expect(quarantined.count == 1)
+    }
+
     @Test func `traps at no change in particular are answered with one copy, and no more are made`() throws {
         try daemon.start(faults: "fold.slice:full:1+")
         _ = try fill()

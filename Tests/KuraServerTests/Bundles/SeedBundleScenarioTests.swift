@@ -306,6 +306,11 @@ import Testing
         for number in 0..<limit { try put(maker, "others", "\(number)", "1") }
         let file = try bundle("other", of: other)
         try damage(daemon, log: false, file)
+        // Kills while it is laid down do not have the daemon begin without it.
+        for _ in 0..<4 {
+            try daemon.launch(faults: "bundle.lay:kill:1", more: ["--seed-bundle", file])
+            #expect(daemon.wait() == 128 + SIGKILL)
+        }
         // Begun again, the recovery does the same.
         try daemon.launch(faults: "boot.open:kill", more: ["--seed-bundle", file])
         #expect(daemon.wait() == 128 + SIGKILL)

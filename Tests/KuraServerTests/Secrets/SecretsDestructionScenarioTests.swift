@@ -221,6 +221,44 @@ import Testing
         try check(remains, point)
     }
 
+    @Test(arguments: 1...3)
+    func `killed while a file of the log is let go, the next start finishes that, and meets no damage`(
+        hit: Int
+    ) throws {
+        #expect(daemon.terminate() == 0)
+        let configuration = "{\"changes\":{\"retainBytes\":1048576}}"
+        try daemon.start(configuration: configuration, faults: "scrub.letGo:kill:\(hit)")
+        let (secret, text) = (String(repeating: "x", count: 100_000), String(repeating: "7", count: 200_000))
+        var stored = 0
+        for version in 1...12 {
+            guard let client = try? daemon.connect() else { break }
+            let put = "{\"service\":\"s\",\"account\":\"a\",\"secret\":\"\(secret)\"}"
+            _ = try? client.call("secrets.put", put)
+            for number in 0..<3 {
+                let id = version * 10 + number
+                let reply = try? client.call(
+                    "documents.put", "{\"collection\":\"c\",\"id\":\"\(id)\",\"value\":\"\(text)\"}")
+                if reply?["result"] != nil { stored += 1 }
+            }
+            _ = try? client.call(
+                "secrets.destroyVersion", "{\"service\":\"s\",\"account\":\"a\",\"version\":\(version)}")
+        }
+        #expect(daemon.wait() == 128 + SIGKILL && stored > 0)
+        try daemon.start(configuration: configuration)
+        try waitUntilScrubbed()
+        let client = try daemon.connect()
+        #expect(try client.result("storage.status")["recovered"] == nil)
+        let count = try #require(try client.result("documents.count", "{\"collection\":\"c\"}")["count"]?.int)
+        #expect((stored...stored + 1).contains(count))
+        #expect(!daemon.log.contains("damaged") && TemporaryDaemon.names(daemon.data + "/quarantine") ?? [] == [])
+        func awaitsZeros() -> Bool {
+            (TemporaryDaemon.names(daemon.data + "/tmp") ?? []).contains { $0.hasPrefix("scrub-") }
+        }
+        let deadline = now() + 30
+        while awaitsZeros(), now() < deadline { usleep(10_000) }
+        #expect(!awaitsZeros())
+    }
+
     @Test func `killed before it is in the log, the version is wholly there`() throws {
         let remains = try prepare()
         try daemon.start(faults: "log.append:kill")

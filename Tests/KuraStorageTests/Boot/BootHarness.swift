@@ -64,6 +64,14 @@ final class BootHarness {
         try boot.enter(phase)
     }
 
+    /// What a start leaves that has met damage in a phase.
+    func meetDamage(in phase: BootPhase) throws {
+        let boot = Boot(configuration) { _ in }
+        try boot.begin()
+        try boot.enter(phase)
+        boot.failed(.damaged("damage was met in phase \(phase.rawValue)"))
+    }
+
     /// Writes keys, a commit each, into settings and documents.
     func put(_ recovery: Recovery, _ keys: Range<Int>, _ value: String = "1") throws {
         for key in keys {

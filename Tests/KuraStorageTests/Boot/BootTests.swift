@@ -70,25 +70,11 @@ import Testing
         try harness.die(in: .open)
         #expect(record?.phase == .open && record?.attempts == 1)
         try harness.die(in: .log)
-        #expect(record?.phase == .log && record?.attempts == 2 && record?.durableFailures == 1)
-        #expect(record?.failedPhase == "open")
+        #expect(record?.phase == .log && record?.attempts == 2 && record?.durableFailures == 0)
+        #expect(record?.failedPhase == "")
     }
 
-    @Test(arguments: BootPhase.allCases.filter { !$0.isDurable })
-    func `a process that ends outside of the phases of tables and log moves nothing, however often`(
-        phase: BootPhase
-    ) throws {
-        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
-        for _ in 0..<5 { try harness.die(in: phase) }
-        try harness.start { recovery, boot in
-            try harness.expect(recovery, 0..<3)
-            #expect(boot.recovered.isEmpty)
-        }
-        #expect(harness.quarantined.isEmpty)
-    }
-
-    @Test(arguments: BootPhase.allCases.filter(\.isDurable))
-    func `after two that end in a phase of tables or log these are set aside and taken up from a copy`(
+    @Test(arguments: BootPhase.allCases) func `a process that is killed in any phase moves nothing, however often`(
         phase: BootPhase
     ) throws {
         let epoch = try harness.start { recovery, _ in
@@ -97,9 +83,44 @@ import Testing
             try harness.put(recovery, 20..<30)
             return recovery.epoch
         }
-        try harness.die(in: phase)
-        try harness.start(serves: false) { _, boot in #expect(boot.recovered.isEmpty) }
-        // It did not come to serve, in the phase `log`.
+        for _ in 0..<20 { try harness.die(in: phase) }
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<30)
+            #expect(boot.recovered.isEmpty && recovery.epoch == epoch)
+            #expect(harness.report.contains("that counts as nothing") == phase.isDurable)
+        }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test func `a process that is killed now here and now there moves nothing either`() throws {
+        try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
+        for phase in BootPhase.allCases + BootPhase.allCases.reversed() { try harness.die(in: phase) }
+        let findings = DirectoryExamination.run(harness.configuration).filter { $0.check == "starts" }
+        #expect(findings.allSatisfy { $0.severity == .ok }, "the last has come no further than the lock")
+        try harness.die(in: .log)
+        let told = try #require(DirectoryExamination.run(harness.configuration).first { $0.check == "starts" })
+        #expect(told.severity == .warning && told.message.contains("the last came to phase log"))
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<3)
+            #expect(boot.recovered.isEmpty)
+        }
+        #expect(harness.quarantined.isEmpty)
+    }
+
+    @Test(arguments: BootPhase.allCases.filter(\.isDurable))
+    func `after two that meet damage in a phase of tables or log these are set aside and taken up from a copy`(
+        phase: BootPhase
+    ) throws {
+        let epoch = try harness.start { recovery, _ in
+            try harness.put(recovery, 0..<20)
+            try harness.fold(recovery)
+            try harness.put(recovery, 20..<30)
+            return recovery.epoch
+        }
+        try harness.meetDamage(in: phase)
+        // Kills in between neither count nor have the damage forgotten.
+        for _ in 0..<20 { try harness.die(in: phase) }
+        try harness.meetDamage(in: phase)
         #expect(harness.quarantined.isEmpty)
         let before = try BootHarness.contents(harness.configuration.dataDirectory)
         try harness.start { recovery, boot in
@@ -132,7 +153,7 @@ import Testing
     @Test func `a start that comes to serve makes those before it forgotten`() throws {
         try harness.start { recovery, _ in try harness.put(recovery, 0..<3) }
         for _ in 0..<4 {
-            try harness.die(in: .open)
+            try harness.meetDamage(in: .open)
             try harness.start { recovery, _ in try harness.expect(recovery, 0..<3) }
         }
         #expect(harness.quarantined.isEmpty)

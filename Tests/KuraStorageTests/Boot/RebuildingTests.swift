@@ -275,25 +275,44 @@ import Testing
 
     @Test func `starts that fail with what was saved leave more and more out, and come through`() throws {
         try fill()
-        for _ in 0..<2 { try harness.die(in: .open) }
-        // The process ends again and again, in the phase that takes the log in.
-        var origins: [RecoveredNotice.Rung] = []
-        for _ in 0..<7 {
-            let boot = Boot(harness.configuration) { _ in }
-            try boot.begin()
-            try boot.enter(.log)
-            origins.append(try #require(try RecoveredFile(harness.configuration).read().first).rung)
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
+        // Damage is met again and again, in the phase that takes the log in.
+        var rungs: [RecoveredNotice.Rung] = []
+        for _ in 0..<5 {
+            try harness.meetDamage(in: .log)
+            rungs.append(try rung())
         }
-        #expect(origins == [.all, .all, .withoutTables, .withoutTables, .withoutLog, .withoutLog, .nothing])
+        #expect(rungs == [.withoutTables, .withoutLog, .nothing, .nothing, .nothing])
         #expect(harness.quarantined.count == 1)
         try harness.start { recovery, boot in
             #expect(recovery.settings.count == 0 && boot.recovered.first?.savedRev == 0)
         }
     }
 
+    private func rung() throws -> RecoveredNotice.Rung {
+        try #require(try RecoveredFile(harness.configuration).read().first).rung
+    }
+
+    @Test(arguments: BootPhase.allCases)
+    func `a recovery that is killed in a phase, however often, is begun again and saves everything`(
+        phase: BootPhase
+    ) throws {
+        try fill()
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
+        for _ in 0..<20 {
+            try harness.die(in: phase)
+            #expect(try rung() == .all)
+        }
+        try harness.start { recovery, boot in
+            try harness.expect(recovery, 0..<30)
+            #expect(boot.recovered.count == 1 && boot.recovered.first?.origin == .tables)
+        }
+        #expect(harness.quarantined.count == 1)
+    }
+
     @Test func `what was saved and then held is the data, whatever comes`() throws {
         try fill()
-        for _ in 0..<2 { try harness.die(in: .open) }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
         try harness.start(serves: false) { recovery, _ in try harness.put(recovery, 30..<35) }
         for _ in 0..<3 { try harness.start { recovery, _ in try harness.expect(recovery, 0..<35) } }
         #expect(harness.quarantined.count == 1)
@@ -316,7 +335,7 @@ import Testing
 
     @Test func `what the quarantine has is listed, with when and why`() throws {
         try fill()
-        for _ in 0..<2 { try harness.die(in: .open) }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
         try harness.start { _, _ in }
         let quarantine = harness.configuration.quarantineDirectory
         TestFiles.write("12345", to: quarantine + "/000007.sqlite-wal")
@@ -349,7 +368,7 @@ enum TestFiles {
             try harness.fold(recovery)
             try harness.put(recovery, 20..<30)
         }
-        for _ in 0..<2 { try harness.die(in: .open) }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
         disk.fill()
         for _ in 0..<4 {
             #expect { try harness.start { _, _ in } } throws: { ($0 as? StorageFault)?.isFull == true }

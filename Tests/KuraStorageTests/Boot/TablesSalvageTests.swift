@@ -42,7 +42,7 @@ import Testing
             try FileSystem.removeDirectory(harness.configuration.dataDirectory)
             try BootHarness.copy(original.configuration.dataDirectory, to: harness.configuration.dataDirectory)
             try harness.damage(harness.tables, at: page * 4096 + 1000, bytes: [0xA5, 0x5A, 0xC3])
-            for _ in 0..<2 { try harness.die(in: .open) }
+            for _ in 0..<2 { try harness.meetDamage(in: .open) }
             try harness.start { recovery, boot in
                 let notice = try #require(boot.recovered.first)
                 var lost = (settings: 0, documents: 0)
@@ -93,7 +93,7 @@ import Testing
         for page in Set((0..<20).map { _ in Int.random(in: pages, using: &random) }) {
             try harness.damage(harness.tables, at: page * 4096 + 7, bytes: [0xA5, 0x5A, 0xC3])
         }
-        for _ in 0..<2 { try harness.die(in: .open) }
+        for _ in 0..<2 { try harness.meetDamage(in: .open) }
         try harness.start { recovery, boot in
             let notice = try #require(boot.recovered.first)
             #expect(notice.origin == .salvage && notice.savedRev == notice.newestRev)

@@ -56,6 +56,24 @@ import Testing
         #expect(FileTree.names(directory.path + "/elsewhere") == [] && victimIsWhole && !held.isAt(path))
     }
 
+    @Test func `a file of the log is let go under another name, and in its place where it can have none`() throws {
+        let (log, temporary) = (directory.path + "/log", directory.path + "/tmp")
+        mkdir(log, 0o700)
+        mkdir(temporary, 0o700)
+        for place in [temporary, directory.path + "/nowhere"] {
+            FileTree.write("rows", to: log + "/000001.log")
+            // Of an attempt before it.
+            FileTree.write("rows", to: temporary + "/scrub-000001.log")
+            let held = open(log + "/000001.log", O_RDONLY | O_CLOEXEC)
+            defer { close(held) }
+            try LogScrub.letGo(log + "/000001.log", to: place)
+            var bytes = [UInt8](repeating: 1, count: 4)
+            let count = pread(held, &bytes, 4, 0)
+            #expect(count == 4 && bytes == [0, 0, 0, 0])
+            #expect(FileTree.names(log) == [] && (FileTree.names(temporary) == []) == (place == temporary))
+        }
+    }
+
     @Test func `a file that is erased through a link stays, with its bytes, and so does one that has another name`()
         throws
     {
