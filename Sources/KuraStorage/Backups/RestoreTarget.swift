@@ -11,9 +11,8 @@ struct RestoreTarget {
     init(_ directory: String) throws(BackupFault) {
         var path = directory
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        let slash = path.lastIndex(of: "/")
-        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+        parent = PathWalk.parent(of: path)
         self.path = path
         guard !name.isEmpty, name != ".", name != ".." else {
             throw .refused("'\(directory)' has no name that a new directory could get: name that directory itself")

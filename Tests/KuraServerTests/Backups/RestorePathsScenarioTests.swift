@@ -79,6 +79,9 @@ import Testing
             #expect(line.contains("\(parent) belongs to user 1000"), "\(line)")
             #expect(line.contains("sudo -u '#1000' kurad restore"), "\(line)")
         }
+        // No start either.
+        #expect(try run(["--data-dir", parent + "/data", "--socket", daemon.root + "/other.sock"]) == 2)
+        #expect(daemon.log.contains("sudo -u '#1000' kurad …"), "\(daemon.log)")
         #expect(victimIsWhole && TemporaryDaemon.names(parent) == names)
         #expect(TemporaryDaemon.names(parent + "/deep") == [])
         // Looking makes nothing.
