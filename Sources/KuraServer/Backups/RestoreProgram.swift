@@ -12,7 +12,8 @@ public enum RestoreProgram {
 
         usage: kurad restore FILE [options]
 
-          --data-dir DIR          where to: not there, or empty  [$KURA_DATA_DIR;
+          --data-dir DIR          where to: not there, or empty; of a volume a
+                                  directory in it  [$KURA_DATA_DIR;
                                   root: /var/lib/kura, else $XDG_STATE_HOME/kura]
           --only WHAT             settings, secrets, documents, or a scope such as
                                   documents/notes; may be given several times

@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// Where a restore makes its data directory: a name in a directory.
 struct RestoreTarget {
@@ -27,8 +28,15 @@ struct RestoreTarget {
                 let information = parent.information(of: name)
             else { return false }
             guard information.st_mode & S_IFMT == S_IFDIR else { throw .refused("\(path) is no directory") }
-            guard try parent.open(name).isEmpty() else {
+            let there = try parent.open(name)
+            guard try there.isEmpty() else {
                 throw .refused("\(path) is not empty: nothing is restored over what is there")
+            }
+            // What is mounted keeps its place, which the new directory is to get.
+            guard (try? there.isMountPoint()) != true else {
+                throw .refused(
+                    "\(path) is a mount point, whose place no other directory can take: name one in it, "
+                        + "--data-dir \(ShellWord.quoted(path + "/kura")), and start the daemon there")
             }
             return true
         } catch { throw BackupFault(error) }
