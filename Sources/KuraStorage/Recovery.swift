@@ -90,21 +90,26 @@ struct Recovery {
         try repair.run(
             tell: { (notice) throws(StorageFault) in try boot?.tell(lost: notice) },
             beginHistory: { (lost) throws(StorageFault) in
-                try tables.beginHistory(without: lost, in: configuration.tablesPath)
+                // What is lost ends what both have.
+                let last = lost.ranges.first.map { $0.lowerBound - 1 } ?? min(examination.newest, examination.end)
+                try tables.beginHistory(after: last, without: lost, in: configuration.tablesPath)
             })
-        epoch = tables.epoch
+        epoch = tables.history.epoch
         digestKey = tables.digestKey
         let highest = max(found.highest, listed, repair.segments.map { $0.number }.max() ?? 0)
         let active: Segment
         // One that has more than any segment would never be full.
-        if let pristine = found.pristine, pristine.number >= highest, pristine.capacity <= Segment.mostBytes {
+        if let pristine = found.pristine, pristine.number >= highest, pristine.capacity <= Segment.mostBytes,
+            pristine.history ?? tables.history == tables.history
+        {
             active = pristine
         } else {
             if let pristine = found.pristine { try Segment.remove(pristine.number, in: directory) }
             // Small, so that a start is quick; the next one has its full size.
             active = try Segment(
                 creating: highest + 1, in: directory,
-                capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil)
+                capacity: isDiskFull ? Segment.leastCapacity : min(configuration.segmentBytes, 1 << 20), recycled: nil,
+                history: tables.history)
         }
         replayedChanges = try Self.replay(
             repair.segments, foldedRev, without: tables.lost, ledger, documents, writer, configuration)
@@ -118,7 +123,7 @@ struct Recovery {
         closed.sort { $0.number < $1.number }
         log = Log(
             configuration: configuration, housekeeper: housekeeper, active: active, closed: closed, rev: ledger.rev,
-            retired: gone.map(\.number))
+            retired: gone.map(\.number), history: tables.history)
         // Given out, and not there: told now, or to a start that was killed behind it.
         let given = max(examination.lost.isEmpty ? 0 : examination.newest, tables.lost.ranges.last?.upperBound ?? 0)
         hasRaisedRevision = try RelaxedDurability.resume(

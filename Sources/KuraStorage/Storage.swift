@@ -116,6 +116,7 @@ public actor Storage {
         remark: @escaping @Sendable (String) -> Void = { _ in },
         report: @escaping @Sendable (String) -> Void
     ) throws(StorageFault) {
+        try PathWalk.checkWay(to: configuration.dataDirectory, report: report)
         directory = try DataDirectory.open(
             configuration.dataDirectory, configuration: configuration, report: report)
         let housekeeper = Housekeeper()

@@ -6,8 +6,7 @@ import Sodium
 /// goes on writing them.
 struct TablesInMemory {
     let writer: Connection
-    /// Names the history.
-    private(set) var epoch: String
+    private(set) var history: LogHistory
     /// For `RequestDigests`.
     let digestKey: [UInt8]
     /// Revisions that a damaged log has lost, as it was told.
@@ -36,7 +35,7 @@ struct TablesInMemory {
         try boot?.enter(.tables)
         do throws(SQLiteError) {
             let foldedRev: UInt64
-            (epoch, foldedRev) = try Self.readMeta(writer)
+            (history, foldedRev) = try Self.readMeta(writer)
             digestKey = try Self.readDigestKey(writer)
             segments = try Self.readSegments(writer)
             lost = try RevisionSet(lostIn: writer)
@@ -54,8 +53,9 @@ struct TablesInMemory {
     }
 
     /// Begins a new history, which lacks changes of the one before. Durable when it returns.
-    mutating func beginHistory(without lost: RevisionSet, in path: String) throws(StorageFault) {
-        let epoch = UUIDv7Generator.random()
+    /// `rev`: up to there both are the same.
+    mutating func beginHistory(after rev: UInt64, without lost: RevisionSet, in path: String) throws(StorageFault) {
+        let history = self.history.successor(after: rev)
         do throws(SQLiteError) {
             try writer.execute("BEGIN IMMEDIATE")
             let insert = try writer.prepare("INSERT OR REPLACE INTO lost(firstRev, lastRev) VALUES(?1, ?2)")
@@ -64,14 +64,12 @@ struct TablesInMemory {
                 try insert.bind(2, Int64(clamping: range.upperBound))
                 try insert.run()
             }
-            let renew = try writer.prepare("UPDATE meta SET value = ?1 WHERE name = 'epoch'")
-            try renew.bind(1, text: epoch)
-            try renew.run()
+            try history.write(in: writer)
             try writer.execute("COMMIT")
             _ = try writer.checkpoint(.full)
         } catch { throw .database(error, file: path) }
         self.lost.formUnion(lost)
-        self.epoch = epoch
+        self.history = history
     }
 
     /// SQLite takes an empty file for a new database, and deletes its WAL. There has been another one when there is a WAL with commits, or a
@@ -120,7 +118,7 @@ struct TablesInMemory {
         } catch { throw .database(error, file: path) }
     }
 
-    private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (epoch: String, foldedRev: UInt64) {
+    private static func readMeta(_ connection: Connection) throws(SQLiteError) -> (LogHistory, foldedRev: UInt64) {
         if try connection.scalar("SELECT count(*) FROM meta") == 0 {
             let insert = try connection.prepare(
                 "INSERT INTO meta(name, value) VALUES('foldedRev', 0), ('epoch', ?1), ('digestKey', ?2)")
@@ -130,11 +128,8 @@ struct TablesInMemory {
             // The history's name is shown to clients, so it has to outlive a power cut from the first reply on.
             _ = try connection.checkpoint(.full)
         }
-        let select = try connection.prepare("SELECT value FROM meta WHERE name = 'epoch'")
-        guard try select.step() else { return ("", 0) }
-        let epoch = select.text(0)
         let foldedRev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'") ?? 0
-        return (epoch, UInt64(foldedRev))
+        return (try LogHistory(in: connection), UInt64(foldedRev))
     }
 
     /// Made where there is none: tables of earlier versions, and those that a recovery has made.

@@ -34,6 +34,14 @@ import Testing
         #expect(try load(files + "/none")["error"]?["data"]?["kind"]?.text == "transferFailed")
     }
 
+    @Test func `a FIFO or a directory beneath a root is refused at once`() throws {
+        mkfifo(files + "/pipe", 0o600)
+        for name in ["pipe", "deep"] {
+            let data = try #require(try load(files + "/" + name)["error"]?["data"])
+            #expect(data["kind"]?.text == "transferFailed" && data["hint"]?.text == "it is no regular file", "\(data)")
+        }
+    }
+
     @Test func `nothing else is`() throws {
         let denied = [
             daemon.root + "/outside", files + "/../outside", files + "/link", files + "/shortcut/in", files,

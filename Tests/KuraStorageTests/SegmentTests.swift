@@ -166,6 +166,21 @@ import Testing
         #expect(throws: StorageFault.self) { try open(1) }
     }
 
+    @Test func `a head says of which history its segment is, and either place does`() throws {
+        let history = LogHistory(epoch: "0198c0de-0000-7000-8000-000000000001", parent: "another", began: 42)
+        do { _ = try Segment(creating: 1, in: directory.path, capacity: 1 << 15, recycled: nil, history: history) }
+        #expect(try open(1).history == history)
+        for place in [0, SegmentFormat.headCopy] {
+            for byte in 0..<SegmentFormat.wholeHeadLength {
+                try TestDisk.flip(path(1), at: place + byte)
+                #expect(try Segment.head(path(1))?.history == history)
+                try TestDisk.flip(path(1), at: place + byte)
+            }
+        }
+        do { _ = try make(2) }
+        #expect(try open(2).history == nil)
+    }
+
     @Test func `a newer layout is refused as such`() throws {
         do { _ = try make(1) }
         var head = SegmentHead(number: 1, salt: 7, synced: 0)

@@ -30,7 +30,8 @@ enum ImportCommand {
             "What is there already under the same names is replaced, the rest stays; documents of json and ndjson have no names without --id, unless "
                 + "their lines are an export's, and are stored anew each time. Settings are stored all or none, the others one by one. What "
                 + "cannot be taken is left out and named with the reason; the exit status is 11 then. A .env file that has a line that is "
-                + "no NAME=VALUE is refused whole. FILE stays as it is.",
+                + "no NAME=VALUE is refused whole. FILE stays as it is; SQLite may lay FILE-shm beside a "
+                + "database in WAL mode, which no reader can do without.",
         ],
         examples: [
             "kura import com.example.app.plist --dry-run", "kura import .env --into secrets/app",

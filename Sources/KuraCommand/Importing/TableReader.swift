@@ -1,3 +1,4 @@
+import Glibc
 import KuraBytes
 import KuraClient
 import SQLite
@@ -31,6 +32,7 @@ struct TableReader {
     ///   - id: the column that becomes the id; nil: the key.
     /// - Throws: a usage failure that names the tables, or the columns.
     init(_ path: String, table: String?, id: String?) throws(Failure) {
+        try Self.checkSiblings(of: path)
         let schema: Schema
         do throws(SQLiteError) {
             connection = try Connection(path: path, mode: .readOnly)
@@ -69,6 +71,21 @@ struct TableReader {
             key = [place]
         } else {
             key = schema.primary.isEmpty ? nil : schema.primary
+        }
+    }
+
+    /// SQLite opens what lies beside the file under these names, and would wait for the other end of a FIFO.
+    private static func checkSiblings(of path: String) throws(Failure) {
+        // Safety: Swift lends paths as C strings for a call; `realpath` gives memory that is ours, and the kernel fills one `stat`.
+        guard let resolved = unsafe realpath(path, nil) else { throw .file("cannot read \(path)") }
+        defer { unsafe free(resolved) }
+        let file = unsafe String(cString: resolved)
+        for sibling in ["-wal", "-shm", "-journal"].map({ file + $0 }) {
+            var information = stat()
+            guard unsafe lstat(sibling, &information) == 0 else { continue }
+            guard information.st_mode & S_IFMT == S_IFREG else {
+                throw .usage("cannot read \(path): \(sibling) is no regular file")
+            }
         }
     }
 

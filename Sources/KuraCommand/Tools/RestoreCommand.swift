@@ -19,6 +19,9 @@ enum RestoreCommand {
                 summary: "Where these changes are: the log/ of a data directory, running or set aside, or a copy of it."
             ),
             .init(
+                name: "without-lost-attachments", value: nil,
+                summary: "With --log: lists go without the attachments whose contents are gone, and each is told."),
+            .init(
                 name: "dry-run", value: nil,
                 summary:
                     "Check all of it, tell what is in it and, where a daemon answers, what would be another there; restore nothing."
@@ -71,7 +74,7 @@ enum RestoreCommand {
         var words = ["restore", arguments.words[0]]
         for (name, value) in arguments.options {
             words.append("--\(name)")
-            if name != "dry-run", name != "unproved" { words.append(value) }
+            if !["dry-run", "unproved", "without-lost-attachments"].contains(name) { words.append(value) }
         }
         if options.form != .standard { words.append("--json") }
         if console.isQuiet { words.append("--quiet") }

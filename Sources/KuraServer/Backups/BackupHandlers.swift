@@ -232,7 +232,7 @@ extension RPCError {
             self.init(.integrity, hint: "the backup was made with algorithms that this kurad does not know")
         case .truncated: self.init(.integrity, hint: "the backup is cut off: its final part is missing")
         case .trailing: self.init(.integrity, hint: "something stands behind the backup's end")
-        case .forged, .unproved, .unprovedLog:
+        case .forged, .unproved, .unprovedLog, .foreignLog:
             self.init(.integrity, hint: "it says that it was made here, and was not, or was altered")
         case .damaged, .malformed: self.init(.integrity, hint: "a part of the backup is not what was written there")
         case .unfit:

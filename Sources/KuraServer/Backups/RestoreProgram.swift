@@ -12,7 +12,8 @@ public enum RestoreProgram {
 
         usage: kurad restore FILE [options]
 
-          --data-dir DIR          where to: not there, or empty  [$KURA_DATA_DIR;
+          --data-dir DIR          where to: not there, or empty; of a volume a
+                                  directory in it  [$KURA_DATA_DIR;
                                   root: /var/lib/kura, else $XDG_STATE_HOME/kura]
           --only WHAT             settings, secrets, documents, or a scope such as
                                   documents/notes; may be given several times
@@ -20,6 +21,9 @@ public enum RestoreProgram {
                                   to its end with 'newest'; needs --log
           --log DIR               where they are: the log/ of a data directory, or
                                   a copy of it
+          --without-lost-attachments
+                                  with --log: lists go without the attachments
+                                  whose contents are gone, and each is told
           --dry-run               check all of it, and tell what is in it; restore
                                   nothing
           --identity FILE         what 'kura secrets identity' made: opens what is
@@ -47,6 +51,7 @@ public enum RestoreProgram {
         var only: [[UInt8]] = []
         var at: String?
         var log: String?
+        var withoutLostAttachments = false
         var isDry = false
         var isJSON = false
         var isQuiet = false
@@ -86,6 +91,7 @@ public enum RestoreProgram {
                     ". Bring the keys of where it was made (--keys DIR, with its root.key), or have it restored all the same: --unproved"
             case .unprovedLog:
                 reason += ". Name both in one data directory (--keys DATA/keys --log DATA/log), or say --unproved"
+            case .foreignLog: reason += ". Have it restored all the same: --unproved"
             default: break
             }
             ProgramOutput.print(filled("kurad restore: \(options.file ?? ""): \(reason)"), to: STDERR_FILENO)
@@ -110,6 +116,7 @@ public enum RestoreProgram {
             case "--log": options.log = try value()
             case "--keys": options.keys = try value()
             case "--unproved": options.takesUnproved = true
+            case "--without-lost-attachments": options.withoutLostAttachments = true
             case "--dry-run": options.isDry = true
             case "--json": options.isJSON = true
             case "--quiet", "-q": options.isQuiet = true
@@ -140,6 +147,9 @@ public enum RestoreProgram {
         guard options.file != nil else { throw Usage(message: "which FILE?") }
         guard (options.at == nil) == (options.log == nil) else {
             throw Usage(message: "--at REV and --log DIR go together")
+        }
+        guard options.log != nil || !options.withoutLostAttachments else {
+            throw Usage(message: "--without-lost-attachments goes with --log")
         }
         if let at = options.at {
             guard at == "newest" || UInt64(at) != nil else { throw Usage(message: "--at is a revision, or newest") }
@@ -180,7 +190,11 @@ public enum RestoreProgram {
         let directory = options.directory ?? usual
         let bar = isatty(STDERR_FILENO) == 1 && !options.isQuiet
         var shown = -1
-        let changes = options.log.map { LogChanges(log: $0, upTo: options.at.flatMap { UInt64($0) }) }
+        let changes = options.log.map {
+            LogChanges(
+                log: $0, upTo: options.at.flatMap { UInt64($0) },
+                withoutLostAttachments: options.withoutLostAttachments)
+        }
         let outcome = try BackupRestore.restore(
             file, into: directory, opener, selection: selection, changes: changes,
             takesUnproved: options.takesUnproved
@@ -191,7 +205,9 @@ public enum RestoreProgram {
             ProgramOutput.draw(errorLine: "restore: \(percent)%")
         }
         if bar { ProgramOutput.draw(errorLine: "") }
+        tell(outcome.lostAttachments.map { "without the attachment \($0), whose content is gone" })
         if options.isQuiet { return }
+        tell(outcome.unnamedSegments.map { "\($0) of the log does not say of which history it is, and was taken" })
         guard !options.isJSON else {
             ProgramOutput.print(json(outcome.manifest, outcome.origin, outcome), to: STDOUT_FILENO)
             return
@@ -215,6 +231,10 @@ public enum RestoreProgram {
     }
 
     // MARK: Telling
+
+    private static func tell(_ lines: [String]) {
+        for line in lines { ProgramOutput.print(filled("kurad restore: \(line)"), to: STDERR_FILENO) }
+    }
 
     /// What is to be done with the key of a slot, so that a restored store opens.
     private static func hint(_ kind: KeySlot.Kind, _ directory: String) -> String {

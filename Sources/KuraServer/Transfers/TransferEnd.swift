@@ -49,6 +49,12 @@ final class ImportRoots: Sendable {
             guard let location = DirectoryRoot.location(of: descriptor.number), location != dataDirectory,
                 !location.hasPrefix(dataDirectory + "/")
             else { throw RPCError(.pathDenied) }
+            var information = stat()
+            // Nobody waits for the other end of a FIFO.
+            // Safety: the kernel fills one `stat`, which is ours.
+            guard unsafe fstat(descriptor.number, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+                throw RPCError(.transferFailed, hint: "it is no regular file")
+            }
             return descriptor
         }
         throw RPCError(.pathDenied, hint: "the path is not beneath importRoots")

@@ -138,7 +138,7 @@ public struct BackupComparison: Sendable {
         guard let manifest else { throw .truncated }
         try whole.finish(manifest, records)
         try tables.checkLists()
-        try tables.finish(epoch: manifest.epoch, rev: manifest.rev)
+        try tables.finish(LogHistory(epoch: manifest.epoch), rev: manifest.rev)
         return (manifest, reader.origin)
     }
 

@@ -33,6 +33,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
     case unproved(BackupOrigin)
     /// The log that is to be added lies beside other keys than those that show whose the backup is: it has no proof of its own.
     case unprovedLog
+    /// It lies beside them, and others can write to it.
+    case foreignLog(String)
     /// A part is whole and says something that is not understood.
     case malformed
     /// The secrets are locked: which of them belong into a backup cannot be told.
@@ -73,6 +75,8 @@ public enum BackupFault: Error, Equatable, Sendable, CustomStringConvertible {
         case .unproved: "nothing shows who made it, and whether it was altered"
         case .unprovedLog:
             "nothing shows whose the log is: it has no proof, and lies in another directory than the keys"
+        case .foreignLog(let path):
+            "\(path) of the log is another user's, or others can write to it, so that nothing shows whose it is"
         case .malformed: "a part of it is not understood"
         case .secretsLocked: "the secrets are locked: unlock them, or leave them out"
         case .keysChanged: "the keys of the secrets were changed meanwhile: begin anew"

@@ -194,3 +194,11 @@ public struct BroughtKeys: Sendable {
         return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino
     }
 }
+
+extension BackupOpener {
+    /// - Throws: why nothing shows that a log is ours.
+    func check(_ changes: LogChanges) throws(BackupFault) {
+        guard let brought, brought.areBeside(changes.log) else { throw .unprovedLog }
+        if let path = try changes.foreign(besides: brought.directory) { throw .foreignLog(path) }
+    }
+}

@@ -17,6 +17,10 @@ public enum BackupRestore {
         public var needsRootKey: Bool { !neededKeys.isEmpty }
         /// Whose work the backup is.
         public var origin = BackupOrigin.unproved
+        /// Attachments that lists go without, as `collection/id/name`.
+        public var lostAttachments: [String] = []
+        /// Segments of the log that do not say of which history they are.
+        public var unnamedSegments: [String] = []
     }
 
     /// What reading all of a file has come to.
@@ -91,7 +95,7 @@ public enum BackupRestore {
         _ = try target.isTaken()
         let verified = try verify(path, opener)
         guard takesUnproved || verified.origin == .ours else { throw .unproved(verified.origin) }
-        if !takesUnproved, let changes, opener.brought?.areBeside(changes.log) != true { throw .unprovedLog }
+        if !takesUnproved, let changes { try opener.check(changes) }
         let bytes = verified.bytes
         progress(bytes, 2 * bytes)
         // Once more: reading takes a while.
@@ -202,9 +206,15 @@ public enum BackupRestore {
         guard reader.digest() == digest else { throw .refused("\(path) has changed while it was read") }
         if let missing = selection.missing(among: scopes).first { throw absent(missing, scopes) }
         try contents.finish(tables, manifest)
+        let added = try changes?.add(to: configuration, manifest, hasKeys: keys != nil)
+        let rev = added?.rev ?? manifest.rev
         let epoch = UUIDv7Generator.random()
+        // What has only a part goes on from nothing that anybody else has.
+        let isWhole = selection.isEverything && manifest.include.isEmpty
         try tables.finish(
-            epoch: epoch, rev: manifest.rev, seededRev: isBundle ? manifest.rev : manifest.seededRev)
+            LogHistory(epoch: epoch, parent: isWhole ? added?.epoch ?? manifest.epoch : "", began: rev),
+            rev: manifest.rev,
+            seededRev: isBundle ? manifest.rev : manifest.seededRev)
         if selection.isEverything || isBundle, records.omissions.isEmpty {
             guard tables.counts.documents == manifest.counts.documents,
                 tables.counts.settings == manifest.counts.settings
@@ -212,13 +222,11 @@ public enum BackupRestore {
                 throw .refused("what came of it is not what its manifest says; nothing was restored")
             }
         }
-        let added = try changes?.add(to: configuration, manifest, hasKeys: keys != nil)
         var neededKeys: [KeySlot.Kind] = []
         if hasSecrets || added?.hasSecrets == true {
             guard let keys else { throw .malformed }
             neededKeys = try keys.fitting(epoch: added?.keyEpoch ?? 0, opener.brought).write(configuration)
         }
-        let rev = added?.rev ?? manifest.rev
         // Nothing of what was acknowledged is missing: the counter goes on where it was.
         RelaxedDurability.noteCleanStop(configuration, rev: rev)
         do throws(StorageFault) {
@@ -227,7 +235,9 @@ public enum BackupRestore {
         } catch { throw BackupFault(error) }
         var counts = tables.counts
         counts.attachments = contents.count
-        return Outcome(
+        var outcome = Outcome(
             manifest: manifest, epoch: epoch, counts: counts, rev: rev, neededKeys: neededKeys)
+        (outcome.lostAttachments, outcome.unnamedSegments) = (added?.lost ?? [], added?.unnamed ?? [])
+        return outcome
     }
 }

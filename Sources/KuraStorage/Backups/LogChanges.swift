@@ -10,10 +10,13 @@ public struct LogChanges: Sendable {
     public var log: String
     /// nil: everything that follows without a gap.
     public var rev: UInt64?
+    /// Lists of attachments go without contents that are gone; else nothing is restored.
+    public var withoutLostAttachments: Bool
 
-    public init(log: String, upTo rev: UInt64?) {
+    public init(log: String, upTo rev: UInt64?, withoutLostAttachments: Bool = false) {
         self.log = log
         self.rev = rev
+        self.withoutLostAttachments = withoutLostAttachments
     }
 
     /// Where the contents of attachments are that the log names.
@@ -25,11 +28,34 @@ public struct LogChanges: Sendable {
         return nil
     }
 
+    /// What somebody else than the keys' owner, root, and who restores may change of the directory that the log lies in, of its own, and of
+    /// its files; nil when there is nothing.
+    func foreign(besides keys: String) throws(BackupFault) -> String? {
+        func look(_ path: String) -> stat? {
+            var information = stat()
+            // Safety: Swift lends the path as a C string for the call, and the kernel fills what is ours.
+            return unsafe stat(path, &information) == 0 ? information : nil
+        }
+        let names: [String]
+        do throws(StorageFault) { names = try FileSystem.names(in: log) } catch { throw BackupFault(error) }
+        let owners = [0, geteuid(), look(keys)?.st_uid ?? 0]
+        return ([log + "/..", log] + names.map { log + "/" + $0 }).first { path in
+            guard let found = look(path) else { return false }
+            return !owners.contains(found.st_uid) || found.st_mode & 0o022 != 0
+        }
+    }
+
     /// What adding them has come to.
     struct Added {
         /// Everything is as of this revision.
         var rev: UInt64
         var hasSecrets = false
+        /// The newest history that they are of.
+        var epoch: String
+        /// Attachments that the lists go without.
+        var lost: [String] = []
+        /// Segments that do not say of which history they are.
+        var unnamed: [String] = []
         /// Epoch of the newest root key that the store's record of the secrets is sealed with in them; 0 when they have none.
         var keyEpoch: UInt32 = 0
     }
@@ -58,9 +84,41 @@ public struct LogChanges: Sendable {
             throw .refused(
                 "the backup leaves secrets out (\(left.reason.rawValue)), which the log's changes of secrets count on")
         }
+        var (added, lists) = try copyRows(to: configuration, manifest, upTo: rev, without: [])
+        guard !added.hasSecrets || hasKeys else {
+            throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")
+        }
+        let lost = try bring(lists.contents, to: configuration)
+        guard !lost.isEmpty else { return added }
+        let names = lists.names(of: lost)
+        guard withoutLostAttachments else { throw .refused(Self.refusal(names)) }
+        do throws(StorageFault) { try FileSystem.remove(Segment.path(configuration.logDirectory, 1)) } catch {
+            throw BackupFault(error)
+        }
+        // A running daemon's log may have gone on.
+        (added, lists) = try copyRows(to: configuration, manifest, upTo: added.rev, without: lost)
+        added.lost = names
+        return added
+    }
+
+    private static func refusal(_ names: [String]) -> String {
+        let most = 5
+        let more = names.count > most ? " and \(names.count - most) more" : ""
+        let what = names.count == 1 ? "content of an attachment is" : "contents of \(names.count) attachments are"
+        return "the \(what) gone, or damaged: "
+            + names.prefix(most).joined(separator: ", ") + more
+            + "; '--without-lost-attachments' restores everything else"
+    }
+
+    /// Copies the rows that follow the backup into the log of what is restored.
+    /// `lost`: contents that lists go without.
+    private func copyRows(
+        to configuration: StorageConfiguration, _ manifest: BackupManifest, upTo rev: UInt64?,
+        without lost: Set<ContentDigest>
+    ) throws(BackupFault) -> (Added, LoggedLists) {
         let scratch = configuration.temporaryDirectory + "/changes"
         var lists = LoggedLists()
-        var added = Added(rev: manifest.rev)
+        var added = Added(rev: manifest.rev, epoch: manifest.epoch)
         let records = RecordGuard(.log)
         var unfit: String?
         // The row under way, and the revision up to which it has been seen.
@@ -73,6 +131,17 @@ public struct LogChanges: Sendable {
             var salvage = LogSalvage(
                 from: log, scratch: scratch, to: configuration, after: manifest.rev, upTo: rev ?? .max, isTaking: true
             ) { reports.append($0) }
+            salvage.lostContents = lost
+            salvage.admit = { (segments) throws(StorageFault) in
+                let segments = segments.filter { segment in
+                    segment.lastRev > manifest.rev
+                        || segment.damages.contains { $0.saved.contains { $0.rev > manifest.rev } }
+                }
+                added.epoch = try LogHistory.newest(after: manifest.epoch, manifest.rev, in: segments)
+                added.unnamed = segments.filter { $0.history == nil }.map {
+                    String($0.path.split(separator: "/").last ?? "")
+                }
+            }
             salvage.visit = { record, row in
                 if place.row != row.rev { place = (row.rev, row.previous) }
                 unfit = unfit ?? Self.problem(record, row, behind: place.rev)
@@ -102,13 +171,7 @@ public struct LogChanges: Sendable {
                     : "revision \(saved + 1) is not in the log, which has revisions up to \(newest)\(reason)"
                         + (rev == nil ? "; '--at \(saved)' restores what comes before it" : ""))
         }
-        guard !added.hasSecrets || hasKeys else {
-            throw .refused("the log has secrets, and the backup, which has none, nothing that leads to their keys")
-        }
-        for list in lists.lists.values {
-            for attachment in list.attachments { try copy(attachment, to: configuration) }
-        }
-        return added
+        return (added, lists)
     }
 
     /// Why a change cannot follow what comes before it, or not in its row: no start would take it. Nil when it can.
@@ -139,13 +202,25 @@ public struct LogChanges: Sendable {
         }
     }
 
-    /// Brings a content along that a list of the log names.
-    private func copy(_ attachment: Attachment, to configuration: StorageConfiguration) throws(BackupFault) {
+    /// Brings contents along that lists of the log name.
+    /// - Returns: those that are gone, or damaged.
+    private func bring(
+        _ contents: [Attachment], to configuration: StorageConfiguration
+    ) throws(BackupFault) -> Set<ContentDigest> {
+        var lost: Set<ContentDigest> = []
+        for attachment in contents {
+            if try !copy(attachment, to: configuration) { lost.insert(attachment.digest) }
+        }
+        return lost
+    }
+
+    /// - Returns: false when the content is gone, or damaged.
+    private func copy(_ attachment: Attachment, to configuration: StorageConfiguration) throws(BackupFault) -> Bool {
         let digest = attachment.digest
         let target = AttachmentFiles.path(digest, configuration)
         if !FileSystem.exists(target) {
-            guard let from = attachments.map({ AttachmentFiles.path(digest, $0) }), FileSystem.exists(from) else {
-                throw .refused("the content \(digest.text) of an attachment is not there any more")
+            guard let from = attachments.map({ AttachmentFiles.path(digest, $0) }), FileSystem.isRegular(from) else {
+                return false
             }
             do throws(StorageFault) {
                 let directory = String(target.dropLast(ContentDigest.length - 1))
@@ -154,7 +229,8 @@ public struct LogChanges: Sendable {
                 let descriptor = try FileSystem.openRegular(target)
                 defer { close(descriptor) }
                 guard try RestoredContents.digest(of: descriptor, target) == digest else {
-                    throw .damaged("the content \(digest.text) of an attachment is damaged")
+                    try FileSystem.remove(target)
+                    return false
                 }
                 guard fchmod(descriptor, 0o400) == 0 else { throw FileSystem.fail("fchmod", target) }
                 try FileSystem.syncDirectory(directory)
@@ -167,73 +243,6 @@ public struct LogChanges: Sendable {
                 "the log says \(attachment.bytes) bytes of the content \(digest.text) of an attachment, and it has \(size)"
             )
         }
-    }
-}
-
-/// Lists of attachments that the changes of a log come to, and which of their documents are there: a list is changed together with its
-/// document, in one revision.
-struct LoggedLists {
-    struct List {
-        var rev: UInt64
-        var isLive: Bool
-        var attachments: [Attachment]
-    }
-
-    private struct Document {
-        var rev: UInt64
-        var isLive: Bool
-    }
-
-    /// The hash alone is the same of some names of one byte and of two.
-    private struct Key: Hashable {
-        var hash: UInt64
-        var length: Int
-    }
-
-    /// By collection and id, a zero between them.
-    private(set) var lists: [[UInt8]: List] = [:]
-    /// Of all documents that are changed: nothing is kept of them but this.
-    private var documents: [Key: Document] = [:]
-    /// When collections were dropped.
-    private var dropped: [[UInt8]: UInt64] = [:]
-    private let seed = UInt64.random(in: 0...UInt64.max)
-
-    private func key(_ name: [UInt8]) -> Key {
-        Key(hash: name.withBytes { Hash.bytes($0, seed: seed) }, length: name.count)
-    }
-
-    /// Takes a change in the order of the log.
-    mutating func note(_ record: LogRecord) {
-        guard record.store == .documents || record.store == .attachments else { return }
-        if record.isDrop {
-            let scope = Array(record.scope)
-            if record.store == .documents { dropped[scope] = record.rev }
-            lists = lists.filter { !$0.key.starts(with: scope + [0]) }
-            return
-        }
-        let name = Array(record.scope) + [0] + Array(record.key)
-        if record.store == .documents {
-            documents[key(name)] = Document(rev: record.rev, isLive: !record.isTombstone)
-        } else {
-            lists[name] = List(
-                rev: record.rev, isLive: !record.isTombstone,
-                attachments: record.value.isEmpty ? [] : AttachmentList(record.value).attachments)
-        }
-    }
-
-    /// Why they are not what a daemon writes: the first list, by its revision, whose document is not there; nil when there is none.
-    var problem: String? {
-        var first: (rev: UInt64, name: [UInt8])?
-        for (name, list) in lists where list.isLive && list.rev < first?.rev ?? .max {
-            let scope = Array(name.prefix { $0 != 0 })
-            let document = documents[key(name)]
-            let isThere = document.map { $0.isLive && $0.rev >= dropped[scope] ?? 0 } ?? false
-            if !isThere { first = (list.rev, name) }
-        }
-        guard let first else { return nil }
-        let place = first.name.split(separator: 0, maxSplits: 1).map { Array($0).withBytes { ShownName.text($0) } }
-            .joined(separator: "/")
-        return "the change of revision \(first.rev) (attachments/\(place)) is not what a daemon writes: "
-            + "it lists attachments of a document that is not there"
+        return true
     }
 }

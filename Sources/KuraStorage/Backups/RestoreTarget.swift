@@ -1,4 +1,5 @@
 import Glibc
+import KuraBytes
 
 /// Where a restore makes its data directory: a name in a directory.
 struct RestoreTarget {
@@ -11,9 +12,8 @@ struct RestoreTarget {
     init(_ directory: String) throws(BackupFault) {
         var path = directory
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        let slash = path.lastIndex(of: "/")
-        name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-        parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+        parent = PathWalk.parent(of: path)
         self.path = path
         guard !name.isEmpty, name != ".", name != ".." else {
             throw .refused("'\(directory)' has no name that a new directory could get: name that directory itself")
@@ -28,8 +28,15 @@ struct RestoreTarget {
                 let information = parent.information(of: name)
             else { return false }
             guard information.st_mode & S_IFMT == S_IFDIR else { throw .refused("\(path) is no directory") }
-            guard try parent.open(name).isEmpty() else {
+            let there = try parent.open(name)
+            guard try there.isEmpty() else {
                 throw .refused("\(path) is not empty: nothing is restored over what is there")
+            }
+            // What is mounted keeps its place, which the new directory is to get.
+            guard (try? there.isMountPoint()) != true else {
+                throw .refused(
+                    "\(path) is a mount point, whose place no other directory can take: name one in it, "
+                        + "--data-dir \(ShellWord.quoted(path + "/kura")), and start the daemon there")
             }
             return true
         } catch { throw BackupFault(error) }

@@ -279,19 +279,16 @@ final class RestoredTables {
     }
 
     /// Writes what the tables say of themselves, and has everything on the disk.
-    /// `epoch`: of the history that begins now.
+    /// `history`: the one that begins now.
     /// `rev`: what the tables are as of.
     /// `seededRev`: what is as old came from a seed bundle.
-    func finish(epoch: String, rev: UInt64, seededRev: UInt64 = 0) throws(BackupFault) {
+    func finish(_ history: LogHistory, rev: UInt64, seededRev: UInt64 = 0) throws(BackupFault) {
         do throws(SQLiteError) {
             try addUp()
             try noteSearched()
             try writeScopes()
             try connection.execute("DELETE FROM meta")
             let meta = try connection.prepare("INSERT INTO meta(name, value) VALUES(?1, ?2)")
-            try meta.bind(1, text: "epoch")
-            try meta.bind(2, text: epoch)
-            try meta.run()
             for (name, value) in [
                 ("foldedRev", Int64(rev)), ("compactedRev", Int64(rev)), ("lastScope", Int64(scopes.count)),
                 (Self.seededRev, Int64(seededRev)),
@@ -300,6 +297,7 @@ final class RestoredTables {
                 try meta.bind(2, value)
                 try meta.run()
             }
+            try history.write(in: connection)
             try defineIndexes()
             try connection.execute("COMMIT")
             _ = try connection.checkpoint(.truncate)

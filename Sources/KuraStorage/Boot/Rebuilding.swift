@@ -93,7 +93,7 @@ struct Rebuilding {
         try salvage.run()
         (notice.savedRev, notice.newestRev) = (salvage.savedRev, max(rev, salvage.newestRev, salvage.acknowledged))
         notice.missing = RecoveredNotice.missing(salvage.lost, salvage.lostRecords)
-        if !salvage.lost.isEmpty { try note(lost: salvage.lost) }
+        if !salvage.lost.isEmpty || salvage.savedRev > rev { try note(lost: salvage.lost, savedRev: salvage.savedRev) }
         try FileSystem.removeDirectory(scratch)
     }
 
@@ -160,8 +160,8 @@ struct Rebuilding {
         return try adopt()
     }
 
-    /// The start that follows does not miss them.
-    private func note(lost: RevisionSet) throws(StorageFault) {
+    /// The start that follows does not miss what is lost, and the history that begins leaves the one before it behind what both have.
+    private func note(lost: RevisionSet, savedRev: UInt64) throws(StorageFault) {
         let path = configuration.tablesPath
         let connection = try Tables.openWriter(path, cacheKibibytes: 2048)
         defer { connection.close() }
@@ -171,6 +171,10 @@ struct Rebuilding {
                     "INSERT OR REPLACE INTO lost VALUES(\(Int64(clamping: range.lowerBound)), \(Int64(clamping: range.upperBound)))"
                 )
             }
+            var history = try LogHistory(in: connection)
+            history.began = lost.ranges.first.map { $0.lowerBound - 1 } ?? savedRev
+            // Tables that have nothing get their history by the start.
+            if !history.epoch.isEmpty { try history.write(in: connection) }
             _ = try connection.checkpoint(.full)
         } catch { throw .database(error, file: path) }
     }
@@ -249,10 +253,8 @@ struct Rebuilding {
             guard let rev = try connection.scalar("SELECT value FROM meta WHERE name = 'foldedRev'"), rev >= 0 else {
                 throw SQLiteError.damaged("it has no revision")
             }
-            let renew = try connection.prepare("UPDATE meta SET value = ?1 WHERE name = 'epoch'")
             try connection.execute("BEGIN IMMEDIATE; DELETE FROM segments; DELETE FROM lost;")
-            try renew.bind(1, text: UUIDv7Generator.random())
-            try renew.run()
+            try LogHistory(in: connection).successor(after: UInt64(rev)).write(in: connection)
             // What the log has had is not in it any more.
             try connection.execute(
                 "INSERT INTO meta(name, value) VALUES('compactedRev', \(rev)) ON CONFLICT(name) DO UPDATE SET value = \(rev); COMMIT;"

@@ -19,6 +19,7 @@ struct TablesSalvage {
         var foldedRev: UInt64?
         var seededRev: UInt64 = 0
         var newestRev: UInt64 = 0
+        var history = LogHistory(epoch: "")
     }
 
     private struct Scope {
@@ -70,7 +71,7 @@ struct TablesSalvage {
                 if isTaken, !record.flags.contains(.isDeleted) { scopes[id]?.read += 1 }
             }
             _ = try target.countContents()
-            try target.finish(epoch: UUIDv7Generator.random(), rev: rev, seededRev: facts.seededRev)
+            try target.finish(facts.history.successor(after: rev), rev: rev, seededRev: facts.seededRev)
         } catch { throw StorageFault(error) }
         lost = Self.omissions(scopes.values.filter { $0.lost > 0 })
         try Self.writeNames(pages, scopes, salvaged: path, to: names)
@@ -108,6 +109,10 @@ struct TablesSalvage {
         {
             let id = UInt32(clamping: id)
             facts.names[id] = Scope(id: id, store: store, name: Array(name))
+        } else if row.number == nil, row.count == 2, let name = row.text(0), name.equals(Bytes("epoch")),
+            let epoch = row.text(1)
+        {
+            facts.history.epoch = String(decoding: epoch, as: UTF8.self)
         } else if row.number == nil, row.count == 2, let name = row.text(0), let value = row.integer(1) {
             let rev = UInt64(clamping: value)
             guard RecordGuard.revs.contains(rev) else { return }

@@ -83,6 +83,14 @@ public struct DirectoryExamination {
             add(.error, "directory", "\(error)", advice: Self.starts)
             return mode & UInt32(S_IFMT) == UInt32(S_IFDIR)
         }
+        if let found = try? PathWalk.stranger(along: PathWalk.parent(of: path), for: owner) {
+            add(
+                owner == 0 ? .error : .warning, "directory",
+                "\(found.words), so that others could put another directory in the place of \(path)",
+                advice: owner == 0
+                    ? "\(found.refusal("kurad …")); \(Self.starts)"
+                    : "move it below directories of root's or of its user's own")
+        }
         if let memory = Self.memoryFileSystems[unsafe csys_file_system_type(path)] {
             add(
                 .note, "directory", "\(path) is on \(memory): a restart of the host takes everything",

@@ -13,7 +13,7 @@ import KuraProtocol
 /// |---|---|
 /// | scope | 1...128 bytes of UTF-8 without control characters; of configurations a room, `/` and such a name |
 /// | key | 1...512 such bytes; of request keys 1...128 and a role; none of a scope's own record |
-/// | value | one JSON value of the wire's grammar without white space, so one line; at most 128 levels |
+/// | value | one JSON value of the wire's grammar without white space, so one line; at most 128 levels, of which a request leaves 126 and a line of an import 127 |
 /// | its bytes | settings and configurations 1 MiB, documents 8 MiB, results of requests 1 MiB |
 /// | sealed value | any bytes: heads and records 1 MiB, versions what a frame holds |
 /// | revision | 1...2^53 − 1, which every client reads exactly, and at most the file's own; of a scope that is empty 0 |

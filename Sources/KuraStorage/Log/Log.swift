@@ -27,6 +27,8 @@ final class Log {
     private(set) var unsynced = UnsyncedSegments()
     fileprivate let next = NextSegment()
     private var nextNumber: Int
+    /// What is appended belongs to it.
+    private let history: LogHistory?
     fileprivate var isPreparing = false
     /// Why the last attempt to make the next segment has failed, when none was made since.
     fileprivate(set) var nextFailure: StoreError?
@@ -57,9 +59,10 @@ final class Log {
     /// `retired`: segments that are gone and that the tables list.
     init(
         configuration: StorageConfiguration, housekeeper: Housekeeper, active: Segment, closed: [Closed], rev: UInt64,
-        retired: [Int] = []
+        retired: [Int] = [], history: LogHistory? = nil
     ) {
         newestRev = rev
+        self.history = history
         self.configuration = configuration
         self.housekeeper = housekeeper
         self.active = active
@@ -154,6 +157,7 @@ final class Log {
         nextNumber += 1
         let configuration = self.configuration
         let next = self.next
+        let history = self.history
         let mayRecycle = !isScrubbing
         // Whoever may destroy secrets one by one has no full segment written for each.
         let usual = isScrubbing ? min(configuration.segmentBytes, 1 << 20) : configuration.segmentBytes
@@ -165,7 +169,8 @@ final class Log {
                 next.put(
                     try Segment(
                         creating: number, in: configuration.logDirectory,
-                        capacity: min(capacity ?? usual, usual), recycled: spare, synced: syncedRev))
+                        capacity: min(capacity ?? usual, usual), recycled: spare, synced: syncedRev,
+                        history: history))
             } catch {
                 // A full disk, most likely: the active segment grows instead, and this is tried again in a second.
                 next.fail(error.isFull ? .noSpace : .overloaded)

@@ -128,7 +128,8 @@ struct LogRepair {
         }
         let directory = configuration.logDirectory
         let target = try Segment(
-            creating: nextNumber, in: directory, capacity: Segment.leastCapacity, recycled: nil)
+            creating: nextNumber, in: directory, capacity: Segment.leastCapacity, recycled: nil,
+            history: segment.history)
         nextNumber += 1
         var copy = SegmentCopy(into: target, in: directory)
         var walk = segment.walk()

@@ -11,12 +11,18 @@ struct LogSalvage {
     private let limit: UInt64
     /// Sees each change of the rows that are copied, also what the start state has, and its row.
     var visit: (LogRecord, SegmentRow) -> Void = { _, _ in }
+    /// Sees the segments that are to be copied from, before that is begun.
+    var admit: ([any ReadableSegment]) throws(StorageFault) -> Void = { _ in }
     /// Changes that a damaged log has lost are passed over; else the first one that is missing ends the copy.
     var passesOverLoss = false
     /// The log went with the start state: what is missing right behind that was in the log.
     var belongsToStart = false
     /// Revisions that are left out: they are passed over as if they were lost.
     var without: Set<UInt64> = []
+    /// Lists of attachments go without these.
+    var lostContents: Set<ContentDigest> = []
+    /// Lists that have nothing without them, by collection and id.
+    private var emptied: Set<[UInt8]> = []
     /// What the note says that was acknowledged.
     var acknowledged: UInt64 = 0
     /// Everything up to here is in the start state or was copied, but for what is lost.
@@ -43,9 +49,13 @@ struct LogSalvage {
         newestRev = segments.map(\.lastRev).max() ?? 0
         let wanted = segments.filter { $0.lastRev > savedRev || !$0.damages.isEmpty }
         guard isTaking, !wanted.isEmpty else { return }
+        let needed = wanted.filter { $0.previousRev < limit }
+        try admit(needed)
         let examination = try LogExamination(segments, above: savedRev, acknowledged: acknowledged)
+        // The newest history has the older ones' changes as well.
         let target = try Segment(
-            creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil)
+            creating: 1, in: configuration.logDirectory, capacity: Segment.leastCapacity, recycled: nil,
+            history: needed.last { $0.history != nil }?.history)
         var copy = SegmentCopy(into: target, in: configuration.logDirectory)
         for segment in wanted where savedRev < limit {
             guard try take(segment, examination, into: &copy) else { break }
@@ -138,6 +148,7 @@ struct LogSalvage {
 
     /// Appends a row without what is left out: in two where a whole revision is, which the start then knows as lost.
     private mutating func append(_ row: SegmentRow, into copy: inout SegmentCopy) throws(StorageFault) {
+        guard lostContents.isEmpty else { return try appendWithoutContents(row, into: &copy) }
         guard !without.isEmpty else { return try copy.append(row) }
         var partly: Set<UInt64> = []
         var offset = 0
@@ -162,6 +173,40 @@ struct LogSalvage {
             piece.previous = record.rev
         }
         try append(piece, &kept, into: &copy)
+    }
+
+    /// Appends a row whose lists name none of the lost contents. A list changes together with its document, so that no revision goes.
+    private mutating func appendWithoutContents(
+        _ row: SegmentRow, into copy: inout SegmentCopy
+    ) throws(StorageFault) {
+        var records = RecordBuffer()
+        var offset = 0
+        while var record = try LogRecord.next(in: row.records, at: &offset) {
+            guard record.store == .attachments else {
+                records.append(record)
+                continue
+            }
+            let name = Array(record.scope) + [0] + Array(record.key)
+            // What the document's tombstone would keep is gone.
+            if record.isTombstone, record.value.isEmpty, emptied.remove(name) != nil { continue }
+            emptied.remove(name)
+            var list = AttachmentList(record.value)
+            guard list.remove(lostContents) else {
+                records.append(record)
+                continue
+            }
+            var text = ByteBuffer()
+            list.append(to: &text)
+            record.value = text.bytes
+            if list.attachments.isEmpty {
+                record.isTombstone = true
+                emptied.insert(name)
+            }
+            records.append(record)
+        }
+        var changed = row
+        if records.count > 0 { changed.records = records.bytes }
+        try copy.append(changed)
     }
 
     private func append(

@@ -105,11 +105,12 @@ struct LogScrub {
 
     /// Writes the segment anew under DATA/tmp, and syncs it.
     private func copy(_ number: Int, without newest: [[UInt8]: UInt64]) throws(StorageFault) {
+        let source = try LogFiles.open(number, in: directory)
         let target = try Segment(
-            creating: number, in: temporary, capacity: Segment.leastCapacity, recycled: nil)
+            creating: number, in: temporary, capacity: Segment.leastCapacity, recycled: nil, history: source.history)
         var copy = SegmentCopy(into: target, in: temporary)
         var kept = ByteBuffer()
-        try LogFiles.open(number, in: directory).rows(after: 0) { (row) throws(StorageFault) in
+        try source.rows(after: 0) { (row) throws(StorageFault) in
             kept.removeAll()
             var offset = 0
             var start = 0

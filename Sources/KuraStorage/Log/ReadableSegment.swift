@@ -5,6 +5,8 @@ import KuraBytes
 protocol ReadableSegment: AnyObject {
     var number: Int { get }
     var path: String { get }
+    /// What its changes belong to; nil when it does not say.
+    var history: LogHistory? { get }
     /// Bytes of its file.
     var capacity: Int { get }
     /// The revision before its first row.

@@ -9,6 +9,7 @@ final class SQLiteSegment: ReadableSegment {
     let number: Int
     let path: String
     let capacity: Int
+    var history: LogHistory? { nil }
     private let connection: Connection
     /// Layout 1 kept no `synced`.
     private let hasSynced: Bool

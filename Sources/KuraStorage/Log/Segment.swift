@@ -18,6 +18,8 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     let descriptor: Int32
     /// Bytes that the file had in advance; beyond them it grows and a sync costs twice as much.
     let capacity: Int
+    /// Nil when its head does not say.
+    let history: LogHistory?
     private let salt: UInt64
     private var encoder = RowEncoder()
     private var blocks = BlockCount()
@@ -79,8 +81,10 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     /// `recycled`: a retired segment's file to use again instead of writing zeros; it is renamed.
     /// `capacity`: bytes of the file.
     /// `synced`: everything up to this revision is on the disk.
+    /// `history`: what its changes belong to.
     convenience init(
-        creating number: Int, in directory: String, capacity: Int, recycled: String?, synced: UInt64 = 0
+        creating number: Int, in directory: String, capacity: Int, recycled: String?, synced: UInt64 = 0,
+        history: LogHistory? = nil
     ) throws(StorageFault) {
         let path = Self.path(directory, number)
         guard Self.numbers ~= number else {
@@ -91,7 +95,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
         if let action = FaultPoints.hit(.logPrepare), let code = action.errno {
             throw .system(errno: code, call: "prepare", path: path)
         }
-        let head = SegmentHead(number: number, salt: .random(in: 1...UInt64.max), synced: synced)
+        let head = SegmentHead(number: number, salt: .random(in: 1...UInt64.max), synced: synced, history: history)
         let draft = recycled ?? String(path.dropLast(Self.ending.count)) + Self.draftEnding
         if recycled == nil { try FileSystem.remove(draft) }
         let descriptor = try FileSystem.open(draft, O_RDWR | O_CREAT | O_NOFOLLOW)
@@ -130,7 +134,7 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     ) {
         self.isRecycled = isRecycled
         (self.number, self.path, self.descriptor, self.capacity) = (number, path, descriptor, capacity)
-        salt = head.salt
+        (salt, history) = (head.salt, head.history)
         greatestSynced = head.synced
         used = SegmentFormat.firstRow
     }
@@ -147,14 +151,18 @@ final class Segment: ReadableSegment, @unchecked Sendable {
     }
 
     private static func anyHead(_ descriptor: Int32, _ path: String) throws(StorageFault) -> SegmentHead? {
-        var buffer = ByteBuffer(capacity: SegmentFormat.headLength)
+        var buffer = ByteBuffer(capacity: SegmentFormat.wholeHeadLength)
+        var found: SegmentHead?
         for offset in [0, SegmentFormat.headCopy] {
             buffer.removeAll()
             _ = try FileSystem.read(
-                descriptor, atMost: SegmentFormat.headLength, at: offset, into: &buffer, path: path)
-            if let head = SegmentHead(buffer.bytes) { return head }
+                descriptor, atMost: SegmentFormat.wholeHeadLength, at: offset, into: &buffer, path: path)
+            guard let head = SegmentHead(buffer.bytes), head.salt == found?.salt ?? head.salt else { continue }
+            // The other one may still say what history it is of.
+            if head.history != nil { return head }
+            found = found ?? head
         }
-        return nil
+        return found
     }
 
     private static func head(_ descriptor: Int32, _ path: String) throws(StorageFault) -> SegmentHead {

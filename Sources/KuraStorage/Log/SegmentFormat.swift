@@ -15,6 +15,10 @@ import KuraBytes
 ///     16  u64 salt: random, drawn when the segment is made
 ///     24  u64 everything up to this revision was on the disk when the segment was made
 ///     32  u32 CRC-32C of the bytes before it
+///     36  36  the history that it belongs to (`LogHistory`); zeros in segments of versions that did not note it
+///     72  36  the history that this one has come of; zeros for none
+///     108 u64 where it has left that
+///     116 u32 CRC-32C of the bytes before it
 ///
 /// A row is what one turn of the loop commits. It has a frame at each end, so that damage to one of them does not lose the row's
 /// bounds, and its records between them, filled up with zeros to a multiple of 8:
@@ -40,7 +44,9 @@ import KuraBytes
 /// No client knows the salt, so no value can hold what is taken for a frame or a record of the segment that it lies in.
 enum SegmentFormat {
     static let layout: UInt32 = 3
+    /// What every version knows of it.
     static let headLength = 36
+    static let wholeHeadLength = headLength + LogHistory.length + 4
     static let headCopy = 4096
     static let firstRow = 4608
     static let frameLength = 56
@@ -67,11 +73,14 @@ struct SegmentHead: Equatable {
     var number: UInt32
     var salt: UInt64
     var synced: UInt64
+    /// Nil where it does not say.
+    var history: LogHistory?
 
     private static let magic = Array("KURALOG\n".utf8)
 
-    init(number: Int, salt: UInt64, synced: UInt64) {
+    init(number: Int, salt: UInt64, synced: UInt64, history: LogHistory? = nil) {
         (self.number, self.salt, self.synced) = (UInt32(truncatingIfNeeded: number), salt, synced)
+        self.history = history
     }
 
     /// Nil when the bytes are no head, or not what was written.
@@ -83,6 +92,11 @@ struct SegmentHead: Equatable {
         number = bytes.littleEndian(12, UInt32.self)
         salt = bytes.littleEndian(16, UInt64.self)
         synced = bytes.littleEndian(24, UInt64.self)
+        let end = SegmentFormat.headLength + LogHistory.length
+        guard bytes.count >= end + 4,
+            SegmentFormat.sum(bytes.extracting(0..<end)) == bytes.littleEndian(end, UInt32.self)
+        else { return }
+        history = LogHistory(bytes.extracting(SegmentFormat.headLength..<end))
     }
 
     func append(to buffer: inout ByteBuffer) {
@@ -93,6 +107,9 @@ struct SegmentHead: Equatable {
         buffer.append(littleEndian: salt)
         buffer.append(littleEndian: synced)
         buffer.append(littleEndian: SegmentFormat.sum(buffer.bytes(start..<start + 32)))
+        guard let history else { return }
+        history.append(to: &buffer)
+        buffer.append(littleEndian: SegmentFormat.sum(buffer.bytes(start..<buffer.count)))
     }
 }
 

@@ -9,13 +9,18 @@ import KuraBytes
 ///
 /// Links are followed by hand, so that what they lead through is looked at too. To root every directory on the way has to be root's own, and
 /// writable by nobody else unless it is sticky: root would write, rename and remove at somebody else's bidding. Its group may write, as with a
-/// socket's directory. Other users go where they may.
+/// socket's directory. Other users go where they may, and are told of strangers on the way to their data directory. Whoever has the directory
+/// of all others is trusted: in a user namespace the host's root is a stranger by his number.
 struct PathWalk: ~Copyable {
     private var directory: OpenDirectory
     /// What is still to be walked, the next part last.
     private var rest: [String]
     private var links = 0
-    private let isRoot: Bool
+    /// Users who may say what lies on the way; nil: nobody asks.
+    private let trusted: [uid_t]?
+    /// The first who is not one of them ends the walk, and is not refused.
+    private let isTelling: Bool
+    private var stranger: Stranger?
 
     /// As the kernel's own (MAXSYMLINKS).
     private static let mostLinks = 40
@@ -27,18 +32,52 @@ struct PathWalk: ~Copyable {
     static func directory(
         _ path: String, isMaking: Bool, isRoot: Bool = geteuid() == 0
     ) throws(StorageFault) -> OpenDirectory? {
-        let parts = try parts(from: path)
-        var walk = PathWalk(directory: try OpenDirectory("/"), rest: parts, isRoot: isRoot)
+        var walk = try PathWalk(path, trusted: isRoot ? [0] : nil, isTelling: false)
         while let name = walk.rest.popLast() {
             guard try walk.step(name, isMaking: isMaking) else { return nil }
         }
-        return try walk.end()
+        try walk.look()
+        // For reading, which syncing takes.
+        return try OpenDirectory(reopening: walk.directory.descriptor, path: walk.directory.path)
     }
 
-    private init(directory: consuming OpenDirectory, rest: [String], isRoot: Bool) {
-        self.directory = directory
-        self.rest = rest
-        self.isRoot = isRoot
+    /// Who, besides root and `user`, could exchange a directory or a link on the way to a path, as far as that is there; nil when nobody could.
+    static func stranger(along path: String, for user: uid_t) throws(StorageFault) -> Stranger? {
+        var walk = try PathWalk(path, trusted: [0, user], isTelling: true)
+        while walk.stranger == nil, let name = walk.rest.popLast() {
+            guard try walk.step(name, isMaking: false) else { return walk.stranger }
+        }
+        if walk.stranger == nil { try walk.look() }
+        return walk.stranger
+    }
+
+    /// Looks at the way to the data directory that a daemon starts in.
+    /// - Throws: `refused` when somebody else could lead root elsewhere. Other users are told.
+    static func checkWay(to dataDirectory: String, report: (String) -> Void) throws(StorageFault) {
+        let (parent, user) = (Self.parent(of: dataDirectory), geteuid())
+        if user == 0 {
+            if let found = try stranger(along: parent, for: user) { throw found.refusal("kurad …") }
+        } else if let found = try? stranger(along: parent, for: user) {
+            report("\(found.words), so that others could put another directory in the place of \(dataDirectory)")
+        }
+    }
+
+    /// The directory that a path names something in.
+    static func parent(of path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private init(_ path: String, trusted: [uid_t]?, isTelling: Bool) throws(StorageFault) {
+        let root = try OpenDirectory("/")
+        let owner = root.information()?.st_uid ?? 0
+        let parts = try Self.parts(from: path)
+        rest = parts
+        self.trusted = trusted.map { $0 + [owner] }
+        self.isTelling = isTelling
+        directory = root
     }
 
     /// All of a path from the root on, the last part first.
@@ -69,8 +108,8 @@ struct PathWalk: ~Copyable {
             directory = try directory.open(name, isPassedThrough: true)
             return true
         }
-        if isRoot, information.st_uid != 0 {
-            throw refusal(directory.path(of: name), "belongs to user \(information.st_uid)", information.st_uid)
+        if let trusted, !trusted.contains(information.st_uid) {
+            try meet(Stranger(path: directory.path(of: name), user: information.st_uid))
         }
         links += 1
         guard links <= Self.mostLinks else {
@@ -89,30 +128,40 @@ struct PathWalk: ~Copyable {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Root goes on only where nobody else says what is there.
-    private func look() throws(StorageFault) {
-        guard isRoot else { return }
+    /// Goes on only where nobody else says what is there.
+    private mutating func look() throws(StorageFault) {
+        guard let trusted else { return }
         guard let information = directory.information() else { throw FileSystem.fail("stat", directory.path) }
-        guard information.st_uid == 0 else {
-            throw refusal(directory.path, "belongs to user \(information.st_uid)", information.st_uid)
+        if !trusted.contains(information.st_uid) {
+            try meet(Stranger(path: directory.path, user: information.st_uid))
+        } else if information.st_mode & S_IWOTH != 0, information.st_mode & S_ISVTX == 0 {
+            try meet(Stranger(path: directory.path, user: nil))
         }
-        guard information.st_mode & S_IWOTH == 0 || information.st_mode & S_ISVTX != 0 else {
-            throw .refused(
-                "\(directory.path) can be written by everybody, so that root would write where others lead it: "
-                    + "chmod o-w \(ShellWord.quoted(directory.path)), "
+    }
+
+    private mutating func meet(_ found: Stranger) throws(StorageFault) {
+        guard isTelling else { throw found.refusal("kurad restore …") }
+        stranger = stranger ?? found
+    }
+}
+
+/// Who could exchange what lies in a directory, or what a link leads to.
+struct Stranger {
+    var path: String
+    /// Nil for everybody.
+    var user: uid_t?
+
+    var words: String { user.map { "\(path) belongs to user \($0)" } ?? "\(path) can be written by everybody" }
+
+    /// `command`: what this user would run.
+    func refusal(_ command: String) -> StorageFault {
+        guard let user else {
+            return .refused(
+                "\(words), so that root would write where others lead it: chmod o-w \(ShellWord.quoted(path)), "
                     + "or name another --data-dir")
         }
-    }
-
-    private func refusal(_ path: String, _ why: String, _ user: uid_t) -> StorageFault {
-        .refused(
-            "\(path) \(why), who could lead root elsewhere: sudo -u '#\(user)' kurad restore …, or name another --data-dir, "
+        return .refused(
+            "\(words), who could lead root elsewhere: sudo -u '#\(user)' \(command), or name another --data-dir, "
                 + "in a directory of root's")
-    }
-
-    /// Opens what the path has led to for reading, which syncing takes.
-    private consuming func end() throws(StorageFault) -> OpenDirectory {
-        try look()
-        return try OpenDirectory(reopening: directory.descriptor, path: directory.path)
     }
 }

@@ -208,6 +208,24 @@ import Testing
         #expect(server.requests.count == count)
     }
 
+    @Test(arguments: ["-wal", "-shm", "-journal"])
+    func `nobody waits for a FIFO beside a database, and no link there is followed`(ending: String) throws {
+        let folder = try Folder()
+        try database(folder, "CREATE TABLE a(b)")
+        let server = FakeServer { [$0.result("{}")] }
+        let sibling = folder["app.sqlite"] + ending
+        symlink(folder["app.sqlite"], folder["link.sqlite"])
+        for lay in [{ mkfifo(sibling, 0o600) }, { symlink("/etc/passwd", sibling) }] {
+            #expect(lay() == 0)
+            for name in ["app.sqlite", "link.sqlite"] {
+                let outcome = CapturedConsole().run("import", folder[name], on: server)
+                #expect(outcome.status == .usage && outcome.errors.contains("app.sqlite\(ending) is no regular file"))
+            }
+            unlink(sibling)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func `a view runs only when it is named, and a value that no document could have is refused`() throws {
         let folder = try Folder()
         try database(

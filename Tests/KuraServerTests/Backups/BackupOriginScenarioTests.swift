@@ -141,7 +141,19 @@ import Testing
         #expect(try restore("base", "--at", "newest", "--log", ours, "--keys", keys) == 0)
         #expect(try restore("base", "--at", "newest", "--log", theirs, "--keys", keys) == 1)
         #expect(daemon.log.contains("nothing shows whose the log is"), "\(daemon.log)")
-        #expect(try restore("base", "--at", "newest", "--log", theirs, "--unproved") == 0)
+        #expect(try restore("base", "--at", "newest", "--log", theirs, "--unproved") == 1)
+        #expect(daemon.log.contains("log is of the history"), "\(daemon.log)")
+        let copy = daemon.root + "/copy"
+        #expect(try Outsider.run("cp -r \(ours) \(copy) 2>&1").output == "")
+        #expect(try restore("base", "--at", "newest", "--log", copy, "--keys", keys) == 1)
+        #expect(try restore("base", "--at", "newest", "--log", copy, "--unproved") == 0)
+        // Others could have written what lies beside the keys.
+        let segment = ours + "/" + (try #require(TemporaryDaemon.names(ours)?.first))
+        chmod(segment, 0o666)
+        #expect(try restore("base", "--at", "newest", "--log", ours, "--keys", keys) == 1)
+        #expect(daemon.log.contains("\(segment) of the log is another user's, or others can write to it"))
+        chmod(segment, 0o600)
+        #expect(try restore("base", "--at", "newest", "--log", ours, "--keys", keys) == 0)
     }
 
     @Test func `secrets of after a rotation that a log brings along are opened by the keys of then`() throws {

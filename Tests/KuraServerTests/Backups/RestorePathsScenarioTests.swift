@@ -79,10 +79,27 @@ import Testing
             #expect(line.contains("\(parent) belongs to user 1000"), "\(line)")
             #expect(line.contains("sudo -u '#1000' kurad restore"), "\(line)")
         }
+        // No start either.
+        #expect(try run(["--data-dir", parent + "/data", "--socket", daemon.root + "/other.sock"]) == 2)
+        #expect(daemon.log.contains("sudo -u '#1000' kurad …"), "\(daemon.log)")
         #expect(victimIsWhole && TemporaryDaemon.names(parent) == names)
         #expect(TemporaryDaemon.names(parent + "/deep") == [])
         // Looking makes nothing.
         #expect(try run(["restore", path("one"), "--data-dir", parent + "/data", "--dry-run", "-q"]) == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount"))
+    func `a mount point keeps its place, and a directory in it is restored into`() throws {
+        let mounted = daemon.root + "/mounted"
+        mkdir(mounted, 0o700)
+        guard mount("tmpfs", mounted, "tmpfs", 0, "size=16m,mode=0700") == 0 else { return }
+        defer { umount2(mounted, Int32(MNT_DETACH)) }
+        #expect(try run(["restore", path("one"), "--data-dir", mounted, "--unproved"]) == 1)
+        let line = try lastRefusal()
+        #expect(line.contains("is a mount point") && line.contains("--data-dir \(mounted)/kura"), "\(line)")
+        #expect(TemporaryDaemon.names(mounted) == [])
+        #expect(try run(["restore", path("one"), "--data-dir", mounted + "/kura", "-q", "--unproved"]) == 0)
+        #expect(TemporaryDaemon.names(mounted) == ["kura"])
     }
 
     @Test func `a directory that is exchanged while it is written to costs the restore, and nothing else`() throws {

@@ -33,7 +33,7 @@ import Testing
         let tables = try RestoredTables(path, leavesOutStrays: leavesOut)
         try each(documents: documents, lists: lists) { (judged) throws(BackupFault) in try tables.apply(judged) }
         let count = try tables.countContents().count
-        try tables.finish(epoch: "e", rev: 1)
+        try tables.finish(LogHistory(epoch: "e"), rev: 1)
         return count
     }
 

@@ -246,6 +246,25 @@ import Testing
         #expect(refusal("open/inner")?.contains("can be written by everybody") == true)
         #expect(refusal("own/none") == "missing" && refusal("theirs/none")?.contains("1000") == true)
         #expect(refusal("own/none/below") == "missing")
+        // A daemon that starts there, and one of the user's own.
+        for name in ["own", "theirs", "theirs/inner", "sticky/link", "open/inner"] {
+            let data = "\(root)/\(name)/data"
+            var told: [String] = []
+            do throws(StorageFault) {
+                try PathWalk.checkWay(to: data) { told.append($0) }
+                #expect(name == "own")
+            } catch {
+                let words = name.hasPrefix("open") ? "chmod o-w" : "belongs to user 1000"
+                #expect(name != "own" && error.description.contains(words), "\(name): \(error)")
+            }
+            #expect(told == [] && !FileSystem.exists(data))
+            let found = try PathWalk.stranger(along: PathWalk.parent(of: data), for: 1000)
+            // The directory with the other's link is root's, where the link leads too.
+            #expect((found == nil) == !name.hasPrefix("open"), "\(name)")
+        }
+        for (path, parent) in [("/a", "/"), ("a", "."), ("a/b//", "a"), ("/", "/")] {
+            #expect(PathWalk.parent(of: path) == parent)
+        }
         symlink("loop", "\(root)/own/loop")
         #expect(refusal("own/loop")?.contains("loop") == true)
         _ = try PathWalk.directory("\(root)/own/new/er", isMaking: true)

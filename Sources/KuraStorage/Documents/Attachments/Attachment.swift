@@ -84,6 +84,13 @@ struct AttachmentList {
         return true
     }
 
+    /// - Returns: whether any had one of these contents.
+    mutating func remove(_ contents: Set<ContentDigest>) -> Bool {
+        let count = attachments.count
+        attachments.removeAll { contents.contains($0.digest) }
+        return attachments.count < count
+    }
+
     func append(to output: inout ByteBuffer) {
         output.append("[")
         for (position, attachment) in attachments.enumerated() {
