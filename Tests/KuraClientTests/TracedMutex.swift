@@ -1,5 +1,5 @@
 #if SANITIZE_THREAD
-    import KuraClient
+    import KuraBytes
 
     /// Within these tests, instead of Synchronization's, as in the client.
     final class Mutex<Value>: Sendable {

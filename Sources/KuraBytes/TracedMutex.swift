@@ -8,14 +8,15 @@
     #endif
 
     /// A lock of pthread's in the place of Synchronization's, which ThreadSanitizer does not see on Linux: it takes whatever that guards for a race.
+    /// Each module that has a Mutex names this one so (`TracedMutexes.swift`).
     ///
     /// Safety: both have a place of their own that lasts as long as the object, and the value is used with the mutex locked.
-    @safe package final class TracedMutex<Value>: @unchecked Sendable {
+    @safe public final class TracedMutex<Value>: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         // Not within the object: a value without a size would be watched there at the object's own first bytes.
         private let value: UnsafeMutablePointer<Value>
 
-        package init(_ value: Value) {
+        public init(_ value: Value) {
             unsafe mutex = .allocate(capacity: 1)
             unsafe pthread_mutex_init(mutex, nil)
             unsafe self.value = .allocate(capacity: 1)
@@ -29,7 +30,7 @@
             unsafe value.deallocate()
         }
 
-        package func withLock<Result: ~Copyable, Failure: Error>(
+        public func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout Value) throws(Failure) -> Result
         ) throws(Failure) -> Result {
             unsafe pthread_mutex_lock(mutex)
@@ -37,7 +38,4 @@
             return try unsafe body(&value.pointee)
         }
     }
-
-    /// Within this module, instead of the one that is imported.
-    typealias Mutex = TracedMutex
 #endif
