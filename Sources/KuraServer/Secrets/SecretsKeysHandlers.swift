@@ -351,7 +351,12 @@ extension Refusal {
                     hint: "keys/ has a root.key that may be the key of another slots.json: move it elsewhere first",
                     parameter: call.reader.name(0)))
         case .noSuchSource(let what):
-            self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(0)))
+            // Who names no kind is told what keeps the first slots from being made.
+            guard let kind = call.reader.position(of: "kind") else {
+                self = .error(RPCError(.sealed, hint: what.text))
+                return
+            }
+            self = .error(RPCError(.invalidParams, hint: what.text, parameter: call.reader.name(kind)))
         case .keysNeeded(let slots):
             var error = RPCError(
                 .wrongKey,

@@ -1293,7 +1293,7 @@ class SecretsMethods(Store):
     def slots(self, *, timeout: Optional[float] = None) -> SecretsSlotsResult:
         """Lists the slots: the ways to the root key.
 
-        Raises IntegrityError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         result = self._caller.call("secrets.slots", sent, timeout)
@@ -2380,7 +2380,7 @@ class AsyncSecretsMethods(Store):
     async def slots(self, *, timeout: Optional[float] = None) -> SecretsSlotsResult:
         """Lists the slots: the ways to the root key.
 
-        Raises IntegrityError.
+        Raises IntegrityError, SealedError.
         """
         sent: Dict[str, JSON] = {}
         result = await self._caller.call("secrets.slots", sent, timeout)
