@@ -80,7 +80,9 @@ extension Call {
     }
 
     /// Whether the connection may list the secrets of a service, whatever groups they are in.
-    func seesEachGroup(of service: Bytes) -> Bool { connection?.permissions?.listsEachGroup(of: service) ?? true }
+    func seesEachGroup(of service: Bytes) -> Bool {
+        connection?.permissions?.verbs(inEachGroupOf: service).contains(.list) ?? true
+    }
 
     /// Whether the connection may list all secrets there are.
     var seesEverySecret: Bool { seesEachGroup(of: Bytes()) }

@@ -199,6 +199,31 @@ import Testing
         try keeper.result("storage.backup", "{\"name\":\"c\",\(own),\"include\":[\"documents\"]}")
     }
 
+    @Test func `a backup for a key of its own takes the right to read the secrets of every group`() throws {
+        let keeps = RoleDaemon.grant("storage", "*", "backup")
+        let reads = RoleDaemon.grant("secrets", "*", "read", "admin")
+        func readsGroups(_ pattern: String, _ verbs: String) -> String {
+            "{\"store\":\"secrets\",\"scope\":\"*\",\"accessGroup\":\"\(pattern)\",\"allow\":[\(verbs)]}"
+        }
+        let daemon = try RoleDaemon([
+            "ungrouped": RoleDaemon.role(keeps, reads),
+            "some": RoleDaemon.role(keeps, reads, readsGroups("team-*", "\"read\",\"admin\"")),
+            "readers": RoleDaemon.role(keeps, reads, readsGroups("*", "\"read\"")),
+            "all": RoleDaemon.role(keeps, reads, readsGroups("*", "\"read\",\"admin\"")),
+        ])
+        try daemon.connect("admin").result(
+            "secrets.put", "{\"service\":\"s\",\"account\":\"a\",\"accessGroup\":\"team\",\"secret\":\"x\"}")
+        func backup(_ role: String) throws -> JSON {
+            try daemon.connect(role).call("storage.backup", "{\"name\":\"\(role)\",\"passphrase\":\"mine\"}")
+        }
+        for role in ["ungrouped", "some", "readers"] {
+            let refused = try backup(role)
+            let grant = refused["error"]?["data"]?["grant"]
+            #expect(kind(refused) == "forbidden" && grant?["accessGroup"]?.text == "*", "\(role): \(refused)")
+        }
+        #expect(try backup("all")["result"]?["encrypted"]?.bool == true)
+    }
+
     @Test func `who may read everything does not thereby read secrets`() throws {
         let daemon = try RoleDaemon([
             "reader": RoleDaemon.role(RoleDaemon.grant("*", "*", "list", "read")),
