@@ -85,7 +85,9 @@ enum SecretsCheckups {
         guard let connection = call.connection else { throw .error(RPCError(.internalError)) }
         let id = Array(call.reader.replyID)
         let checkup: SecretsCheckup
-        if let known = connection.checkup, known.id == id, !known.checkup.isDone {
+        if let known = connection.checkup, known.id == id, !known.checkup.isDone,
+            storage.secrets.isCurrent(known.checkup)
+        {
             checkup = known.checkup
         } else {
             checkup = try call.run { () throws(StoreError) in

@@ -141,6 +141,9 @@ extension SecretsStore {
         return checkup
     }
 
+    /// Whether a checkup can go on: a rotation of the root key has another one begin.
+    public func isCurrent(_ checkup: SecretsCheckup) -> Bool { checkup.generation == ring.generation }
+
     /// Begins the look at the audit that `repairStore` goes by.
     /// - Throws: `.sealed`, `.preparing`.
     public func auditCheckup() throws(StoreError) -> SecretsCheckup {
