@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import KuraCommand
@@ -253,6 +254,32 @@ import Testing
                 exit 0
 
                 """, "\(output)")
+    }
+
+    @Test func `a file that did not come is not made, whatever the reply says`() throws {
+        let folder = "/tmp/kura-unmade-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        mkdir(folder, 0o700)
+        defer { rmdir(folder) }
+        let digest = String(repeating: "a", count: 64)
+        let backup = "{\"bytes\":1000,\"digest\":\"\(digest)\",\"encrypted\":false,\"verified\":true,\"rev\":1}"
+        for (result, words, told) in [
+            (backup, ["backup", "\(folder)/x"], "0 bytes have come, and 1000 were announced"),
+            (backup, ["bundle", "create", "\(folder)/x"], "0 bytes have come, and 1000 were announced"),
+            ("{}", ["backup", "\(folder)/x"], "does not say how much was written"),
+            (#"{"exported":3,"rev":1}"#, ["docs", "export", "c", "\(folder)/x"], "0 lines have come, and 3"),
+            ("{}", ["docs", "export", "c", "\(folder)/x"], "does not say how much was written"),
+            (#"{"found":true,"bytes":5}"#, ["blobs", "get", "n", "k", "\(folder)/x"], "without its descriptor"),
+        ] {
+            let server = FakeServer { [$0.result(result)] }
+            let outcome = CapturedConsole().run(["--socket", server.path] + words)
+            #expect(!server.requests.isEmpty, "\(outcome)")
+            #expect(outcome.status == .noDaemon && outcome.output == "", "\(words): \(outcome)")
+            #expect(outcome.errors.contains(told), "\(words): \(outcome.errors)")
+            #expect(access("\(folder)/x", F_OK) != 0, "\(words)")
+        }
+        let server = FakeServer { [$0.result("{}")] }
+        let put = CapturedConsole(input: "secret").run("secrets", "put", "s", "a", on: server)
+        #expect(put.status == .outcomeUnknown && put.errors.contains("at which revision"), "\(put)")
     }
 
     @Test func `advice names options and numbers, and a blob comes from standard input by itself`() throws {
