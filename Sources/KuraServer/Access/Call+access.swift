@@ -99,6 +99,11 @@ extension Call {
         return !permissions.granted(onWhole: .storage).isDisjoint(with: [.monitor, .admin])
     }
 
+    /// Whether the connection may see who else comes in, and what roles hold.
+    var administersDaemon: Bool {
+        connection?.permissions?.granted(onWhole: .storage).contains(.admin) ?? true
+    }
+
     /// The role of whoever calls; empty for the daemon itself.
     var role: String { connection?.admission.role ?? "" }
 }
