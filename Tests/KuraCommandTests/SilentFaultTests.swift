@@ -260,22 +260,24 @@ import Testing
         let folder = "/tmp/kura-unmade-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         mkdir(folder, 0o700)
         defer { rmdir(folder) }
-        let digest = String(repeating: "a", count: 64)
-        let backup = "{\"bytes\":1000,\"digest\":\"\(digest)\",\"encrypted\":false,\"verified\":true,\"rev\":1}"
-        for (result, words, told) in [
-            (backup, ["backup", "\(folder)/x"], "0 bytes have come, and 1000 were announced"),
-            (backup, ["bundle", "create", "\(folder)/x"], "0 bytes have come, and 1000 were announced"),
-            ("{}", ["backup", "\(folder)/x"], "does not say how much was written"),
-            (#"{"exported":3,"rev":1}"#, ["docs", "export", "c", "\(folder)/x"], "0 lines have come, and 3"),
-            ("{}", ["docs", "export", "c", "\(folder)/x"], "does not say how much was written"),
-            (#"{"found":true,"bytes":5}"#, ["blobs", "get", "n", "k", "\(folder)/x"], "without its descriptor"),
-        ] {
+        let file = folder + "/x"
+        let backup =
+            #"{"bytes":1000,"digest":"aa","encrypted":false,"verified":true,"counts":{},"leftOut":[],"rev":1}"#
+        let cases: [(result: String, words: [String], told: String)] = [
+            (backup, ["backup", file], "0 bytes have come, and 1000 were announced"),
+            (backup, ["bundle", "create", file], "0 bytes have come, and 1000 were announced"),
+            ("{}", ["backup", file], "does not say how much was written"),
+            (#"{"exported":3,"rev":1}"#, ["docs", "export", "c", file], "0 lines have come, and 3"),
+            ("{}", ["docs", "export", "c", file], "does not say how much was written"),
+            (#"{"found":true,"bytes":5}"#, ["blobs", "get", "n", "k", file], "without its descriptor"),
+        ]
+        for (result, words, told) in cases {
             let server = FakeServer { [$0.result(result)] }
             let outcome = CapturedConsole().run(["--socket", server.path] + words)
             #expect(!server.requests.isEmpty, "\(outcome)")
             #expect(outcome.status == .noDaemon && outcome.output == "", "\(words): \(outcome)")
             #expect(outcome.errors.contains(told), "\(words): \(outcome.errors)")
-            #expect(access("\(folder)/x", F_OK) != 0, "\(words)")
+            #expect(access(file, F_OK) != 0, "\(words)")
         }
         let server = FakeServer { [$0.result("{}")] }
         let put = CapturedConsole(input: "secret").run("secrets", "put", "s", "a", on: server)

@@ -57,7 +57,7 @@ import Testing
         try enter(state)
         let client = try daemon.connect()
         // What may lead out of the state comes last.
-        let ways: Set = ["secrets.unlock", "secrets.repair"]
+        let ways: Set = ["secrets.repair", "secrets.unlock", "secrets.lock"]
         let methods = Method.all.filter { $0.store == .secrets }
         for method in methods.filter({ !ways.contains($0.name) }) + methods.filter({ ways.contains($0.name) }) {
             let reply = try client.call(method.name, method.example)
